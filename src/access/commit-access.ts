@@ -1,12 +1,12 @@
 import { type ConstraintFailures, type ControlDb, commit, type Results, type Unit } from '../db/client.ts';
 
-/** Whose access a unit of work changes: these principals of a company, or everybody in it. */
+/** The principals of a company whose access a unit of work changes, or everybody in it. */
 export interface Affected {
   companyId: string;
   principals: readonly string[] | 'everybody';
 }
 
-/** What a context can do for a change of access. */
+/** The part of a context that a change of access needs. */
 export interface CanChangeAccess {
   db: ControlDb;
   changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;

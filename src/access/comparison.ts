@@ -14,7 +14,7 @@ export interface Witness {
   resource: string;
 }
 
-/** What the later of two accesses allows and the earlier does not, and the other way round: one witness for each action. */
+/** The difference between two accesses: a witness for each action that only the later one allows, or only the earlier one. */
 export interface AccessChange {
   gains: Witness[];
   losses: Witness[];

@@ -20,7 +20,10 @@ const listedOnly = (action: Action, type?: ResourceType): Kind => ({
 });
 const shared = (get: Action, share: Action): Kind => ({ list: [get, share], get: [get, share] });
 
-/** What lists hold, by what a GET of one asks. Users, groups and service accounts are asked for in the words of each surface. */
+/**
+ * The kinds of records in lists, with the actions of a list and a GET. Users, groups and service accounts have those of each
+ * surface.
+ */
 const KINDS = {
   account: listedAndRead('accounts:ListAccounts', 'accounts:GetAccount'),
   service_account: listedAndRead('service-accounts:ListServiceAccounts', 'service-accounts:GetServiceAccount'),
@@ -54,10 +57,10 @@ const KINDS = {
 
 export type RecordKind = keyof typeof KINDS;
 
-/** What Deny statements keep from the caller in lists. Outsiders, viewers and background work are denied nothing. */
+/** The records that Deny statements hide from the caller in lists. Outsiders, viewers and background work are denied nothing. */
 export const deniedInLists = (actor: Actor, kind: RecordKind): Denials => denialsOf(actor, kind, 'list');
 
-/** What they keep from the caller everywhere: it is as if it were not there. */
+/** The records that Deny statements hide from the caller everywhere, as if they were not there. */
 export const deniedEverywhere = (actor: Actor, kind: RecordKind): Denials => denialsOf(actor, kind, 'get');
 
 /** Whether a Deny keeps one record from the caller everywhere. */

@@ -81,7 +81,9 @@ export interface Access {
   recent: Indexed | null;
 }
 
-/** How many decisions are kept per action: more than a request needs, and few enough for an access that lives long. */
+/**
+ * The number of decisions that are cached per action: more than a request needs, and few enough for an access that lives long.
+ */
 const REMEMBERED = 1024;
 
 const because = (
@@ -129,7 +131,7 @@ function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
   return { source: JSON.stringify([companyId, group]), statements, legacy };
 }
 
-/** What an access is made of, as texts: those of two principals are equal only if they may do the same. */
+/** The texts that an access is made of: those of two principals are equal only if they may do the same. */
 export const sourcesOf = ({ isOwner, groups, scopes }: Access): readonly unknown[] => [
   isOwner,
   scopes,
@@ -153,8 +155,8 @@ export const forRequest = (access: Access): Access => ({ ...access, index: null,
 
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
- * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. What the scopes of a
- * program do not hold is allowed to nobody. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
+ * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. An action outside
+ * a program's scopes is never allowed. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
  * which only patterns for every resource of the type match. If several statements match, the decision names the first.
  */
 export function decide(access: Access, action: Action, resource: string): Decision {

@@ -29,7 +29,7 @@ export const peopleOnly = defineFailure('access.people_only', 'forbidden', {
   message: 'This is for people, with a session of their own. A service account has none.',
 });
 
-/** Of what no action of the catalogue stands for: a program is let in for actions. */
+/** A program is refused where no action of the catalogue fits: programs are let in for actions. */
 export const programsRefused = defineFailure('access.programs_refused', 'forbidden', {
   message: 'A program that somebody let in may not do this: sign in yourself.',
 });

@@ -5,7 +5,7 @@ import { logError } from '../platform/log.ts';
 /** The precision of `last_used_at`. */
 const PRECISION_MS = 60_000;
 
-/** What an isolate knows of the last use of a credential. It is changed as uses are recorded. */
+/** The last use of a credential, as an isolate knows it. It is changed as uses are recorded. */
 export interface LastUse {
   used: readonly Used[];
   recordedAt: number | null;

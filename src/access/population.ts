@@ -71,7 +71,7 @@ const groupsAsJson = (companyId: string, type: Principal['kind'], id: SQL, accou
     )}
     order by 1))`;
 
-/** Who is alike, and how many they are. */
+/** Counts the principals of each set of groups, owners apart: those with the same groups may do the same. */
 export const countLikes = (db: ControlDb, caller: Principal): Promise<(Likes & { count: number })[]> =>
   db.all(sql`select "isOwner", groups, count(*) as count from ${everybody(caller)} group by "isOwner", groups`);
 
@@ -108,8 +108,8 @@ export const keyOf = ({ isOwner, groups: text }: Likes): string => `${isOwner}${
 const DOCUMENTS = 50;
 
 /**
- * What groups give and deny, by their ids, compiled.
- * @param keep what is kept of a document, so that those of a whole company need not be held at once
+ * Reads the grants and denials of groups, by their ids, compiled.
+ * @param keep returns the part of a document to keep, so that those of a whole company need not be held at once
  */
 export async function readGrants(
   db: ControlDb,

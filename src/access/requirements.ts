@@ -10,12 +10,12 @@ export function requireAdministrator(actor: Principal): void {
   throw administratorsOnly();
 }
 
-/** For what holds everything that the company has. */
+/** Throws unless the caller is the owner: for routes that export or change all data of the company. */
 export function requireOwner(actor: Principal): void {
   if (!actor.access.isOwner) throw ownerOnly();
 }
 
-/** For what is about a person's own session, password or second factor: a program has none of these. */
+/** Throws unless the caller is a person: for a session, password or second factor of their own. A program has none of these. */
 export function requirePerson(actor: Principal): void {
   if (actor.kind !== 'user') throw peopleOnly();
 }

@@ -1,6 +1,6 @@
 import { companySuspended } from './failures.ts';
 
-/** What a read of a credential, or of a company, tells of whether the company is suspended. */
+/** The part of a read credential or company that tells whether the company is suspended. */
 export interface Suspendable {
   suspendedAt: number | null;
 }
