@@ -24,7 +24,7 @@ export interface FieldProblem {
   row?: number;
 }
 
-/** What a failure can tell beyond its reason. Everything here may be shown to the caller. */
+/** Data of a failure beyond its reason. Everything here may be shown to the caller. */
 export interface FailureDetail {
   /** English sentence: what is wrong and what was expected. */
   message?: string;
@@ -34,14 +34,14 @@ export interface FailureDetail {
   problems?: FieldProblem[];
   /** Seconds until a new try makes sense. */
   retryAfter?: number;
-  /** What else the answer's `details` hold. */
+  /** Further members of the answer's `details`. */
   [extra: string]: unknown;
 }
 
 /** Those who word failures in their own way. Domain knowledge words them as the console does. */
 export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing' | 'directory' | 'oauth';
 
-/** How a surface words a failure. What is left out is worded as the surface words the failure's family. */
+/** A surface's wording of a failure. Where a part is left out, the wording of the failure's family applies. */
 export interface Wording {
   status?: number;
   code?: string;
@@ -51,7 +51,7 @@ export interface Wording {
   details?: Readonly<Record<string, unknown>>;
 }
 
-/** How surfaces word a failure that do not word it as its family: the code, or what differs. */
+/** The wording on surfaces that do not use that of the failure's family: the code, or the parts that differ. */
 export type Words = { readonly [Surface in SurfaceName]?: string | Wording };
 
 /** A failure of the domain as its module defines it, and the function that makes one to throw. */
@@ -62,26 +62,26 @@ export interface FailureType<Arguments extends any[] = any[]> {
   /** `concept.fact`, such as `user.email_taken`; no other failure has it. */
   readonly reason: string;
   readonly says: Words;
-  /** What it means, whatever it is made from: for the description of the API. */
+  /** Its meaning, whatever it is made from: for the description of the API. */
   readonly describes: string;
   /** Whether an error is such a failure. */
   matches(error: unknown): error is Failure;
 }
 
-/** What a failure tells besides its sentence: always the same, or made from arguments. */
+/** The data of a failure besides its sentence: always the same, or made from arguments. */
 // biome-ignore lint/suspicious/noExplicitAny: each failure is made from arguments of its own.
 type Detail = FailureDetail | ((...about: any[]) => FailureDetail);
 type ArgumentsOf<D extends Detail> = D extends (...about: infer Arguments) => FailureDetail ? Arguments : [];
 
 interface Definition<D extends Detail> extends Words {
-  /** What is wrong and what was expected, in English. A `detail` that is made from arguments may say it better. */
+  /** The problem and what was expected, in English. A `detail` that is made from arguments may say it better. */
   message: string;
   /** The same in Portuguese, for managed tables: in place of the sentence of the family. */
   portuguese?: string;
   detail?: D;
 }
 
-/** What differs from the rule. */
+/** The parts of a definition that differ from its rule. */
 type Exceptions<D extends Detail = FailureDetail> = Partial<Definition<D>>;
 
 /**
@@ -122,7 +122,7 @@ export function everywhere(code: string, status?: number): Words {
 
 const nounOf = (concept: string): string => concept.replaceAll('_', ' ');
 
-/** There is no such thing: `SIGNING_KEY_NOT_FOUND` on the console. */
+/** A resource does not exist: `SIGNING_KEY_NOT_FOUND` on the console. */
 export const notFound = <const D extends Detail = FailureDetail>(concept: string, exceptions: Exceptions<D> = {}) =>
   defineFailure<D>(`${concept}.not_found`, 'missing', {
     message: `There is no such ${nounOf(concept)}.`,
@@ -131,7 +131,7 @@ export const notFound = <const D extends Detail = FailureDetail>(concept: string
   });
 
 /**
- * The same where answers tell which field names it, and which of the ids of a list.
+ * Like `notFound`, where answers tell the field that names the resource, and which ids of a list are unknown.
  * @param fields those that can name it; it is the first where the failure is made from nothing
  */
 export const notFoundBy = <const Field extends string>(
@@ -154,7 +154,7 @@ export const taken = (concept: string, field: string, exceptions: Exceptions = {
     ...exceptions,
   });
 
-/** What was deleted is to be deleted again. */
+/** The resource is deleted already, and cannot be deleted again. */
 export const alreadyDeleted = (concept: string, exceptions: Exceptions = {}) =>
   defineFailure(`${concept}.already_deleted`, 'missing', {
     message: `This ${nounOf(concept)} is already deleted.`,

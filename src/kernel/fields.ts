@@ -62,7 +62,7 @@ export const displayName = z
   .max(200)
   .refine((name) => !/\p{Cc}/u.test(name), 'must hold no control characters');
 
-/** What people say about a thing: bounded, may be empty. */
+/** A description that people write: of limited length, may be empty. */
 export const description = z.string().max(2000);
 
 const IDS = 100;

@@ -1,4 +1,4 @@
-/** What is answered as it is: its bytes, and the headers that say what they are. */
+/** An answer that is sent as it is: its bytes, and the headers that describe them. */
 export class PreparedAnswer {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -65,7 +65,7 @@ export const contentType = (ending: FileEnding): string =>
 
 const BINARY: ReadonlySet<FileEnding> = new Set(['xlsx', 'parquet', 'zip']);
 
-/** What no system takes in the name of a file, or what says more than a name. */
+/** Characters that a system refuses in the name of a file, or that have a meaning there. */
 const NO_NAME = /[\p{Cc}\p{Cf}\p{Cs}\\/:*?"<>|]/gu;
 const MAX_NAME = 150;
 

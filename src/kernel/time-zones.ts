@@ -77,7 +77,7 @@ export function intervalsOf(
   return starts;
 }
 
-/** How far the clock of a time zone is ahead of UTC at a moment. Milliseconds. */
+/** Returns a function that tells how far the clock of a time zone is ahead of UTC at a moment. Milliseconds. */
 function offsetsOf(timeZone: string): (at: number) => number {
   const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
   return (at) => {
