@@ -17,7 +17,7 @@ import {
   webhookHeaders,
 } from '../platform/webhooks.ts';
 
-/** How long what was sent is kept. */
+/** The time for which deliveries are kept. */
 const RETENTION_MS = 30 * DAY_MS;
 /** Bodies that are looked through in one call: of the audit stream they are large. */
 const BODIES_PER_BATCH = 50;
@@ -25,7 +25,7 @@ const BODIES_PER_BATCH = 50;
 const TOLD_TRIES = 50;
 /** A Worker has six connections open at most; one is for the control database. */
 const CONCURRENCY = 5;
-/** How long one run sends, and how much, before the next begins. */
+/** The longest run of sending, and its most tries, before the next run begins. */
 const RUN_MS = MINUTE_MS;
 const RUN_TRIES = 900;
 /** For how long what was read of the endpoint is used, unless somebody says that it changed. */
@@ -57,7 +57,7 @@ export interface Delivery {
   createdAt: number;
 }
 
-/** What an endpoint is to be sent. */
+/** An event that is to be sent to an endpoint. */
 export interface Sending {
   /** The `webhook-id`: what is known already is not sent again. */
   id: string;
@@ -90,7 +90,7 @@ interface Environment {
   ALLOW_PRIVATE_ISSUERS?: string;
 }
 
-/** Whose endpoint it is, and which. */
+/** The endpoint that the object sends to, and its company. */
 interface Owner {
   companyId: string;
   endpointId: string;
@@ -101,7 +101,7 @@ const FAILING_SINCE = 'failing_since';
 
 const SHOWN = 'id, eventId, eventType, status, attempts, nextAttemptAt, createdAt';
 
-/** What encrypts a secret of an endpoint is bound to it. */
+/** The context that an endpoint's secret is encrypted for, and decrypted by. */
 export const secretContext = (endpointId: string): string => `webhook-endpoint:${endpointId}`;
 
 /**
@@ -169,7 +169,7 @@ export class WebhookSender extends DurableObject<Environment> {
     this.#createTables();
   }
 
-  /** What was sent, or is to be, that names a person. @param after where the page before ended; '' at first */
+  /** Returns bodies of sent and waiting deliveries that name a person. @param after where the page before ended; '' at first */
   naming(person: Person, after: string): { bodies: string[]; next: string | null } {
     const { rows, next } = this.#bodiesAfter(after);
     return { bodies: rows.flatMap(({ body }) => (isNamedIn(body, person) ? body : [])), next };
@@ -236,7 +236,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return true;
   }
 
-  /** Sends again what failed of all that was made since a time (ms). @returns how many */
+  /** Sends deliveries again that failed, of all that were made since a time (ms). @returns how many */
   async resendFailed(since: number): Promise<number> {
     const now = clock.now();
     const count = this.#sql
