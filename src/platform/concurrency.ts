@@ -11,9 +11,9 @@ export interface ConcurrencyLimits {
 }
 
 /**
- * Runs `work` for each item. One that fails or takes too long is logged, and keeps no other from running. Work that took too
- * long is abandoned, not stopped: it must end by itself.
- * @param factsOf what the log says of an item
+ * Runs `work` for each item. One that fails or takes too long is logged, and keeps no other from running. Work that took too long
+ * is abandoned, not stopped: it must end by itself.
+ * @param factsOf the data about an item for the log
  */
 export async function runConcurrently<T>(
   items: readonly T[],

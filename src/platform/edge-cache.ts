@@ -1,4 +1,4 @@
-/** What is kept of a text besides itself. */
+/** The header with data about a cached text. */
 const ABOUT = 'X-About';
 
 /** A text that is kept at the edge, and what was kept about it. */

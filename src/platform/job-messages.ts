@@ -71,7 +71,7 @@ export interface JobQueue {
   sendAll(messages: readonly JobMessage[]): Promise<void>;
 }
 
-/** What a queue takes at once. */
+/** The most messages that a queue takes at once. */
 const BATCH_SIZE = 100;
 
 /**

@@ -16,7 +16,7 @@ export function logError(event: string, error: unknown, facts: Record<string, un
   console.error(line(event, { ...facts, error: describe(error) }));
 }
 
-/** How deep causes of causes are logged. */
+/** The number of nested causes that are logged. */
 const MAX_CAUSES = 5;
 
 function describe(error: unknown, causes = MAX_CAUSES): Record<string, unknown> {
@@ -47,7 +47,7 @@ function partsOf(error: unknown): ErrorParts {
   return new Error(String(message ?? type ?? error)) as ErrorParts;
 }
 
-/** What replaces a message that may hold data; undefined where the message is safe. */
+/** The text that replaces a message which may hold data; undefined where the message is safe. */
 function messageWithoutData({ name, code, severity, status }: ErrorParts): string | undefined {
   // PostgreSQL's messages hold values of a statement, but none when it refuses a connection.
   if (typeof severity === 'string' && severity !== 'FATAL' && severity !== 'PANIC') return `SQLSTATE ${code}`;

@@ -11,7 +11,7 @@ const MAX_FILE_BYTES = 10 * 1024 * 1024;
 /** Statuses after which a retry may help. */
 const TRANSIENT = new Set([408, 409, 425, 429]);
 
-/** How to reach a service that speaks Resend's API for sending. */
+/** The settings of a service that has Resend's API for sending. */
 export interface ResendSettings {
   /** Without a slash at the end. */
   baseUrl: string;

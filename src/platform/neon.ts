@@ -20,7 +20,7 @@ export interface NeonConfig {
   organization?: string | undefined;
   /** `NEON_REGION`, e.g. `aws-us-east-1`; Neon's choice when left out. */
   region?: string | undefined;
-  /** How far back a project can be restored, in seconds; Neon's default when left out. */
+  /** The time for which a project can be restored, in seconds; Neon's default when left out. */
   historySeconds?: number | undefined;
   /** The least and greatest size of a project's compute, in Neon's units; Neon's default when left out. */
   computeUnits?: { min: number; max: number } | undefined;

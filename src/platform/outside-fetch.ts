@@ -7,7 +7,7 @@ import { withinTime } from '../kernel/time-limit.ts';
 /** A name is looked up again after this long: between two tries of a webhook it may have come to lead elsewhere. */
 const LOOKED_UP_MS = 30_000;
 const LOOKUP_TIMEOUT_MS = 5_000;
-/** What says that a name has no addresses of a kind, where others may have been found. */
+/** DNS errors which say that a name has no addresses of a kind, where others may have been found. */
 const NO_ADDRESS = ['ENOTFOUND', 'ENODATA'];
 
 /** Until when names are known to lead to public addresses. */
@@ -15,7 +15,7 @@ const lookedUp = new RecentlyUsed<string, number>(1_000);
 
 /** An address that may not be called. */
 export class AddressRefused extends Error {
-  /** What is wrong with it, to follow "The address". */
+  /** The problem of the address, to follow the words "The address". */
   readonly problem: string;
 
   constructor(problem: string) {

@@ -1,7 +1,7 @@
 import { withinTime } from '../kernel/time-limit.ts';
 import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 
-/** As many redirects are followed. */
+/** The most redirects that are followed. */
 export const MOST_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 

@@ -13,7 +13,7 @@ interface Cost {
 
 export const COST: Cost = { memorySize: 19_456, passes: 2, parallelism: 1 };
 
-/** What a new hash costs; old ones carry their own. One per isolate, so that tests, which make hundreds, can lower it. */
+/** The cost of a new hash; old ones carry their own. One per isolate, so that tests, which make hundreds, can lower it. */
 export const hashing = { cost: COST };
 
 const TAG_LENGTH = 32;
@@ -62,7 +62,10 @@ export async function hashPassword(password: string): Promise<string> {
   return phc(cost, salt, compute(password.normalize('NFC'), salt, cost, TAG_LENGTH));
 }
 
-/** What a tried password is. `isOutdated`: a new hash of it would differ in cost or form, and is to take the place of this one. */
+/**
+ * The result of checking a password. `isOutdated`: a new hash of it would differ in cost or form, and is to take the place of
+ * this one.
+ */
 export type Verdict = { isRight: false } | { isRight: true; isOutdated: boolean };
 
 /**

@@ -1,7 +1,7 @@
 import { concatBytes } from '../kernel/bytes.ts';
 /** A piece of a file, or of a text made for a job: each is an object, so that the work can stop after any of them. */
 export interface Segment {
-  /** Its key in R2. */
+  /** The segment's key in R2. */
   key: string;
   bytes: number;
 }

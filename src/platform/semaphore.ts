@@ -2,11 +2,11 @@
 export type Release = () => void;
 
 export interface SemaphoreLimits {
-  /** How many permits there are. */
+  /** The number of permits. */
   permits: number;
-  /** How many may wait for one. */
+  /** The most callers that may wait for a permit. */
   maxWaiting: number;
-  /** How long one waits. Milliseconds. */
+  /** The longest time that a caller waits. Milliseconds. */
   waitMs: number;
   /** When a permit that is never released is free again: its holder may be gone without a word. Milliseconds. */
   holdMs: number;
@@ -28,7 +28,7 @@ export class Semaphore {
     return this.#held.size === 0 && this.#waiting.length === 0;
   }
 
-  /** Waits for a permit. @returns what releases it; null when too many wait, or the wait was too long */
+  /** Waits for a permit. @returns the function that releases it; null when too many wait, or the wait was too long */
   async acquire(): Promise<Release | null> {
     this.#expire(Date.now());
     if (this.#held.size < this.#limits.permits) return this.#grant();

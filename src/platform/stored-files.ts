@@ -8,7 +8,7 @@ export async function deleteObjects(bucket: Pick<R2Bucket, 'delete'>, keys: read
   }
 }
 
-/** How the key of a note ends that names an unfinished upload in parts: no list of objects shows one. */
+/** The end of the key of a note that names an unfinished upload in parts: no list of objects shows one. */
 const NOTE = '/upload-under-way';
 
 /** Begins an upload in parts, noted below `folder` until that is deleted. One that was noted there before is abandoned. */

@@ -58,7 +58,7 @@ async function signatureOf(secret: string, signed: Uint8Array): Promise<string> 
 export const TRY_ERRORS = ['address_refused', 'timeout', 'connection_failed', 'redirect'] as const;
 export type TryError = (typeof TRY_ERRORS)[number];
 
-/** What came of a try. */
+/** The result of a try. */
 export interface TryResult {
   /** Null where none came. */
   status: number | null;
