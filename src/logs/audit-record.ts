@@ -1,6 +1,6 @@
 /**
- * What is kept of one request: who asked for what, and how it ended. Never a secret, a token, a body or a query; the
- * path only as its route's template.
+ * The record of one request: who asked for what, and how it ended. Never a secret, a token, a body or a query; the path only as
+ * its route's template.
  */
 export interface AuditRecord {
   /** Minted when the request came: a record that is delivered twice is kept once. */
@@ -24,11 +24,14 @@ export interface AuditRecord {
   status: number;
   ip: string | null;
   durationMs: number;
-  /** How many requests it stands for: more than one only for those of strangers, which are kept by address and minute. */
+  /**
+   * The number of requests that the record stands for: more than one only for those of strangers, which are kept by address and
+   * minute.
+   */
   count: number;
   /**
-   * What it adds to the company's use: itself, where a known caller was let in, and the statements of people's SQL that it ran.
-   * The log counts it by day and does not keep it.
+   * Its addition to the company's use: the request, where a known caller was let in, and the statements of people's SQL that it
+   * ran. The log counts it by day and does not keep it.
    */
   used?: { requests: number; executions: number } | undefined;
 }

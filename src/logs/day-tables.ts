@@ -16,7 +16,7 @@ interface DayTables {
 
 const NEVER = Number.MIN_SAFE_INTEGER;
 
-/** What the database says of its tables. Whatever makes or drops one notes it here, or forgets all. */
+/** The tables of each database, cached. Code that makes or drops one notes it here, or forgets all. */
 const known = new WeakMap<SqlStorage, Record<LogKind, DayTables>>();
 
 const nameOf = (kind: LogKind, day: number): string => `"${TABLES[kind].name}_${day}"`;
@@ -100,9 +100,9 @@ export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent:
 export const forgetTables = (sql: SqlStorage): boolean => known.delete(sql);
 
 /**
- * The version before had one table for all days. It stays the table of the days that it reaches into, until they have moved:
- * nothing is copied. What that version adds when it serves again, after a roll back, goes into the tables of its days.
- * May be repeated.
+ * Takes over the one table for all days of the version before. It stays the table of the days that it reaches into, until they
+ * have moved: nothing is copied. Records that that version adds when it serves again, after a roll back, go into the tables of
+ * their days. May be repeated.
  */
 export function takeOverFormerTables(sql: SqlStorage): void {
   sql.exec('CREATE TABLE IF NOT EXISTS former_tables (kind TEXT PRIMARY KEY, endAt INTEGER NOT NULL) WITHOUT ROWID');

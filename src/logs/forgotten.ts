@@ -8,12 +8,12 @@ import { type Person, redacted } from './redaction.ts';
 const RETENTION_MS = 14 * DAY_MS;
 const SECRET = 'forgotten_secret';
 
-/** What a person may be known by in a text: ids and addresses. */
+/** Texts that may identify a person: ids and addresses. */
 const MARKS = /[0-9a-f]{24}|[^\s"\\/,;:=&?<>()[\]]+@[^\s"\\/,;:=&?<>()[\]]*\w/g;
 
 /**
- * Who was taken out of a log, as digests under a secret of its object: records of before may wait in a queue still, and come without
- * them.
+ * Creates the table of persons who were taken out of a log, as digests under a secret of its object: earlier records may wait in
+ * a queue still, and are redacted when they come.
  */
 export function createForgotten(sql: SqlStorage): void {
   sql.exec(

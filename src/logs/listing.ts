@@ -12,7 +12,7 @@ export interface LogPage {
   parts: ListedPart[];
 }
 
-/** What has to be known to read while others write. */
+/** The means to read a log while others write. */
 export interface Reading {
   sql: SqlStorage;
   /** Changes whenever records are moved. */
@@ -21,7 +21,7 @@ export interface Reading {
   pause(): Promise<void>;
 }
 
-/** How often a list that records were moved under is begun anew before it is read without a pause. */
+/** The times that a list is begun anew because records were moved, before it is read without a pause. */
 const TRIES = 3;
 
 /** Reads `limit` records behind the first `skip`, the newest first, with the exact number of all. */
@@ -76,7 +76,7 @@ function* piecesOf(
   }
 }
 
-/** How many records a day that is over has; counted once, until a late one comes. */
+/** Returns the number of records of a day that is over; counted once, until a late one comes. */
 function countDay(sql: SqlStorage, kind: LogKind, { day, lower, upper }: LogRange & { day: number }): number {
   const known = sql.exec<{ records: number }>('SELECT records FROM days WHERE kind = ? AND day = ?', kind, day);
   const [found] = known.toArray();

@@ -12,7 +12,7 @@ export interface Person {
 /** Members of a record that name who did something, and those that tell where from and with what. */
 const WHO = ['principalId', 'actorId', 'actorEmail'];
 const TRACES = ['ip', 'ipCountry', 'userAgent'];
-/** What a record of a person, by its own id, tells of them besides; and what stands there afterwards. */
+/** The personal members of a record that a person's own id names, with the values that replace them. */
 const OWN = (pseudonym: string): Record<string, unknown> => ({ name: pseudonym, teams: [], metadata: {} });
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

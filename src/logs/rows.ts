@@ -176,7 +176,7 @@ function tablesToRead(
   return newestFirst ? tables.reverse() : tables;
 }
 
-/** Which records of a range are read, and in which order: the oldest first, unless it is said. */
+/** The records of a range to read, and their order: the oldest first by default. */
 export interface Selection {
   wanted?: Wanted;
   newestFirst?: boolean;

@@ -3,7 +3,7 @@ import type { Logged } from './log.ts';
 
 type Outcome = 'resolved' | 'executed' | 'denied';
 
-/** Which events stand for a dashboard seen, executed or refused, as in the object's own statements. */
+/** The outcome of an event for the dashboard, as in the object's own statements: executed, denied or resolved. */
 const OUTCOMES: Partial<Record<string, Outcome>> = {
   'share.executed': 'executed',
   'embed.executed': 'executed',
@@ -59,7 +59,7 @@ export class Tally {
     dashboards: new Map(),
     countries: new Map(),
   };
-  /** How often each viewer executed something; 0 for who opened something only. */
+  /** The number of executions by each viewer; 0 for one who only opened something. */
   readonly #viewers = new Map<string, number>();
   readonly #labels = new Map<string, string>();
   readonly #starts: readonly number[];
@@ -101,7 +101,7 @@ export class Tally {
     if (ipCountry !== null) addTo(this.top.countries, ipCountry, 1, ipCountry);
   }
 
-  /** How often each was counted, here and elsewhere. */
+  /** Returns each key's count, here and elsewhere together. */
   topWith(name: keyof typeof this.top, others: readonly TopOf[]): TopOf[] {
     const all = new Map([...this.top[name]].map(([key, entry]) => [key, { ...entry }]));
     for (const { key, count, label } of others) addTo(all, key, count, label);

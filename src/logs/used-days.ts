@@ -2,7 +2,7 @@ import { DAY_MS } from '../kernel/clock.ts';
 import type { Logged } from './log.ts';
 import { isThere } from './rows.ts';
 
-/** What was used on a day, counted from the epoch in UTC. */
+/** The use of a day, counted from the epoch in UTC. */
 export interface UsedDay {
   day: number;
   requests: number;

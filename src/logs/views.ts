@@ -1,4 +1,4 @@
-/** How often a share was executed, and when it was last opened (ms). */
+/** The number of a share's executions, and when it was last opened (ms). */
 export interface ShareViews {
   shareId: string;
   viewCount: number;
