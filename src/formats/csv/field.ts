@@ -15,10 +15,10 @@ export const EOL_LF = 1;
 export const EOL_CRLF = 2;
 export const EOL_CR = 4;
 
-/** How many bytes are searched for the quote that closes a field after a stray quote. */
+/** The number of bytes that are searched for the quote that closes a field after a stray quote. */
 const LOOK_AHEAD = 4096;
 
-/** What a byte means outside quotes. */
+/** The meaning of a byte outside quotes. */
 export const DELIMITER = 1;
 export const LF = 2;
 export const CR = 3;
@@ -40,7 +40,7 @@ export class FieldReader {
   end = 0;
   next = 0;
   kind = BARE;
-  /** How the record ends with this field; -1 when more fields follow. */
+  /** The end of the record behind this field; -1 when more fields follow. */
   eol = -1;
   /** The block ends within the field; `unclosed` when the file ends too. */
   cut = false;

@@ -7,7 +7,7 @@ import { needsQuotes, widthOfLines } from './quoting.ts';
 import { classifySlashed, type Fields, fieldText, newFields, type OnRecord, scan, TooManyFields } from './records.ts';
 import { hasYearsAlone, nameYears } from './years.ts';
 
-/** How many bytes at a file's beginning decide its dialect and where its body begins. */
+/** The number of bytes at a file's beginning that decide its dialect and where its body begins. */
 export const HEAD_BYTES = 256 * 1024;
 const HEAD_RECORDS = 400;
 
@@ -17,7 +17,7 @@ const HASH = 35;
 /** A record of the head, reduced to what the layout depends on. Records without any value are left out. */
 export interface HeadRecord {
   line: number;
-  /** Where it starts in the head. */
+  /** The offset of the record in the head. */
   start: number;
   /** Number of fields, empty ones included. */
   width: number;
@@ -44,7 +44,7 @@ export interface HeadRecord {
 /** The head as read in one dialect. */
 export interface Head {
   records: HeadRecord[];
-  /** How cleanly the fields read, 0 to 1: typed, properly quoted, or text without delimiters or quotes in it. */
+  /** The share of clean fields, 0 to 1: typed, properly quoted, or text without delimiters or quotes in it. */
   clean: number;
   /** Share of the records that are irregular, such as those with stray quotes. */
   odd: number;

@@ -41,7 +41,7 @@ export async function convertHtml<T>(file: HtmlFile<T>): Promise<Converted<T> | 
 /** Bytes that are not in the encoding that the page says, or is thought to have. */
 class NotInEncoding extends Error {}
 
-/** How the page becomes UTF-8, and where it begins after a byte order mark. */
+/** Makes the function that converts the page to UTF-8; `mark` is the length of its byte order mark. */
 type Recoder = () => { recode: Recode; mark: number };
 
 async function recoderFor({ read }: HtmlFile<unknown>, isSecond: boolean): Promise<Recoder> {

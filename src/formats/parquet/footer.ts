@@ -39,7 +39,7 @@ export interface Group {
   parts: Part[];
 }
 
-/** What a file says of itself. */
+/** The metadata of a Parquet file. */
 export interface Footer {
   rows: number;
   columns: Column[];

@@ -4,12 +4,12 @@ import { type ColumnReader, FlatReader, NestedReader, type SliceLimits } from '.
 import type { Column, Footer, Group, ReadBytes } from './footer.ts';
 import { type LeafPlace, LeafReader } from './leaves.ts';
 
-/** How far the rows of a file are written. Plain data. */
+/** The progress of writing the rows of a file. Plain data. */
 export interface ParquetState {
   /** The group that is being read, and rows of it that are written. */
   group: number;
   row: number;
-  /** Where the next row lies, in each leaf: the offset of a page, and rows in it that come before; null at its beginning. */
+  /** The place of the next row, in each leaf: the offset of a page, and rows in it that come before; null at its beginning. */
   places: [offset: number, skip: number][] | null;
   /** For each column, how many values were no numbers. */
   notNumbers: number[];

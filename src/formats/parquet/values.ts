@@ -2,7 +2,7 @@ import type { SchemaElement } from 'hyparquet';
 import type { KnownType } from '../records/facts.ts';
 import { ParquetProblem } from './problem.ts';
 
-/** How the values of a column become texts. */
+/** The conversion of a column's values to texts. */
 export interface ValueTexts {
   type: KnownType;
   /** Whether they are texts, which stand in quotes. */
@@ -17,7 +17,7 @@ const bare = (type: KnownType, text: ValueTexts['text']): ValueTexts => ({ type,
 const quoted = (text: (value: unknown) => string): ValueTexts => ({ type: 'text', quoted: true, text });
 
 /**
- * How the values of a leaf of the schema become texts.
+ * Returns the conversion of a schema leaf's values to texts.
  * @param column its name, for errors
  * @throws ParquetProblem `binary` for bytes that are no text
  */

@@ -1,6 +1,6 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 
-/** What the values of a column are in a file, and so in `ParquetValue`. */
+/** The type of a column's values in a file, and so in `ParquetValue`. */
 export type ParquetType = 'text' | 'integer' | 'boolean' | 'date' | 'datetime' | { scale: number };
 
 export interface ParquetColumn {

@@ -27,11 +27,11 @@ const MAX_UNSORTED_BYTES = 4 * 1024 * 1024;
 /** A cell of six bytes, the smallest, then takes so many times its bytes in memory. */
 const UNSORTED_RATIO = 16;
 /**
- * How often a workbook's bytes may be read: once for the data before the sheets, and twice for each sheet, as sheets do
- * not overlap.
+ * The number of times that a workbook's bytes may be read: once for the data before the sheets, and twice for each sheet, as
+ * sheets do not overlap.
  */
 const MAX_PASSES = 4;
-/** How many more bytes may be read of small workbooks, where each read is at least a whole block. */
+/** The number of further bytes that may be read of small workbooks, where each read is at least a whole block. */
 const FREE_BYTES = 16 * 1024 * 1024;
 
 /** A workbook's file, and where the texts of its sheets go. */

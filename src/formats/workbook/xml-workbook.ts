@@ -64,7 +64,7 @@ export async function convertXmlWorkbook<T>(file: XmlWorkbookFile<T>): Promise<C
   }
 }
 
-/** What is open around the next element: its level is the number of these. */
+/** The elements that are open around the next one: its level is their number. */
 const LEVELS = ['Workbook', 'Worksheet', 'Table'];
 
 class Conversion<T> {
@@ -120,7 +120,7 @@ class Conversion<T> {
     return { text, sheet: { ...sheet, ...namesOf(this.#names) } };
   }
 
-  /** What is hidden counts only where nothing is seen. */
+  /** Chooses a sheet. Hidden sheets count only where none is visible. */
   #choice(): Converted<T> | null {
     const shown = this.#seen.filter(({ hidden }) => !hidden);
     let choice: Choice<Converted<T>> = NO_CHOICE;

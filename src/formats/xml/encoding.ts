@@ -29,7 +29,7 @@ export class XmlBytes {
     return this.#head.length < HEAD_BYTES ? new Uint8Array() : this.#begun(false);
   }
 
-  /** What is left after the last piece. @throws XmlUnreadable for a character that is cut off */
+  /** Returns the bytes left after the last piece. @throws XmlUnreadable for a character that is cut off */
   end(): Uint8Array {
     return this.#recode ? this.#recoded(new Uint8Array(), true) : this.#begun(true);
   }

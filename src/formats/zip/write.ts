@@ -7,18 +7,18 @@ import { concatBytes, dataView } from '../../kernel/bytes.ts';
 
 /** An entry as the directory names it. */
 export interface WrittenEntry {
-  /** Its parts with `/` between them; what is unpacked from it stands beneath the folder: see `pathPart`. */
+  /** The parts of its path with `/` between them; unpacked, it stays beneath the folder: see `pathPart`. */
   path: string;
   isDeflated: boolean;
   crc: number;
   /** Bytes in the file, and unpacked: below 4 GiB. */
   compressed: number;
   size: number;
-  /** Where its local header stands. */
+  /** The offset of its local header. */
   offset: number;
 }
 
-/** What an entry may have, with what its last bytes may take besides. */
+/** The largest entry, with what its last bytes may take besides. */
 export const MAX_ENTRY_BYTES = 0xffff_ffff;
 
 const LOCAL_SIGNATURE = 0x04034b50;
@@ -51,7 +51,7 @@ function record(...fields: Field[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** What comes before the data of an entry. */
+/** The bytes before the data of an entry. */
 export function localHeader({ path, isDeflated }: Pick<WrittenEntry, 'path' | 'isDeflated'>): Uint8Array<ArrayBuffer> {
   const name = new TextEncoder().encode(path);
   const head = record(
@@ -67,7 +67,7 @@ export function localHeader({ path, isDeflated }: Pick<WrittenEntry, 'path' | 'i
   return concatBytes([head, name]);
 }
 
-/** What comes after the data of an entry. */
+/** The bytes after the data of an entry. */
 export function descriptorOf({ crc, compressed, size }: WrittenEntry): Uint8Array<ArrayBuffer> {
   if (compressed > MAX_ENTRY_BYTES || size > MAX_ENTRY_BYTES) throw new Error('an entry is too large');
   return record([4, DESCRIPTOR_SIGNATURE], [4, crc], [4, compressed], [4, size]);
