@@ -18,8 +18,8 @@ const SQL_TYPES: Record<ParameterKind, string> = {
 };
 
 /**
- * The statement for these values. A value never becomes part of the text: each is bound as `$n`, with the type of its
- * parameter's kind. What has no value is null, and drops the clauses it stands in.
+ * The statement for these values. A value never becomes part of the text: each is bound as `$n`, with the type of its parameter's
+ * kind. A parameter without a value is null, and drops the clauses it stands in.
  * @param kinds the kind of every parameter that the template uses
  * @throws TemplateError for a value that its place cannot take, such as several values where one is compared
  */
@@ -33,8 +33,8 @@ export function compileTemplate(
 }
 
 /**
- * Where a place of the statement comes from, as indexes of strings: what stands for a parameter comes from where its braces
- * begin, and the end of the statement from the end of what the template gives to it.
+ * Returns the place in the template of a place in the statement, as indexes of strings. The text for a parameter is placed at the
+ * start of its braces, and the end of the statement at the end of its last part in the template.
  */
 export function placeInTemplate(
   template: SqlTemplate,

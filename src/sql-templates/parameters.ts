@@ -1,6 +1,6 @@
 import { ExactNumber } from '../kernel/exact-json.ts';
 
-/** What a parameter of a visualization or a filter of a dashboard takes. */
+/** The kinds of values of a visualization's parameter or a dashboard's filter. */
 export const PARAMETER_KINDS = ['select', 'multi_select', 'text', 'number', 'date', 'date_range'] as const;
 
 export type ParameterKind = (typeof PARAMETER_KINDS)[number];
@@ -39,7 +39,7 @@ export type BoundValues = ReadonlyMap<string, BoundValue>;
 
 export const MAX_TEXT_LENGTH = 1000;
 export const MAX_LIST_LENGTH = 1000;
-/** How many parameters one call may send. */
+/** The most parameters that one call may send. */
 export const MAX_PARAMETERS = 100;
 
 /** A coerced value, or what was expected instead. */

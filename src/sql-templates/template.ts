@@ -2,19 +2,19 @@ import { RecentlyUsed } from '../kernel/recently-used.ts';
 import { type SqlToken, sqlTokenAt } from './lexer.ts';
 import type { ParameterKind } from './parameters.ts';
 
-/** Which part of a parameter's value a place takes: a date range gives its two ends. */
+/** The part of a parameter's value at a place: a date range gives its two ends. */
 export type ParameterPart = 'value' | 'from' | 'to';
 
 /** One `{{slug}}` of a template. */
 export interface Placeholder {
   slug: string;
   part: ParameterPart;
-  /** It stands in `ANY (…)`, `SOME (…)` or `ALL (…)`, and so takes a list. */
+  /** Whether it stands in `ANY (…)`, `SOME (…)` or `ALL (…)`, and so takes a list. */
   list: boolean;
   place: Place;
 }
 
-/** Where something stands in a template, which decides whether a statement has it. */
+/** The clauses around a piece of a template, which decide whether a statement has it. */
 export interface Place {
   /** Index of the `[[ … ]]` around it; null outside of them. */
   clause: number | null;
@@ -51,10 +51,10 @@ const MAX_DEFAULTS = 20;
 const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
 
 /**
- * Parses SQL in Metabase's form: `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a date
- * range, and `[[ … ]]` a clause that is dropped when one of its parameters has no value. What follows a clause that ends in a
- * comment, `[[ {{slug}} -- ]] 1`, is its default, to the end of the line. Literals, other comments, quoted names and `ARRAY[[…]]`
- * are left alone.
+ * Parses SQL in Metabase's form: `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a date range, and
+ * `[[ … ]]` a clause that is dropped when one of its parameters has no value. The text after a clause that ends in a comment, `[[
+ * {{slug}} -- ]] 1`, is its default, to the end of the line. Literals, other comments, quoted names and `ARRAY[[…]]` are left
+ * alone.
  * @throws TemplateError
  */
 export function parseTemplate(sql: string): SqlTemplate {

@@ -82,7 +82,7 @@ class NeonTenantSql implements TenantSql {
   #inTransaction = false;
   /** Whether what runs may change something, unless the database takes no changes. */
   #mayWrite = false;
-  /** What the next statement begins with. */
+  /** The beginning of a transaction that is sent with the next statement. */
   #beginning: Beginning | undefined;
   /** Whether the COMMIT was sent with the last statements. */
   #isFinished = false;

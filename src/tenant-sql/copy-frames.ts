@@ -1,6 +1,6 @@
 import type { Chunk, Socket } from './driver.ts';
 
-/** What takes the rows of a COPY, straight from the socket. */
+/** The receiver of the rows of a COPY, straight from the socket. */
 export interface RowBytes {
   /** More bytes of the row that is being sent, from `start` up to `end`. They are used again afterwards. */
   take(bytes: Uint8Array, start: number, end: number): void;
@@ -20,7 +20,7 @@ const READY_FOR_QUERY = 0x5a;
 export function divertRows(socket: Socket, rows: RowBytes): void {
   const [driver] = socket.listeners('data');
   if (!driver) throw new Error('nothing reads the connection');
-  /** What arrived of the head of a message; the parts of several chunks. */
+  /** The bytes of a message's head that have arrived; the parts of several chunks. */
   let head: Chunk[] = [];
   let headLength = 0;
   let kind = 0;

@@ -6,7 +6,7 @@ export class LineBuffers {
   readonly #size: number;
   readonly #free: Lines[];
   readonly #full: Lines[] = [];
-  /** What was taken last, and before. */
+  /** The lines that were taken last, and before. */
   readonly #taken: Lines[] = [];
   #arrived = () => {};
 

@@ -82,10 +82,10 @@ export async function runUserSql(
 }
 
 /**
- * Runs statements one after another, each as `runUserSql` does, all sent in one message: one round trip. The time of each
- * begins when those before it are done. Where one passes a limit that ends the connection, those after it fail with
+ * Runs statements one after another, each as `runUserSql` does, all sent in one message: one round trip. The time of each begins
+ * when those before it are done. Where one passes a limit that ends the connection, those after it fail with
  * `databaseUnavailable` without having been looked at.
- * @returns how each comes out
+ * @returns the result of each
  */
 export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatement[]): Promise<UserSqlResult>[] {
   const prepared = statements.map(({ statement, limits }) => {
@@ -103,7 +103,7 @@ export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatem
   });
 }
 
-/** Notes a statement that the database has run, whether it failed or not. @returns how it comes out */
+/** Notes a statement that the database has run, whether it failed or not. @returns its result */
 export async function noted(sql: TenantSql, result: Promise<UserSqlResult>): Promise<UserSqlResult> {
   try {
     const done = await result;
@@ -247,7 +247,7 @@ export class UserSqlRun implements Submittable {
 
   handleEmptyQuery(): void {}
 
-  /** How many bytes were received. */
+  /** The number of bytes that were received. */
   get bytes(): number {
     return this.#bytes;
   }
