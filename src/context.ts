@@ -23,7 +23,7 @@ import { type Mailer, parseSender } from './platform/mail.ts';
 import { cloudflareMailer } from './platform/mail-cloudflare.ts';
 import { resendMailer } from './platform/mail-resend.ts';
 
-/** What a request tells about where it comes from. Anybody may send anything here. */
+/** The origin of a request, as the request says. Anybody may send anything here. */
 export interface Caller {
   /** ISO 3166 code, as the edge sees it. */
   country: string | null;
@@ -36,7 +36,10 @@ export interface Caller {
 
 const NOBODY: Caller = { country: null, userAgent: null, origin: null, fromOwnPage: true };
 
-/** Whose a request is that came without a credential, or was refused before its credential was checked to the end. */
+/**
+ * The company and principal of a request that came without a credential, or was refused before its credential was checked to the
+ * end.
+ */
 export interface RequestOwner {
   companyId: string;
   principal?: { type: 'user' | 'service_account' | 'outsider'; id: string; credential?: string };
@@ -61,7 +64,7 @@ export interface Context<A extends Actor = Actor> {
   readonly baseUrl: string;
   /** The caller's address, or null in the background. */
   readonly ip: string | null;
-  /** What the request tells of where it comes from. */
+  /** The origin that the request claims. */
   caller(): Caller;
   readonly correlationId: string;
   /** Counts what is used. */
@@ -79,8 +82,8 @@ export interface Context<A extends Actor = Actor> {
    */
   changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;
   /**
-   * Where the request is made for one version of a record of the company's Postgres: to be asked, under the lock of the write,
-   * with what the surface shows of the record. @throws where that is another version
+   * Where the request is made for one version of a record of the company's Postgres: checks that version under the lock of the
+   * write, against the record as the surface shows it. @throws where that is another version
    */
   readonly requireVersion?: (shown: object) => Promise<void>;
   /** Milliseconds since the epoch. */
@@ -97,7 +100,7 @@ export type CompanyContext = Context<Principal | OutsiderActor | ViewerActor | S
 export type PrincipalContext = Context<Principal>;
 export type UserContext = Context<UserActor>;
 
-/** What a credential is read from: the request, whose body may be read once more. */
+/** The request that a credential is read from, whose body may be read once more. */
 export interface IncomingRequest {
   readonly method: string;
   readonly url: string;
@@ -142,7 +145,7 @@ async function tell(jobs: JobQueue, companyIds: readonly string[]): Promise<void
   }
 }
 
-/** What a context is made of: where the work comes from and on whose behalf. */
+/** The origin of a piece of work, from which a context is made. */
 export interface Origin {
   env: Bindings;
   waitUntil(work: Promise<unknown>): void;
