@@ -19,19 +19,19 @@ export const ALGORITHM = 'HS256';
 /** Longer ones do not survive in addresses everywhere. */
 export const MAX_TOKEN_LENGTH = 6000;
 
-/** How long a token may live. */
+/** The longest life of a token. */
 export const MAX_LIFETIME_SECONDS = 31_536_000;
 
 /** The claims of an embed token. */
 export interface EmbedClaims {
   /** Of the token, by which it is revoked. */
   id: string;
-  /** What requests are counted under. */
+  /** The id under which the token's requests are counted. */
   countedAs: string;
   companyId: string;
   target: EmbedTarget;
   terms: EmbedTerms;
-  /** Who looks at it, where that is known. */
+  /** The viewer of the embed, where known. */
   viewer: Viewer | null;
   /** Origins whose pages may use it; none are named where all may. */
   allowedOrigins: readonly string[];
@@ -127,11 +127,11 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
   }
 }
 
-/** What to throw for an error of reading or verifying a token: a token that is wrong is invalid. */
+/** Returns the error to throw for one of reading or verifying a token: a token that is wrong is invalid. */
 export const asInvalidToken = (error: unknown): unknown =>
   error instanceof errors.JOSEError || error instanceof TypeError ? invalidToken() : error;
 
-/** Which key a token claims to be signed with, under which version of the master secret. */
+/** The key that a token claims to be signed with, and its version of the master secret. */
 function keyOf(token: string): { version: string; name: KeyName } {
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
   const { header, claims } = readJwt<Partial<Payload>>(token);

@@ -1,6 +1,6 @@
 import type { TargetType } from '../../sharing/share-event.ts';
 
-/** What an embed token shows. */
+/** The dashboard or visualization that an embed token shows. */
 export interface EmbedTarget {
   type: TargetType;
   id: string;
@@ -15,7 +15,7 @@ const TOKEN_ID = /^(?<letter>[dv])-(?<target>[a-f0-9]{24})-[a-f0-9]{24}$/;
  */
 export const tokenIdFor = (target: EmbedTarget, id: string): string => `${prefixOf(target)}-${id}`;
 
-/** What the token of an id shows; undefined where the id is not one of `tokenIdFor`. */
+/** Reads the target from a token's id; undefined where the id is not one of `tokenIdFor`. */
 export function targetOfTokenId(tokenId: string): EmbedTarget | undefined {
   const { letter, target: id = '' } = TOKEN_ID.exec(tokenId)?.groups ?? {};
   if (letter === undefined) return undefined;

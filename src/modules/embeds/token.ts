@@ -33,14 +33,14 @@ import { subjectsOf } from './revocation.ts';
 import { selectSigningKey } from './signing-key-store.ts';
 import { selectRevokedAt, selectRotations } from './store.ts';
 
-/** What an embed token opens. */
+/** The data behind an embed token: its claims, the item it shows, and the company. */
 export interface OpenedEmbed<E extends SharedItem = SharedItem> {
   claims: EmbedClaims;
   item: E;
   company: Company;
 }
 
-/** Whoever holds an embed token. */
+/** The caller who holds an embed token. */
 export type EmbedViewer<E extends SharedItem = SharedItem> = ViewerActor<OpenedEmbed<E>>;
 
 /**
@@ -129,7 +129,7 @@ function viewerOf(
   return { kind: 'viewer', companyId, tokenId, allowedOrigins, opened };
 }
 
-/** What the viewer may do. */
+/** The viewer's rules: their values, filters and downloads. */
 export const rulesOfEmbed = ({ claims, item }: OpenedEmbed): ViewerRules =>
   rulesOf(item, {
     embed: claims.terms,
@@ -160,7 +160,7 @@ export const executeEmbed = (
     return answer;
   });
 
-/** What a token says of the page of its embed: nobody may show that in a frame when the token is invalid. */
+/** The settings of an embed's page by its token. No site may show the page in a frame when the token is invalid. */
 export async function pageOfEmbed(
   ctx: Context,
   token: string,

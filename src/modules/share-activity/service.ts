@@ -20,7 +20,7 @@ import { nameReads, selectDeniedContexts, selectGrantTypes } from './store.ts';
 
 export { countView, type NewShareEvent, prepareShareEvent, recordShareEvent, refusalReason } from './record.ts';
 
-/** Which events of a company are meant. Times in milliseconds, both ends included. */
+/** The events of a company that a list is for. Times in milliseconds, both ends included. */
 export interface EventFilter {
   /** Only events about something of this type. */
   targetType?: TargetType;
@@ -56,7 +56,7 @@ async function deniedEvents({ db, actor }: PrincipalContext): Promise<DeniedReco
   ];
 }
 
-/** How often shares were executed, and when they were last opened (ms), by id. Shares never opened are missing. */
+/** Returns the executions of shares, and when they were last opened (ms), by id. Shares never opened are missing. */
 export async function viewsOf(ctx: PrincipalContext, shareIds: readonly string[]) {
   if (shareIds.length === 0) return new Map<string, never>();
   const found = await logOf(ctx, async (log) => (await log.views(shareIds)) as ShareViews[]);
@@ -107,7 +107,7 @@ interface TopEntry {
   count: number;
 }
 
-/** How often shares and embeds were opened and executed, and by how many viewers. */
+/** Counts of how often shares and embeds were opened and executed, and by how many viewers. */
 export interface Analytics {
   totals: Counts;
   /** One entry for each interval, also for those without events. `start` in milliseconds. */

@@ -30,7 +30,7 @@ export { readContext };
 
 const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
 
-/** What of dashboards and visualizations the caller may not see, or not share. */
+/** The dashboards and visualizations that the caller may not see, or not share. */
 const deniedTargets = ({ actor }: PrincipalContext) => ({
   dashboard: deniedEverywhere(actor, 'shared_dashboard'),
   visualization: deniedEverywhere(actor, 'shared_visualization'),

@@ -15,7 +15,7 @@ import type { TargetType } from '../../sharing/share-event.ts';
 import type { FilterPolicy } from '../../sharing/terms.ts';
 import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
 
-/** What a context shows, and the policies that narrow it. Its fields are named as in the API. */
+/** A dashboard or visualization that a context shows, and the policies that narrow it. Its fields are named as in the API. */
 export interface Grant {
   target_type: TargetType;
   target_id: string;

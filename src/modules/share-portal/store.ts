@@ -99,7 +99,7 @@ export const selectOwnContext = (ctx: Context<PortalActor>, contextId: string) =
     .from(shareContexts)
     .where(and(byId(shareContexts, ctx.actor.companyId, contextId), isMember(ctx.actor, sql`share_contexts.id`)));
 
-/** What the caller's memberships in a context say of the caller. */
+/** Reads the attributes of the caller's memberships in a context. */
 export const selectOwnAttributes = ({ db, actor }: Context<PortalActor>, contextId: string) =>
   db
     .select({ attributes: shareMembers.attributes })

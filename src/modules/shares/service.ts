@@ -36,7 +36,7 @@ export interface ShareWithViews {
   lastAccessedAt: number | null;
 }
 
-/** What people decide about a share. */
+/** The terms of a share that people set. */
 export interface ShareTerms {
   name: string;
   shareType: DashboardShare['shareType'];
