@@ -5,13 +5,13 @@ import { cellOf, isTooLong } from '../../formats/workbook/written-cells.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { Cell, ResultColumn, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 
-/** What a result can be written as. */
+/** The formats in which a result can be written. */
 export type ResultFormat = 'json' | 'ndjson' | 'csv' | 'xlsx';
 
-/** How a result is written. */
+/** The options of writing a result. */
 export interface Written {
   format: ResultFormat;
-  /** What a workbook calls its sheet. */
+  /** The name of a workbook's sheet. */
   title?: string;
   /** Whether a spreadsheet must take no text for a formula. */
   safe?: boolean;
@@ -42,7 +42,7 @@ const WRITERS: Record<ResultFormat, (safe: boolean, title: string) => ResultWrit
 /** The rows that are written at once, so that no result is held twice. */
 const ROWS_PER_BATCH = 500;
 
-/** A result as a file, written as it is taken. What cannot be written is refused before anything is. */
+/** A result as a file, written as it is taken. A result that cannot be written is refused before anything is. */
 export function resultFile(
   written: Written,
   { columns, rows }: UserSqlResult,

@@ -36,15 +36,15 @@ export interface Run {
   enforced?: ReadonlySet<string>;
 }
 
-/** How a run ended: with a result or a failure. */
+/** The outcome of a run: a result or a failure. */
 export type Execution = { visualizationId: string; durationMs: number; cached: boolean } & (
   | { result: UserSqlResult }
   | { failure: Failure }
 );
 
-/** How many connections one request has, where others do not wait for them. */
+/** The number of connections of one request, where others do not wait for them. */
 const MAX_CONNECTIONS = 4;
-/** How many statements are sent to one at once: a slow one keeps those that were sent with it waiting. */
+/** The number of statements that are sent to a connection at once: a slow one keeps those that were sent with it waiting. */
 const MAX_SENT = 4;
 /** A request that got nowhere tries once more; what failed only after so long is not tried again. */
 const MAX_FIRST_TRY_MS = 10_000;
@@ -52,23 +52,22 @@ const MAX_FIRST_TRY_MS = 10_000;
 const TOTAL_MILLISECONDS = 30_000;
 const TOTAL_BYTES = 20 * 1024 * 1024;
 
-/** What the runs of one request share. */
+/** The state that the runs of one request share. */
 interface Shared {
   /** The runs that are left, each with its index among the results. */
   waiting: [index: number, run: Run][];
   endsAt: number;
   budget: ByteBudget;
-  /** How many connections have not taken their share. */
+  /** The number of connections that have not taken their share. */
   connections: number;
   /** Why there was no connection. */
   unavailable?: Failure;
 }
 
 /**
- * Runs visualizations side by side, within a bound, under the company's read-only login. One that fails does not fail the
- * others.
+ * Runs visualizations side by side, within a bound, under the company's read-only login. One that fails does not fail the others.
  * @param maxConnections how many connections it may use at once
- * @returns how each ended, in order
+ * @returns the outcome of each, in order
  */
 export async function execute(
   ctx: CompanyContext,
@@ -188,7 +187,7 @@ async function runOnConnection(
   }
 }
 
-/** Runs these on one connection, sent at once. @returns how each ended */
+/** Runs these on one connection, sent at once. @returns the outcome of each */
 async function executeAll(sql: TenantSql, pending: PendingRun[], shared: Shared): Promise<Execution[]> {
   const startedAt = performance.now();
   const prepared = pending.map(([, run]) => prepareOrFailure(run, shared));

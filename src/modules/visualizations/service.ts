@@ -116,7 +116,7 @@ export function changeVisualization(
   });
 }
 
-/** What decides what a visualization shows, as text. */
+/** The parts of a visualization that decide what it shows, as text. */
 const shownBy = ({ sql, parameters }: Visualization): string => JSON.stringify([sql, parameters]);
 
 export async function deleteVisualization(ctx: CompanyContext, id: string): Promise<void> {
