@@ -12,7 +12,7 @@ import { type Company, selectCompany, updateLogo } from './store.ts';
 
 const keyOf = (companyId: string, logoId: string): string => `${companyId}/logos/${logoId}`;
 
-/** Where a logo is shown, below the address of the system. Another one has another address. */
+/** The path of a logo below the address of the system. Another logo has another path. */
 export const logoPath = (companyId: string, { id }: Logo): string => `/api/v1/public/logos/${companyId}/${id}`;
 
 /**

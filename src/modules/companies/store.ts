@@ -92,7 +92,7 @@ export const selectCompanyBySlug = (db: ControlDb, slug: string) =>
 
 export const selectCompany = (db: ControlDb, id: string) => db.select().from(companies).where(eq(companies.id, id));
 
-/** What tells whether anything is done for a company. */
+/** Reads whether the company is suspended or erased: then no work is done for it. */
 export const selectStanding = (db: ControlDb, id: string) =>
   db
     .select({

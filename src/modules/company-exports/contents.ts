@@ -30,7 +30,7 @@ export interface Work {
   countQuery(): void;
 }
 
-/** Where a stage goes on, as JSON has it. */
+/** The position at which a stage goes on, as JSON has it. */
 type Position = unknown;
 
 /** Writes the next file of a kind, if there is one. @returns where the kind goes on; null at its end */
@@ -117,7 +117,7 @@ const logo: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/** A document is made in memory. What is beyond that stands among the records all the same. */
+/** The most bytes of a document, which is made in memory. Records beyond that are exported all the same. */
 const MAX_KNOWLEDGE_BYTES = 8 * 1024 * 1024;
 
 const knowledge: Stage = async ({ ctx, archive }) => {
@@ -141,7 +141,7 @@ function asOwner(ctx: CompanyContext): PrincipalContext {
   return { ...ctx, actor };
 }
 
-/** How often a table may change while it is written. */
+/** The number of times that a table may change while it is written. */
 const CHANGES = 5;
 
 interface TablePosition {
@@ -149,7 +149,7 @@ interface TablePosition {
   id: string;
   /** The table of which a part is written. */
   within?: { table: string; folder: string; number: number; from: WrittenTo };
-  /** How often that which comes next has changed. */
+  /** The number of times that the next table has changed. */
   changes?: number;
 }
 
@@ -193,7 +193,7 @@ const writeSchema = (archive: Archive, folder: string, table: ManagedTable): Pro
     return sink.write(encoder.encode(`${JSON.stringify(schema, null, 2)}\n`));
   });
 
-/** All that an export has, in this order. What is under way names its stage: the list may have become another one since. */
+/** All stages of an export, in this order. An export under way stores the name of its stage: the list may have changed since. */
 export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ...[...EXPORTED_KINDS].map(
     ([name, kind]) =>

@@ -31,7 +31,10 @@ import {
 } from './store.ts';
 
 const MAX_TRIES = 8;
-/** How long a turn is believed to be at work after it last said so, and how often it does. Milliseconds. */
+/**
+ * The time after its last sign of life for which a turn is believed to be at work, and the time between two such signs.
+ * Milliseconds.
+ */
 const LEASE_MS = 120_000;
 const BEAT_MS = 30_000;
 
@@ -40,7 +43,7 @@ const BEAT_MS = 30_000;
  * has 300 s of CPU. It does so at the end of a file, which has limits of its own.
  */
 const LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileMilliseconds: 150_000 };
-/** How often it says how far it came, at the end of a file. Milliseconds. */
+/** The time between two checkpoints, which are made at the end of a file. Milliseconds. */
 const CHECKPOINT_MS = 15_000;
 
 const BATCH_SIZE = 50;
@@ -169,7 +172,7 @@ class Turn {
     return true;
   }
 
-  /** How far the export has come; what comes first, where it is new. */
+  /** Returns the export's last checkpoint; begins the archive of an export that has none. */
   async #begin(): Promise<Checkpoint & { tail: Uint8Array }> {
     const { files } = this.#ctx;
     if (this.#checkpoint !== null) return getCheckpoint(files, this.#job, this.#checkpoint);
@@ -220,7 +223,7 @@ class Turn {
   }
 }
 
-/** What comes after a stage; null after the last. */
+/** The stage after this one; null after the last. */
 function stageAfter(name: string): Checkpoint['next'] {
   const names = [...STAGES.keys()];
   const stage = names[names.indexOf(name) + 1];

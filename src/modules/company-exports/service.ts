@@ -17,7 +17,7 @@ export type { CompanyExport };
 /** When the scheduled run sends the message of an export again that nobody has begun. Milliseconds. */
 export const RESUME_AFTER_MS = 120_000;
 
-/** How long an export that has ended is kept, with its archive. Milliseconds. */
+/** The time for which an ended export is kept, with its archive. Milliseconds. */
 export const RETENTION_MS = DAY_MS;
 
 /**

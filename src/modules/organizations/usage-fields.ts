@@ -21,7 +21,7 @@ const quotas = z.object({
   model_calls_per_day: quota.meta({ description: DESCRIBED.model_calls_per_day }),
 });
 
-/** What a company may use at most; null for no limit. */
+/** The quotas of a company; null for no limit. */
 export const quotasView = quotas.meta({ id: 'OrganizationQuotas' });
 
 /** All quotas; what is null or not sent is none. */
@@ -40,7 +40,7 @@ export const daysQuery = z.object({
   to: date.optional().meta({ description: 'The last day, included; today when not sent.' }),
 });
 
-/** As many days are answered at once. */
+/** The most days in one answer. */
 const MOST_DAYS = 366;
 
 /** The days that are asked for, by their beginnings in milliseconds. @throws where they are none, or too many */

@@ -267,7 +267,7 @@ export async function readRecords(db: ControlDb, companyId: string, kind: Kind, 
   return { records, next: rows.at(-1)?.place ?? null };
 }
 
-/** How columns are called whose number is a time. */
+/** The names of columns whose number is a time. */
 const TIME = /_(?:at|until)$|^occurrence$/;
 
 function readValue(column: SQLiteColumn, value: unknown): unknown {

@@ -11,7 +11,7 @@ export interface Found {
   record: Record<string, unknown>;
 }
 
-/** What stands about a person in the control records. */
+/** Yields the rows of the control database that are about a person. */
 export async function* readControlRecords(ctx: CompanyContext, person: Person): AsyncGenerator<Found> {
   const { companyId } = ctx.actor;
   for (const held of HELD_TABLES) {

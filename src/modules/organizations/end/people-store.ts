@@ -25,7 +25,7 @@ export const selectOutsider = (db: ControlDb, companyId: string, email: string) 
     .from(outsiders)
     .where(and(eq(outsiders.companyId, companyId), eq(outsiders.email, email)));
 
-/** From where they have signed in, as far as that is still known. */
+/** Reads the addresses from which the users have signed in, as far as they are still known. */
 export const selectIps = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .selectDistinct({ ip: sessions.ip })

@@ -74,8 +74,8 @@ async function* jsonOf(
 }
 
 /**
- * Erases a person from all that a company keeps: what is about them goes, and where others rely on what they did, a pseudonym takes
- * the place of their ids and address. Whatever breaks it off, it can be repeated: who they are is forgotten last.
+ * Erases a person from all data of a company: records about them are deleted, and where others rely on their actions, a pseudonym
+ * takes the place of their ids and address. It can be broken off and repeated at any point: their identity is forgotten last.
  * @returns how many records of each kind were deleted or changed
  * @throws userActive while they can sign in
  */
