@@ -74,7 +74,7 @@ ${[...headerOf(theme, escapeHtml), ...html].join('\n')}
   };
 }
 
-/** Whatever stands in it: what is wider than a phone scrolls by itself. */
+/** The style of a table that keeps the mail's width whatever its content: content wider than a phone scrolls by itself. */
 const WIDTH = 'width: 100%; table-layout: fixed';
 
 const CODE = 'font-family: ui-monospace, monospace; font-size: 28px; letter-spacing: 0.2em; margin: 1em 0';

@@ -31,7 +31,7 @@ export interface MailRequest<Kind extends MailKind = MailKind> {
   about?: Kind extends 'schedule_paused' | 'schedule_consent' | 'webhook_disabled' | 'program_let_in' ? string : null;
 }
 
-/** What a mail is composed with. */
+/** The context in which a mail is composed. */
 export interface SendingContext extends Context {
   /** Hands a mail of a company over to the mail service, unless the company has no more for the day. */
   handOver(companyId: string, mail: Mail): Promise<void>;
@@ -55,7 +55,7 @@ const LIMITS: Record<LimitedKind, { limit: number; withinMs: number }> = {
 };
 /** After this time the scheduled run sends a mail that the request itself did not. */
 const FIRST_WAIT_MS = 60_000;
-/** How long a mail that cannot be sent is tried again: nobody waits longer for a code. */
+/** The time for which a mail that cannot be sent is tried again: nobody waits longer for a code. */
 const RETRIED_MS: Record<MailKind, number> = {
   sign_in_code: HOUR_MS / 6,
   portal_code: HOUR_MS / 6,

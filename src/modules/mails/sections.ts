@@ -28,7 +28,7 @@ const STYLES = {
 
 const textOf = (text: string): string => escapeHtml(oneLine(text));
 
-/** How many bytes a section is in a mail. */
+/** The number of bytes of a section in a mail. */
 export const sectionBytes = (section: Section): number => new TextEncoder().encode(sectionHtml(section)).length;
 
 export function sectionHtml({ title, numbers, table, notes }: Section): string {

@@ -13,7 +13,7 @@ export interface MailedCompany {
   theme?: MailTheme;
 }
 
-/** Whom a mail goes to, and which company it is about. */
+/** The receiver of a mail, and the company it is about. */
 export interface Recipient {
   to: string;
   name: string;

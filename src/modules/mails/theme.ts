@@ -2,7 +2,7 @@ import { inkOn } from '../../kernel/colours.ts';
 import type { InlinePicture } from '../../platform/mail.ts';
 import { type Branding, STANDARD_COLOURS } from '../../presentation/branding.ts';
 
-/** What mails have of a company's brand. */
+/** The brand of a company as mails show it. */
 export interface MailTheme extends Branding {
   logo?: {
     type: 'image/png' | 'image/jpeg' | 'image/webp';

@@ -1,7 +1,7 @@
 /** In characters. */
 const MAX_NAME_LENGTH = 80;
 
-/** What hosts are written with, the dots of other scripts included. */
+/** The characters of hosts, the dots of other scripts included. */
 const [LETTER, DOT] = ['[\\p{L}\\p{M}\\p{N}\\p{So}_-]', '[.。．｡]'];
 /** A host as mail programs recognize one: what follows its last dot begins with letters. */
 const HOST = `(?:${LETTER}+${DOT})+[\\p{L}\\p{M}]{2,}${LETTER}*`;

@@ -35,7 +35,7 @@ export interface StoredMessage {
   stored: Promise<unknown>;
   /** The change is committed: sends this message, which may say more. */
   send(message: JobMessage): void;
-  /** It is not known whether the change was committed: the scheduled run sends the message as it is stored. */
+  /** For when it is not known whether the change was committed: the scheduled run sends the message as it is stored. */
   sendLater(): void;
   /** Nothing was changed. */
   withdraw(): void;
@@ -80,7 +80,7 @@ const rowOf = (ctx: Context, message: JobMessage, waitMs: number): store.OutboxR
   dueAt: ctx.now() + waitMs,
 });
 
-/** What cannot be sent is due at once. */
+/** Sends a stored message, which becomes due at once where that fails. */
 async function sendStored(
   ctx: Context,
   row: store.OutboxRow,

@@ -9,7 +9,7 @@ import { sendingOf } from './tell.ts';
 
 export type { Delivery };
 
-/** Which deliveries are meant. */
+/** The deliveries that a list is for. */
 export interface DeliveryFilter {
   status?: DeliveryStatus | undefined;
   eventType?: string | undefined;
@@ -45,7 +45,7 @@ export async function resendDelivery(ctx: PrincipalContext, endpointId: string, 
   if (!isFound) throw deliveryNotFound();
 }
 
-/** Sends again what failed since a time (ms). @returns how many */
+/** Sends deliveries again that have failed since a time (ms). @returns how many */
 export async function resendFailed(ctx: PrincipalContext, endpointId: string, since: number): Promise<number> {
   await requireActive(ctx, endpointId);
   return senderOf(ctx, endpointId, async (sender) => await sender.resendFailed(since));

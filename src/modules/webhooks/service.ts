@@ -31,12 +31,12 @@ export type { Endpoint };
 
 /** Of a company. */
 const MAX_ENDPOINTS = 20;
-/** How long a replaced secret signs along. */
+/** The time for which a replaced secret signs along. */
 const FORMER_SECRET_MS = DAY_MS;
 /** Secrets of an endpoint that sign at once: of more, the oldest stop. */
 const MAX_SECRETS = 10;
 
-/** What people decide about an endpoint. */
+/** The fields of an endpoint that people set. */
 export type EndpointInput = Pick<Endpoint, 'url' | 'description' | 'eventTypes' | 'status'>;
 
 export const listEndpoints = (
@@ -176,7 +176,7 @@ async function followLog(ctx: PrincipalContext, { eventTypes, status, companyId 
   });
 }
 
-/** How many endpoints' secrets are encrypted again at once. */
+/** The number of endpoints whose secrets are encrypted again at once. */
 const BATCH = 100;
 
 /** Encrypts secrets under the newest key. For the scheduled run. @returns of how many endpoints */

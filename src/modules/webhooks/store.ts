@@ -92,7 +92,7 @@ export const selectEndpointsUnderOlderKey = (db: ControlDb, prefix: string, limi
 /** An event with its record as the database has it. */
 export type ReadEvent = StoredEvent & { text: string };
 
-/** What happened in a company and was not told yet, the oldest first. */
+/** Reads the events of a company that were not told yet, the oldest first. */
 export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
   db
     .select({ ...getTableColumns(events), text: sql<string>`${events.record} || ''`.as('text') })

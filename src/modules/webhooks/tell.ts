@@ -19,7 +19,7 @@ import {
 /** Events that are read at once, and of a company's Postgres. */
 const BATCH_SIZE = 100;
 
-/** What is told, in the words of the API. `at` in milliseconds. */
+/** An event as it is told, in the words of the API. `at` in milliseconds. */
 export interface Told {
   /** The `webhook-id`. */
   id: string;
@@ -82,7 +82,7 @@ const toldOf = ({ id, type, record, occurredAt }: StoredEvent, also: (id: unknow
   data: eventTypeOf(type).view(record as never, also(record.id)),
 });
 
-/** What the records of events are shown with: lists as they are now. */
+/** Reads further data for the records of events: lists as they are now. */
 async function alsoOf(ctx: CompanyContext, events: readonly StoredEvent[]): Promise<(id: unknown) => Also> {
   const ids = [...new Set(events.map(({ record }) => String(record.id)))];
   const ofTables = events.some(({ type }) => type.startsWith('table.'));
