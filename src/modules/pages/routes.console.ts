@@ -11,7 +11,7 @@ import { findInvitation } from '../invitations/service.ts';
 import { findReset } from '../password-reset/service.ts';
 import type { User } from '../users/service.ts';
 
-/** Whom a link is for. `expiresAt` in milliseconds. */
+/** The user and company of a link. `expiresAt` in milliseconds. */
 interface Opened {
   user: User;
   company: Company;

@@ -99,6 +99,6 @@ async function verify<T extends object>(
 export const passkeyDomain = (ctx: Context): string | null =>
   ownOrigins(ctx).includes(new URL(ctx.baseUrl).origin) ? ctx.config.RP_ID : null;
 
-/** Where people sign in: the console, and pages of this API. What a request says of its host does not count. */
+/** The origins at which people sign in: the console, and pages of this API. The host that a request names does not count. */
 const ownOrigins = ({ config: { CONSOLE_URL, PUBLIC_URL } }: Context): string[] =>
   [CONSOLE_URL, PUBLIC_URL ?? CONSOLE_URL].map((url) => new URL(url).origin);

@@ -46,7 +46,7 @@ import {
 export { passkeyDomain } from './ceremonies.ts';
 export type { Passkey };
 
-/** What a second answer to a challenge, and a credential that is registered already, violate. */
+/** The failures of a second answer to a challenge, and of a credential that is registered already, by constraint. */
 const REFUSALS = {
   'spent_passkey_challenges.digest': invalidPasskey,
   'passkeys.company_id, passkeys.credential_id': invalidPasskey,

@@ -62,7 +62,7 @@ const MAX_DATA = 64 * 1024;
 const id = z.string().min(1).max(MAX_ID);
 const data = z.string().max(MAX_DATA);
 
-/** What all responses have. Browsers may add members: they are taken and not read. */
+/** The fields of all responses. Browsers may add members: they are taken and not read. */
 const credential = {
   id,
   rawId: id,

@@ -11,7 +11,7 @@ export type Session = typeof sessions.$inferSelect;
 
 /**
  * Begins a session, unless its user was deactivated, or all its sessions were ended, since `sessionEpoch` was read.
- * @param options.when what else has to hold, if anything
+ * @param options.when a further condition, if any
  */
 export const insertSession = (
   db: ControlDb,
@@ -139,7 +139,7 @@ export const endSessionOf = (db: ControlDb, owner: SessionOwner, sessionId: stri
 
 /**
  * Ends a user's sessions, all but `except`.
- * @param options.when what else has to hold, if anything
+ * @param options.when a further condition, if any
  */
 export const endSessionsOf = (
   db: ControlDb,

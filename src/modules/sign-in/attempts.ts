@@ -20,7 +20,7 @@ export interface Guess {
   /** The failure of a wrong guess. Any other failure does not count. */
   wrong: FailureType;
   maxWrong: number;
-  /** How long wrong ones count; 15 minutes when not said. */
+  /** The time for which wrong guesses count; 15 minutes when left out. */
   windowMs?: number;
 }
 

@@ -52,9 +52,9 @@ export async function setUpSecondFactor(
 }
 
 export interface EnabledSecondFactor {
-  /** They cannot be read again. */
+  /** The codes in plain text: they cannot be read again. */
   backupCodes: string[];
-  /** Where a pending sign-in was completed by it. */
+  /** The session, where a pending sign-in was completed by it. */
   signedIn?: SignedIn;
 }
 

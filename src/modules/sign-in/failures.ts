@@ -20,7 +20,7 @@ export const sessionsEnded = defineFailure('sign_in.sessions_ended', 'unauthenti
   message: 'Your sessions were ended while you signed in. Sign in again.',
 });
 
-/** What every way to sign in can answer once the first factor is proved. */
+/** The failures of every way to sign in once the first factor is proved. */
 export const signInFailures = [companySuspended, userNotActive, sessionsEnded] as const;
 
 /** The same for a wrong, used or expired code, and one that was never sent. */

@@ -27,7 +27,7 @@ export const trustEmail = z.boolean().default(false).meta({
     'Whether an email address counts as verified of which the provider does not say so, as Entra ID does not. Not for issuers of more than one organization, whose people could claim any address.',
 });
 
-/** What is said of routes that take a `reauthentication`. */
+/** The description of routes that take a `reauthentication`. */
 export const REAUTHENTICATION =
   'Needs the password or a code of the second factor besides the token; a caller who has neither must have signed in within the last ten minutes. ';
 

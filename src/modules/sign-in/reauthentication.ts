@@ -9,13 +9,13 @@ import { reauthenticationRequired, wrongCredentials, wrongSecondFactor } from '.
 import { useFreshSession, usePassword, useProof } from './proof-store.ts';
 import { type SecondFactor, selectFactor } from './second-factor-store.ts';
 
-/** How a caller with a session authenticates again: with the password, or a code of the second factor. */
+/** The proof with which a caller with a session authenticates again: the password, or a code of the second factor. */
 export interface Reauthentication {
   password?: string;
   code?: SecondFactorCode;
 }
 
-/** How new the session of a caller must be who has neither. */
+/** The greatest age of the session of a caller who has neither. */
 const FRESH_MS = 10 * MINUTE_MS;
 
 /**

@@ -70,7 +70,7 @@ export const addBackupCodes = (db: ControlDb, factor: SecondFactor, codes: Store
 const byFactor = ({ companyId, id }: SecondFactor): SQL =>
   and(eq(backupCodes.companyId, companyId), eq(backupCodes.factorId, id)) as SQL;
 
-/** How many backup codes of a user's second factor were not used yet. */
+/** Counts the backup codes of a user's second factor that were not used yet. */
 export const countBackupCodes = (db: ControlDb, companyId: string, userId: string) =>
   db
     .select({ left: count() })

@@ -42,11 +42,11 @@ import {
 
 export { reencryptClientSecrets } from './configuration.ts';
 
-/** How long a user may take at the provider. */
+/** The time that a user has at the provider. */
 const LOGIN_MS = 10 * MINUTE_MS;
 const CODE_MS = MINUTE_MS;
 
-/** Where our own page goes on after a sign-in: it needs no entry in a configuration. */
+/** The path at which our own page goes on after a sign-in: it needs no entry in a configuration. */
 export const OWN_PAGE = '/oauth/signed-in';
 
 export interface BegunSignIn {

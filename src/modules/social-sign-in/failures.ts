@@ -20,7 +20,7 @@ export const socialProviderNotFound = notFound('social_provider', {
   message: 'The company has no such social provider.',
 });
 
-/** It hands ID tokens to servers that prove who they are, and there is no secret to prove it with. */
+/** The provider hands ID tokens only to servers that prove who they are, and there is no secret to prove it with. */
 export const noTokensForPages = defineFailure('social.no_tokens_for_pages', 'conflict', {
   message:
     'This identity provider issues no ID tokens to pages (`response_type=id_token`): configure it for single sign-on instead.',
