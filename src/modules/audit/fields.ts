@@ -9,7 +9,7 @@ export const times = {
   to: isoMilliseconds.meta({ description: 'The latest time, included.' }).optional(),
 };
 
-/** What a list of events is filtered by. */
+/** The filters of a list of events. */
 export const auditFilters = {
   correlation_id: word.optional(),
   principal_id: word.optional(),

@@ -8,7 +8,7 @@ const head = {
   occurred_at: timestamp,
 };
 
-/** Who asked for what, and how it was answered. */
+/** The caller and the answer of a request. */
 const rest = {
   principal_type: z.enum(['user', 'service_account', 'outsider', 'operator', 'anonymous']),
   principal_id: z.string().nullable(),

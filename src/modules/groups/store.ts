@@ -69,7 +69,7 @@ const ORDER = {
   name_in_any_case: inAnyCase(groups.name),
 };
 
-/** What a list of groups leaves out. */
+/** The groups that a list leaves out. */
 export interface GroupFilter {
   which: 'living' | 'all';
   /** Leaves out the groups that every company is born with. */
@@ -145,7 +145,10 @@ export const softDeleteGroup = (db: ControlDb, companyId: string, id: string, no
     .where(and(livingById(groups, companyId, id), eq(groups.isGlobal, false)))
     .returning({ id: groups.id });
 
-/** What goes with a group in the batch that deletes it: memberships and attachments, so that nothing stays in use by it. */
+/**
+ * The statements that go with a group in the batch that deletes it: they delete memberships and attachments, so that nothing
+ * stays in use by it.
+ */
 export const clearGroup = (db: ControlDb, companyId: string, id: string) => {
   const isDeleted = sql`not ${groupLives(companyId, id)}`;
   return [
@@ -186,7 +189,7 @@ const isOtherOrNotDenied = (type: PrincipalType, denied: Denials): SQL | undefin
   return isNamed && sql`(${groupBindings.principalType} <> ${type} or ${isNamed})`;
 };
 
-/** Which bindings of a group are listed: of one account or of all, without those of principals that are denied. */
+/** The bindings of a group that a list shows: of one account or of all, without those of principals that are denied. */
 interface BindingFilter {
   companyId: string;
   groupId: string;

@@ -16,7 +16,7 @@ export interface GroupOfUsers {
   members: UserMember[];
 }
 
-/** What becomes of a group: what is not said stays. */
+/** The changes of a group: fields that are left out stay. */
 interface GroupChanges {
   name?: string;
   externalId?: string | null;

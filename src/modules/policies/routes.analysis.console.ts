@@ -17,7 +17,7 @@ const documents = z.object({ documents: z.array(policyDocumentInput).max(DOCUMEN
 
 const witness = z.object({ action: z.string(), resource: z.string() });
 
-/** Who can do something, and what a change would change. */
+/** The routes that tell who can do something, and which access a change would give or take. */
 export const analysisEndpoints = [
   endpoint(
     {

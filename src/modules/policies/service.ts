@@ -75,7 +75,7 @@ export const locatePolicy = async (ctx: PrincipalContext, id: string) => {
   return policy?.arn ?? resourceArn('policies:get', companyId);
 };
 
-/** Where making a policy is checked, whatever it is made of: on all policies. */
+/** The ARN on which making a policy is checked, whatever its document: that of all policies. */
 export const everyPolicy = async (ctx: PrincipalContext) => resourceArn('policies:create', ctx.actor.companyId);
 
 /**

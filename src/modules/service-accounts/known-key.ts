@@ -9,7 +9,7 @@ import type { UsableKey } from './store.ts';
 /** The name under which an isolate remembers whose a key is, for signatures and for service tokens. */
 export const credentialOf = (accessKey: string): string => `key ${accessKey}`;
 
-/** What is remembered of a key besides its owner. */
+/** The cached data of a key besides its owner. */
 export interface KeyProof {
   material: KeyMaterial;
   lastUse: LastUse;

@@ -28,7 +28,7 @@ export { presentKey } from './service-token.ts';
 export { type ApiKey, selectServiceAccount } from './store.ts';
 export type { ServiceAccount };
 
-/** What a service account is made of. It is in the company's default account where it names none. */
+/** The fields of a service account. It is in the company's default account where it names none. */
 interface ServiceAccountInput {
   name: string;
   description: string;

@@ -66,7 +66,7 @@ export const issuedConsoleApiKeyView = z
 
 export const viewConsoleApiKey = viewBy(consoleApiKeyView);
 
-/** What a service account is made of besides its account. */
+/** The fields of a service account besides its account. */
 export const serviceAccountFields = {
   name: displayName,
   description: description.default(''),

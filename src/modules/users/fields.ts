@@ -31,7 +31,7 @@ export const newPassword = (minimum: number) =>
 /** A password that is tried at sign-in: bounded, otherwise whatever was typed. */
 export const triedPassword = passwordOf(1);
 
-/** Whose password it is to be, in which company. */
+/** The owner of a password: their email, name and company, which the password must not be made of. */
 export interface PasswordOwner {
   email: string;
   name: string;
