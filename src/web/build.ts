@@ -18,7 +18,7 @@ interface Page {
   titleIn: (locale: Locale) => string;
   /** The chunks that it always needs. */
   preload: string[];
-  /** Where its texts come from: the folders of `src/texts` that its script loads, or the server for a page that needs none. */
+  /** The source of its texts: the folders of `src/texts` that its script loads, or the server for a page that needs none. */
   texts: string[] | 'server' | 'none';
   /** Of the links in mails, or one that looks like them. It says that it is loading before its script runs: nobody knows it yet. */
   ofMails?: true;
@@ -61,10 +61,10 @@ const HEADERS = `/assets/*
   X-Content-Type-Options: nosniff
 `;
 
-/** What stands in the template for browsers without scripts. */
+/** The part of the template for browsers without scripts. */
 const NO_SCRIPT = /<noscript>.*<\/noscript>\n/;
 
-/** Where a page's script puts what it shows. */
+/** The element into which a page's script puts its content. */
 const EMPTY = '<div id="page"></div>';
 
 /** The same until the script runs. */
@@ -150,7 +150,7 @@ const GUIDES: Plugin = {
   },
 };
 
-/** Links to other guides lead to them on the same page. What else stands in the repository is only named. */
+/** Turns links to other guides into links on the same page. Other files of the repository are only named. */
 const linkedWithin = (html: string): string =>
   html.replaceAll(/<a href="([^"]*)"/g, (_, href: string) => {
     const [, folder, guide] = /(?:([\w-]+)\/)?([\w-]+)\.md$/.exec(href) ?? [];

@@ -17,7 +17,7 @@ export const LOCALE: Locale = localeOf(PAGE?.documentElement.lang) ?? DEFAULT_LO
 /** The texts of the page. */
 export const TEXTS: PageTexts = (await LANGUAGES[LOCALE]()).texts;
 
-/** The words for a failure. What the server says of it is in English, for those who write programs. */
+/** The words for a failure. The server's message is in English, for those who write programs. */
 export function failureText(code: string): string {
   const known: Partial<Record<string, string>> = TEXTS.failures;
   return known[code] ?? TEXTS.broken;

@@ -21,7 +21,9 @@ export interface ChartColours {
 
 /** The theme of pages in a brand's colours. */
 export interface Theme {
-  /** Where the brand has a background or a text colour of its own: the page is the same by day and by night. */
+  /**
+   * The colour scheme, where the brand has a background or a text colour of its own: the page is the same by day and by night.
+   */
   scheme?: Scheme;
   /** Properties of styles/base.css. */
   properties: Record<string, string>;

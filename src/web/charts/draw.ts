@@ -56,7 +56,7 @@ export interface Drawing {
   /** The keyboard's way to the points, where they may be chosen: it stands beside the canvas. */
   points: HTMLElement | undefined;
   end(): void;
-  /** What the canvas shows, with its legend, as a PNG on the colour of the card. */
+  /** Returns a PNG of the canvas with its legend, on the colour of the card. */
   picture(): Promise<Blob>;
 }
 
@@ -105,7 +105,7 @@ function wordsIn(data: Data, chart: ChartTerms): (point: Point) => string {
   return (point) => listed(Object.entries(point).map(wordsOf));
 }
 
-/** How far from a point one may press. CSS pixels. */
+/** The greatest distance from a point at which pressing chooses it. CSS pixels. */
 const REACH = 24;
 
 function tellPoint(chart: Chart, event: MouseEvent, pointAt: PointAt, choose: (point: Point) => void): void {

@@ -1,6 +1,6 @@
 import { arrowKeys, h } from '../dom.ts';
 
-/** What a legend says of a series, or of a part of a whole. */
+/** An entry of a legend, for a series or a part of a whole. */
 export interface Entry {
   label: string;
   colour: string;

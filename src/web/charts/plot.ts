@@ -20,7 +20,7 @@ export interface Series {
   label: string;
   /** One value for each label of the plot; null where the series has none. */
   values: (number | null)[];
-  /** What is drawn at a label. */
+  /** The point that is drawn at a label. */
   pointAt(label: number): Point;
 }
 

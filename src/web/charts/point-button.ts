@@ -10,7 +10,7 @@ interface Place {
   index: number;
 }
 
-/** How far a key goes along a series, and across the series. */
+/** The steps of a key along a series, and across the series. */
 const STEPS: Record<string, readonly [along: number, across: number]> = {
   ArrowLeft: [-1, 0],
   ArrowRight: [1, 0],

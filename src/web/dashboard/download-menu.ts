@@ -63,7 +63,7 @@ function messageOf(error: unknown): string {
   return error.details.some(({ field }) => field === 'format') ? TEXTS.tooLongForXlsx : error.message;
 }
 
-/** How long a browser may take to begin to save. Milliseconds. */
+/** The time for which a saved file stays available: a browser may begin to save late. Milliseconds. */
 const SAVING_MS = 60_000;
 
 function save(file: File): void {

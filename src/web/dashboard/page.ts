@@ -23,7 +23,7 @@ export interface Start {
   values?: ParameterValues;
 }
 
-/** What a page reports. */
+/** The events of a page. */
 export interface PageEvents {
   /** The viewer, or somebody outside, has changed filters. */
   onChange(query: URLSearchParams, parameters: ParameterValues): void;
@@ -161,7 +161,7 @@ export function itemPage(
     fresh.tell(milliseconds);
   }
 
-  /** Asks again until there are new results. What is shown stays until then, and if there are none. */
+  /** Asks again until there are new results. The results on the page stay until then, and if there are none. */
   async function renew(signal: AbortSignal): Promise<void> {
     for (const pause of PAUSES) {
       await new Promise((resolve) => setTimeout(resolve, pause));

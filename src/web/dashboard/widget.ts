@@ -35,7 +35,7 @@ export interface ChosenPoint {
   values: Point;
 }
 
-/** What the viewer may do with a card. */
+/** The actions of the viewer on a card. */
 export interface CardOptions {
   download?: DownloadResult | undefined;
   /** Called with a point that the viewer chooses. */

@@ -12,7 +12,7 @@ export async function ask<T>(path: string, options: Call = {}): Promise<T> {
   }
 }
 
-/** What every way of signing in answers. */
+/** The answer of every way of signing in. */
 export interface SignInResult {
   token?: string;
   user?: { email: string };
@@ -22,7 +22,7 @@ export interface SignInResult {
   pending_2fa_token?: string;
 }
 
-/** Whoever has signed in on this page. */
+/** A person who has signed in on this page. */
 export interface SignedIn {
   token: string;
   email: string;

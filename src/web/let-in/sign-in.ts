@@ -10,7 +10,7 @@ import { LET_IN } from './texts.ts';
 type Company = NonNullable<LetInView['company']>;
 type Then = (signedIn: SignedIn) => void;
 
-/** What the tab keeps while the browser is at the identity provider. */
+/** The key of the data that the tab keeps while the browser is at the identity provider. */
 const KEPT = 'let-in';
 
 interface Kept {
@@ -18,9 +18,9 @@ interface Kept {
   address: string;
   /** Needed to exchange the code that single sign-on ends with. */
   secret?: string;
-  /** What the ID token must come with that another provider issues. */
+  /** The values that must come with an ID token of another provider. */
   social?: { slug: string; state: string; nonce: string };
-  /** What that answered. */
+  /** The answer to the ID token. */
   result?: SignInResult | { failed: true };
 }
 
@@ -168,7 +168,7 @@ function socialWays({ slug, social }: Company): HTMLElement[] {
 
 const keep = (kept: Kept): void => sessionStorage.setItem(KEPT, JSON.stringify(kept));
 
-/** What the tab kept, which it forgets. */
+/** Returns the data that the tab kept, and deletes it. */
 function takeKept(): Kept | null {
   const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? 'null') as Kept | null;
   sessionStorage.removeItem(KEPT);

@@ -60,7 +60,7 @@ export function passwordField(label: string): Field {
   return fieldOf('password', label, attributes, { hint: LINK_TEXTS.passwordRules, beside: toggle });
 }
 
-/** What stands in a form besides its fields. */
+/** The elements of a form besides its fields. */
 interface Around {
   before?: HTMLElement;
 }
@@ -118,7 +118,7 @@ export function formOf(
   return form;
 }
 
-/** What the API says of a field begins with a verb: `must have …`. */
+/** Makes a sentence of the API's message about a field, which begins with a verb: `must have …`. */
 function asSentence(text: string): string {
   const sentence = text.charAt(0).toLocaleUpperCase() + text.slice(1);
   return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;

@@ -52,7 +52,7 @@ export const addressForManagers = ({ email }: MailLinkView): HTMLElement =>
     value: email,
   });
 
-/** Where somebody signs in whose password is set. */
+/** Returns elements that tell somebody whose password is set how and where to sign in. */
 export function howToSignIn({ email, company, sso_only: ssoOnly }: MailLinkView): HTMLElement[] {
   if (ssoOnly) return [paragraph(LINK_TEXTS.bySso(company.name))];
   const facts = { [LINK_TEXTS.server]: location.origin, [LINK_TEXTS.company]: company.slug, [TEXTS.email]: email };

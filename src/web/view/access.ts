@@ -90,7 +90,7 @@ export function embedAccess(
     return (itemId === undefined || idOf(view) === itemId) && (origins.length === 0 || origins.includes(origin));
   };
 
-  /** What a token opens; undefined where it is refused, or there is no answer in time. */
+  /** Returns the answer to a token; undefined where it is refused, or there is no answer in time. */
   async function readWithRetries(candidate: string) {
     for (const pause of PAUSES) {
       try {
