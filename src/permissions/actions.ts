@@ -111,7 +111,7 @@ export type ResourceType<A extends Action = Action> = A extends `${infer S exten
   ? Rows[S]['types'][number]
   : never;
 
-/** What the catalogue knows of one action. */
+/** The catalogue's entry of an action. */
 export interface ActionEntry {
   action: Action;
   service: Service;
@@ -168,7 +168,7 @@ export function isService(text: string): text is Service {
   return Object.hasOwn(SERVICES, text);
 }
 
-/** What the catalogue knows of `action`. */
+/** Returns the catalogue's entry of `action`. */
 export function actionEntry(action: Action): ActionEntry {
   const entry = ENTRIES.get(action);
   if (!entry) throw new TypeError(`${action} is not an action of the catalogue`);

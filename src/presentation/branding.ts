@@ -3,9 +3,9 @@ import type { FieldProblem } from '../kernel/failure.ts';
 
 export const FONTS = ['system', 'serif', 'mono'] as const;
 
-/** How a company's pages and mails look; what is left out is as without a brand. Fields as they travel. */
+/** The look of a company's pages and mails; a part that is left out is as without a brand. Fields as they travel. */
 export interface Branding {
-  /** What the company calls itself before outsiders. */
+  /** The company's name for outsiders. */
   name?: string;
   /** Of links and buttons. */
   primary_color?: Colour;

@@ -34,7 +34,7 @@ const STANDARD_DIGITS: Record<'number' | 'percent' | 'currency', Intl.NumberForm
 /** Formats a cell of one column. */
 export type CellText = (cell: ViewCell) => string;
 
-/** How cells are written in a language. */
+/** The texts of cells in a language. */
 export interface CellTexts {
   /** A number that a double would round may come as text. */
   numberText(value: number | string, style?: NumberStyle, grouping?: boolean): string;

@@ -1,4 +1,4 @@
-/** What the page of a mailed link is told of whoever the link is for. JSON, as it travels. */
+/** The data for the page of a mailed link, about whoever the link is for. JSON, as it travels. */
 export interface MailLinkView {
   email: string;
   name: string;

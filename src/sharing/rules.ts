@@ -2,7 +2,7 @@ import { type BoundValue, coerceParameter, isChoice, isNoValue } from '../sql-te
 import type { FilterPolicy, Input, Terms } from './terms.ts';
 import { attributeValue, inBoth } from './viewer-attributes.ts';
 
-/** What a viewer may do with one input. */
+/** The rule of a viewer for one input. */
 export interface Rule {
   input: Input;
   /** `open`: the viewer may send any value of its kind · `closed`: sending one is a violation. */
@@ -14,7 +14,7 @@ export interface Rule {
    * that an embed fixes or an attribute is.
    */
   fallback: 'default' | 'none' | 'refused' | { fixed: BoundValue };
-  /** It must end up with a value: sent, fixed, or its default. */
+  /** Whether the input must end up with a value: sent, fixed, or its default. */
   required: boolean;
   /** The viewer must send a value. */
   mustSend: boolean;

@@ -54,7 +54,7 @@ export const texts = {
   anyDate: 'Any date',
   ownDates: 'Other dates',
   presets: { 7: 'Last 7 days', 30: 'Last 30 days', 90: 'Last 90 days', month: 'This month', year: 'This year' },
-  /** What stands in an empty field for a date. */
+  /** The placeholder of an empty field for a date. */
   dateForm: 'mm/dd/yyyy',
   presetsOf: (label: string) => `${label}, period`,
   backwards: (label: string) => `${label}: the start is after the end.`,
