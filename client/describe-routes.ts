@@ -117,7 +117,7 @@ function sent({ required, content }: NonNullable<Operation['requestBody']>): str
   return isForm ? ['form: FormData'] : [];
 }
 
-/** What is answered to a dry run. */
+/** The schema of the answer to a dry run. */
 const TRIED = 'ChangeOfAccess';
 
 function answer(content: Record<string, { schema?: Schema }>): string {
@@ -127,7 +127,7 @@ function answer(content: Record<string, { schema?: Schema }>): string {
   return Object.keys(content).length > 0 ? 'string' : 'undefined';
 }
 
-/** What the client makes of a file, by its media type. */
+/** The format of a file and the type in which the client returns it, by its media type. */
 const FILES: Record<string, [format: string, made: string]> = {
   'text/csv': ['csv', 'string'],
   'application/x-ndjson': ['ndjson', 'string'],
@@ -136,7 +136,7 @@ const FILES: Record<string, [format: string, made: string]> = {
   'application/vnd.apache.parquet': ['parquet', 'Blob'],
 };
 
-/** What is answered to each `format` that a route can be asked for, other than JSON. */
+/** The answer for each `format` that a route can be asked for, other than JSON. */
 function files(parameters: readonly Parameter[], content: Record<string, unknown>): string[] {
   const formats = parameters.find(({ name, in: place }) => name === 'format' && place === 'query')?.schema?.enum ?? [];
   const made = Object.keys(content).flatMap((mediaType) => (FILES[mediaType] ? [FILES[mediaType]] : []));

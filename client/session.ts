@@ -8,7 +8,7 @@ export interface StoredSession extends TokenPair {
   received_at?: number | undefined;
 }
 
-/** Where a session is between calls: all tabs of a console see the same. It may be asked at each request. */
+/** The storage of a session between calls: all tabs of a console see the same. It may be asked at each request. */
 export interface SessionStore {
   read(): StoredSession | null | undefined | Promise<StoredSession | null | undefined>;
   /** Null: the session has ended. */
@@ -32,7 +32,7 @@ const SIGNS_IN =
 
 export const signsIn = (path: string): boolean => SIGNS_IN.test(path);
 
-/** How long before its end a token is exchanged: this time (ms), or this part of the time that it lives. */
+/** The time before its end at which a token is exchanged: this time (ms), or this part of the time that it lives. */
 const EARLY_MS = 60_000;
 const EARLY_PART = 0.1;
 
@@ -103,7 +103,7 @@ function alone<T>(name: string, held: () => Promise<T>): Promise<T> {
 /**
  * Exchanges the tokens of the store, unless that has others by now. A refresh token is used up by its exchange: it is never sent
  * after its successor is known, since that would end the session.
- * @returns what the store has then
+ * @returns the session that the store has then
  */
 async function renew(store: SessionStore, token: string, request: Unsigned): Promise<StoredSession | null> {
   const before = await store.read();

@@ -1,4 +1,4 @@
-/** How much of an upload has gone out. Bytes of the files. */
+/** The progress of an upload. Bytes of the files. */
 export interface UploadProgress {
   sent: number;
   total: number;
@@ -7,7 +7,7 @@ export interface UploadProgress {
 export interface UploadOptions {
   /** The managed table that the rows are for; a new one when left out. */
   tableId?: string | undefined;
-  /** What becomes of the rows that are there: as the API says of an upload into a table. */
+  /** The effect on the rows that are there: as the API says of an upload into a table. */
   mode?: 'append' | 'replace' | 'upsert' | undefined;
   /** The columns by which `upsert` finds rows. */
   key?: readonly string[] | undefined;
@@ -15,7 +15,7 @@ export interface UploadOptions {
   evolve?: 'none' | 'add' | 'widen' | undefined;
   /** Is told at the beginning, as bytes go out, and at the end. A browser that is given a `fetch` of its own tells no more than these. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** Stops the upload. What was begun is then deleted, unless `onBegun` was told of it. */
+  /** Stops the upload. A begun upload is then deleted, unless `onBegun` was told of it. */
   signal?: AbortSignal | undefined;
   /** Is told the id of an upload that can be gone on with, within a day: of one file of more than 50 MB. */
   onBegun?: ((id: string) => void) | undefined;

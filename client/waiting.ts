@@ -29,7 +29,7 @@ const RUNS = ['queued', 'analisando', 'inserting', 'running'];
 
 export const runs = (job: unknown): boolean => RUNS.includes((Object(job) as { status: string }).status);
 
-/** How long the API may keep its answer until a job has another version than the one that is known. Seconds. */
+/** The time that the API may keep its answer until a job has another version than the one that is known. Seconds. */
 const WAIT_S = 20;
 /** Between two looks at a job, which may both be answered at once; longer each time where jobs have no versions. Milliseconds. */
 const PAUSE_MS = 300;

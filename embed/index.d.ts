@@ -1,7 +1,7 @@
 /** Values of filters by slug: a text, a number, a list of them, `{ from, to }` for a range; null for none. */
 export type ParameterValues = Record<string, unknown>;
 
-/** What `data-console:click` tells of the point that the viewer chose. */
+/** The detail of `data-console:click`: the point that the viewer chose. */
 export interface ClickDetail {
   visualization: { id: string; name: string };
   /** By column of the result. */
@@ -31,7 +31,7 @@ export class DataConsoleEmbed extends HTMLElement {
   readonly parameters: ParameterValues;
   /** Sets values of the filters that the token allows; null removes one. */
   setParameters(values: ParameterValues): void;
-  /** Gives a token in the place of `token-endpoint`. What it throws is an error that passes: it is asked again. */
+  /** Gives a token in the place of `token-endpoint`. An error that it throws is taken to pass: it is asked again. */
   getToken: (() => Promise<string>) | null;
   addEventListener<Type extends keyof DataConsoleEmbedEventMap>(
     type: Type,

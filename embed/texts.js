@@ -1,4 +1,4 @@
-/** What the element says itself; all else is said by the page that it shows. */
+/** The texts of the element itself; all else is said by the page that it shows. */
 const TEXTS = {
   en: {
     dashboard: 'Dashboard',
