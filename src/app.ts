@@ -290,7 +290,7 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
   return response;
 }
 
-/** One line for every answer that is our fault or that of what we depend on, with its cause. */
+/** Logs one line for every answer that is our fault or that of what we depend on, with its cause. */
 function logServerError(c: HonoContext<HttpEnv>): void {
   const { res, error, req } = c;
   if (res.status < 500) return;

@@ -128,7 +128,7 @@ const variables = z
      * The time for which a company's database can be restored. Neon's plans allow 6 hours (Free), 7 days (Launch), 30 (Scale).
      */
     NEON_HISTORY_SECONDS: limit(7 * 24 * 60 * 60),
-    /** Between which sizes a company's compute is scaled: 1 is 4 GB of memory. */
+    /** The sizes between which a company's compute is scaled: 1 is 4 GB of memory. */
     NEON_MIN_CU: computeUnits(0.25),
     NEON_MAX_CU: computeUnits(2),
     RATE_LIMIT_ORGANIZATION_PER_MINUTE: limit(1000),

@@ -30,7 +30,7 @@ export interface Caller {
   userAgent: string | null;
   /** Origin of the page that sent the request. */
   origin: string | null;
-  /** That page is one of ours, or there is none. */
+  /** Whether that page is one of ours, or there is none. */
   fromOwnPage: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface RequestOwner {
   principal?: { type: 'user' | 'service_account' | 'outsider'; id: string; credential?: string };
 }
 
-/** All that a service may reach for. Made once per request, queue message or scheduled run. */
+/** The means of a service: database, files, queues, settings and more. Made once per request, queue message or scheduled run. */
 export interface Context<A extends Actor = Actor> {
   readonly actor: A;
   /**
@@ -91,7 +91,7 @@ export interface Context<A extends Actor = Actor> {
   newId(): string;
   /** Work that may go on after the answer was sent. */
   defer(work: Promise<unknown>): void;
-  /** Something to close when the request ends, in reverse order. Failures of it are logged, never answered. */
+  /** Has `close` called when the request ends, the last registered first. Failures of it are logged, never answered. */
   cleanup(close: () => Promise<void>): void;
 }
 
@@ -136,7 +136,10 @@ function mailerOf({ EMAIL }: Bindings, config: Config): Mailer {
   return MAIL_PROVIDER === 'resend' ? resendMailer({ baseUrl, apiKey, sender }) : cloudflareMailer(EMAIL, sender);
 }
 
-/** Has companies' webhook endpoints told what happened. A message that is not sent is sent by the scheduled run. */
+/**
+ * Sends messages so that companies' webhook endpoints are told of events. A message that is not sent is sent by the scheduled
+ * run.
+ */
 async function tell(jobs: JobQueue, companyIds: readonly string[]): Promise<void> {
   try {
     await jobs.sendAll(companyIds.map((companyId) => ({ type: 'webhooks.tell', companyId }) as const));

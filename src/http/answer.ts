@@ -27,8 +27,8 @@ export function failureResponse(surface: Surface, failure: Failure, locale: Loca
 }
 
 /**
- * One shape of body for all surfaces: clients that wait and try again need not know which they called.
- * @param message what it says, and when to try again
+ * Answers 429 with one shape of body for all surfaces: clients that wait and try again need not know which they called.
+ * @param message the message, and when to try again
  */
 export function tooManyRequests(
   failure: Failure,

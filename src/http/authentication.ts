@@ -132,7 +132,10 @@ const WINDOW_MS = MINUTE_MS;
 /** Counted by this isolate alone, while gates are away. */
 const countedHere = new FixedWindows(WINDOW_MS);
 
-/** Stands in for a gate that does not answer: counts in this isolate alone. @throws for what needs the gate: nonces and keys */
+/**
+ * Decides in the place of a gate that does not answer: counts in this isolate alone. @throws for requests that need the gate: for
+ * nonces and keys
+ */
 function answerWithoutGate(
   companyId: string,
   { principalId, limits, nonce, once }: Admission,

@@ -13,10 +13,10 @@ export interface DeepParameter {
 const PART = /^([^[\]]+)\[([^[\]]*)\]\[([^[\]]*)\]$/;
 
 /**
- * Returns a function that gathers the parameters of a query that belong to its deep objects, which the schema names by `param: {
- * style: 'deepObject' }`: `filter[a][eq]=1&filter[b][in]=2` become a list under `filter`, one element for each parameter, however
- * often it comes. The same as one parameter is JSON: `filter={"a":{"eq":1},"b":{"in":[2]}}`. Both fit together. Those of a deep
- * object in another form are refused.
+ * Returns a function that gathers the parameters of a query that belong to its deep objects, which the schema names by
+ * `param: { style: 'deepObject' }`: `filter[a][eq]=1&filter[b][in]=2` become a list under `filter`, one element for each
+ * parameter, however often it comes. The same as one parameter is JSON: `filter={"a":{"eq":1},"b":{"in":[2]}}`. Both fit
+ * together. Those of a deep object in another form are refused.
  */
 export function gatherDeepObjects(schema: z.ZodType): (query: unknown) => unknown {
   const names = schema instanceof z.ZodObject ? deepObjectsOf(schema.shape) : [];

@@ -13,7 +13,7 @@ export const isDryRun = (request: HonoRequest, { dryRun }: Contract): boolean =>
 
 const principal = z.object({ type: z.enum(['user', 'service_account']), id: z.string(), name: z.string() });
 
-/** Somebody who may act. */
+/** A user or service account that may act. */
 export const principalView = principal.meta({ id: 'ActivePrincipal' });
 
 const witness = z.object({

@@ -80,7 +80,7 @@ export const prepared = <S extends ZodType>(json: S, ...mediaTypes: string[]) =>
 export const raw = <S extends RawReturns['status']>(status: S, description: string, ...mediaTypes: string[]) =>
   ({ status, raw: description, mediaTypes }) as const;
 
-/** Those who have a credential of their own. */
+/** A caller with a credential of their own. */
 type Credentialed = Principal | OutsiderActor;
 
 type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -148,15 +148,15 @@ export interface Protocol {
 /** The contract of a route: routing, validation, authorization and /openapi.json are derived from it. */
 export interface Contract {
   method: Method;
-  /** In OpenAPI's form: `/accounts/{id}`. */
+  /** The path in OpenAPI's form: `/accounts/{id}`. */
   path: string;
   access: RouteAccess;
   /** The action under which the audit trail records a way of signing in, which needs no permission: `auth:login`. */
   recordedAs?: string;
   /**
-   * Besides what `access` asks for. `administrators`: only they and the owner may, for what the route changes leads to
-   * everything. `people`: no service account may, for it is about a person's own session, password or second factor. `owner`: the
-   * company's owner alone may.
+   * The only callers, besides what `access` asks for. `administrators`: only they and the owner may, for what the route changes
+   * leads to everything. `people`: no service account may, for it is about a person's own session, password or second factor.
+   * `owner`: the company's owner alone may.
    */
   only?: 'administrators' | 'people' | 'owner';
   /**
@@ -182,7 +182,7 @@ export interface Contract {
    * good.
    */
   operationId: string;
-  /** The same for people, `Replace a group's permissions`: begins with the same verb, and has no full stop. */
+  /** The route's name for people, `Replace a group's permissions`: begins with the same verb, and has no full stop. */
   summary: string;
   /** More than the summary: what is returned or refused, what else changes, limits. No two routes have the same. */
   description: string;
@@ -200,14 +200,14 @@ export interface Contract {
   raw?: Readonly<Record<string, ZodType>>;
   /** Numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
   exactNumbers?: boolean;
-  /** Of a body that may be large: the list whose objects the handler reads by itself, one after another. */
+  /** For a body that may be large: the list whose objects the handler reads by itself, one after another. */
   unread?: Unread;
   /**
-   * Of a write of what somebody may do: with `dry_run=true` it answers who would gain and who would lose what, and changes
+   * For a write that changes permissions: with `dry_run=true` it answers who would gain and who would lose what, and changes
    * nothing. All that it changes of access names an id of the path, or a principal that the change is announced for.
    */
   dryRun?: true;
-  /** Of a POST: it asks for something and changes nothing, so that it may be repeated. It ignores an idempotency key. */
+  /** For a POST that asks for something and changes nothing, so that it may be repeated. It ignores an idempotency key. */
   safe?: true;
   /**
    * A check before an answer is repeated under an idempotency key, where more than `access` decides that and it depends on other
@@ -217,28 +217,28 @@ export interface Contract {
   stillMay?: (ctx: PrincipalContext, params: Record<string, string>) => Promise<unknown>;
   /** Where `access` is `pending`: the member of the body with the token of somebody in the middle of signing in. */
   pendingIn?: string;
-  /** Of a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
+  /** For a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
   changes?: readonly string[];
-  /** Of a POST whose body is made of what the GET of the path's record shows: the member that it is made of. */
+  /** For a POST whose body is made of what the GET of the path's record shows: the member that it is made of. */
   readBack?: string;
   /** For the audit trail: the field of the body with the id or ids of what is attached to the resource of the path, or to what is made. */
   attaches?: string;
   /** The path, without the id, at which a resource that a 201 made can be read, when that is not beneath the route's own path. */
   madeUnder?: string;
-  /** Of a GET: its answer has a version, and the writes of the same path can be made for that version. */
+  /** For a GET: its answer has a version, and the writes of the same path can be made for that version. */
   versioned?: Versioned;
   /** Leaves out of an answer, whose version is that of the whole, what the query does not ask for. */
   narrows?: (shown: object, query: unknown) => object;
-  /** Of such a GET, whose caller can wait for another version: tells whether there may be one. Made by `waiting`. */
+  /** For such a GET, whose caller can wait for another version: tells whether there may be one. Made by `waiting`. */
   waits?: Stamps;
-  /** Of a write: the path of the GET whose version it is made for, when that is not its own. */
+  /** For a write: the path of the GET whose version it is made for, when that is not its own. */
   versionOf?: string;
-  /** Of a write whose answer shows a record in a form of its own: the path of the GET that shows the record. */
+  /** For a write whose answer shows a record in a form of its own: the path of the GET that shows the record. */
   shows?: string;
   /** Largest JSON body in bytes; 1 MiB when not said. */
   bodyLimit?: number;
   returns: Returns;
-  /** Of a route that speaks a protocol of its own, in headers. */
+  /** The protocol of a route that has its own, in headers. */
   speaks?: Protocol;
   /** The requests that it answers with 202 and no body in the place of `returns`, in words. */
   acknowledges?: string;

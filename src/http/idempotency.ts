@@ -35,7 +35,7 @@ export interface HeldKey {
   end(how: KeyEnd): Promise<void>;
 }
 
-/** Under which key a request came, if any; a failure in place of a key that cannot be taken. */
+/** The idempotency key of a request, if any; a failure in place of a key that cannot be taken. */
 export type RequestKey = HeldKey | Failure | null;
 
 /** A place that keeps idempotency keys. */
@@ -161,7 +161,7 @@ async function accessOf(actor: Actor): Promise<string | null> {
   return 'access' in actor ? sha256Hex(JSON.stringify(sourcesOf(actor.access))) : null;
 }
 
-/** Before it leaves: whoever got no answer can ask for it again at once. */
+/** Stores the answer before it leaves: whoever got no answer can ask for it again at once. */
 async function keepAnswer(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> {
   const { status, headers, body } = c.res;
   if (status >= 500 || status === 429) return key.end({ state: 'undone' });

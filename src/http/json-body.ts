@@ -88,7 +88,7 @@ function requireBounded(text: string): void {
   }
 }
 
-/** The same of a body whose objects are left unread. */
+/** Reads a body whose objects are left unread; undefined where there is none. */
 async function unreadOf(request: HonoRequest, unread: Unread): Promise<unknown> {
   const bytes = new Uint8Array(request.raw.body === null ? new ArrayBuffer() : await request.arrayBuffer());
   return bytes.length === 0 ? undefined : parsed(request, () => readUnread(bytes, unread, JSON_BOUNDS.depth));

@@ -1,4 +1,4 @@
-/** As much as the edge lets through. A body of more is not waited for. */
+/** The largest body that the edge lets through. A larger one is not waited for. */
 const LEFTOVER_BYTES = 100 * 1024 * 1024;
 /** The longest time between two pieces of a body, and for all of it. Milliseconds. */
 const PAUSE_MS = 2_000;

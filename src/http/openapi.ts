@@ -81,7 +81,7 @@ const NOT_MODIFIED = {
   headers: z.object({ ETag: E_TAG }),
 };
 
-/** Of the deployment that a description is of. */
+/** The deployment that a description is for. */
 interface Deployment {
   version: string;
   /** The console's address, where people who use the API find those who run it. */

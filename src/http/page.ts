@@ -24,7 +24,7 @@ export interface PlainContent {
   title: string;
   text: string;
   links?: { href: string; title: string; text: string }[];
-  /** In small type at the end. */
+  /** A note in small type at the end. */
   note?: string;
   /** The first is the one that most want. `query` goes to the address that is posted to. */
   forms: { button: string; query?: Record<string, string> }[];

@@ -32,7 +32,7 @@ export const errorDetails = z.union([z.array(fieldProblem), z.record(z.string(),
 export interface ErrorWords {
   status: number;
   code: string;
-  /** In the language of the caller, and in that of the surface. */
+  /** The message in the language of the caller, and in that of the surface. */
   message: string;
   ownMessage: string;
   details?: unknown;
@@ -41,7 +41,7 @@ export interface ErrorWords {
 /** A surface's code, and further wording, for all failures of a family that have none of their own. An empty code is none. */
 export type FamilyWording = Wording & { code: string };
 
-/** One way to say the domain: who calls, and how failures are worded. */
+/** One of the API's surfaces, for its callers, with its own wording of failures. */
 export interface Surface {
   name: string;
   title: string;
@@ -63,7 +63,7 @@ export interface Surface {
   codeField: string;
   /** The body of an error. */
   errorOf(words: ErrorWords): unknown;
-  /** Of a surface whose clients look there: the challenge of every 401, at this address of the API. */
+  /** For a surface whose clients look there: the challenge of every 401, at this address of the API. */
   challenge?(baseUrl: string): string;
   /** The media type of its bodies, where that is not `application/json`. Its 429 is in its own words, too. */
   mediaType?: string;
@@ -160,7 +160,7 @@ function sentenceOf(surface: Surface, failure: Failure, locale: Locale): string 
   return translate(surface.language === 'en' ? (message ?? failure.message) : failure.message, locale);
 }
 
-/** Something went wrong inside, in the words of a surface: nothing is told of it. */
+/** The body of a 500 in the words of a surface, which tells nothing of the cause. */
 export function internalErrorOf(surface: Surface, locale: Locale): unknown {
   const { code, message: ownMessage } = surface.internalError;
   const message = locale === surface.language ? ownMessage : translate(INTERNAL_ERROR, locale);

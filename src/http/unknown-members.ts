@@ -148,7 +148,9 @@ function counterpartsIn(lists: readonly unknown[][]): (item: unknown, index: num
   };
 }
 
-/** Of a write whose body may hold members that it does not know: what the record of its path is, and who changes the rest of it. */
+/**
+ * The record of a write's path, for a body that may hold members that the write does not know, and the routes that change them.
+ */
 export interface NamedRecord {
   /** The GET that shows it, where there is one on the surface. */
   reading: Endpoint | undefined;

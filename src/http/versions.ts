@@ -20,7 +20,7 @@ type Tags = '*' | readonly string[];
 /** An entity tag; weak ones count as strong ones, because edges weaken them when they compress. */
 const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
-/** Stands for a tag where the rest of a header is looked at. No header holds it. */
+/** The sign that replaces a tag where the rest of a header is looked at. No header holds it. */
 const MARK = '\0';
 
 /** The versions that `If-Match` or `If-None-Match` names; null where it is not in form. */

@@ -55,7 +55,7 @@ interface Wait {
   endsAt: number;
 }
 
-/** Those of one company that wait for records of one kind. One of them looks for all. */
+/** The requests of one company that wait for records of one kind. One of them looks for all. */
 interface Watch {
   waits: Set<Wait>;
   /** The stamp of each record at the last look: null for a record that was not there. */
@@ -72,7 +72,7 @@ const watches = new Map<Stamps, Map<string, Watch>>();
 const EVERY_MS = 1_000;
 /** The time between two checks by each waiting request whether another one has looked, which cost no query. Milliseconds. */
 const GLANCE_MS = 250;
-/** When another one looks, as whoever began to is gone. Milliseconds. */
+/** The time after which another request looks, as the one that began to is gone. Milliseconds. */
 const RESUME_AFTER_MS = 10_000;
 
 function watchOf(stamps: Stamps, companyId: string): Watch {
@@ -113,7 +113,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 /** The input of `whenChanged`. */
 export interface Awaited {
   stamps: Stamps;
-  /** Of the request, which has what it opens closed by `release`. */
+  /** The context of the request, which has what it opens closed by `release`. */
   ctx: CompanyContext;
   id: string;
   seconds: number;
@@ -121,7 +121,7 @@ export interface Awaited {
   isKnown(shown: object): Promise<boolean>;
   /** The answer for the caller that the request was let in for. */
   show(): Promise<object>;
-  /** The same after the caller has been let in anew, by what is true now. */
+  /** The answer after the caller has been let in anew, by present data. */
   showAnew(): Promise<object>;
 }
 

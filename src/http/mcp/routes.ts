@@ -25,7 +25,7 @@ function requireOwnOrigin({ ALLOWED_ORIGINS, PUBLIC_URL }: Config, origin: strin
     throw foreignOrigin();
 }
 
-/** Without listing what it has, which may be much. */
+/** Whether an object has no members, without listing them, as there may be many. */
 function isEmpty(sent: object | null): boolean {
   for (const _name in sent) return false;
   return true;
@@ -51,7 +51,7 @@ const answered = z
  * model's instructions.
  */
 export interface Offer {
-  /** In the order in which they are listed. */
+  /** The tools in the order in which they are listed. */
   tools: readonly Tool[];
   /** For a model: which tool to call when. */
   instructions: string;

@@ -16,7 +16,7 @@ export interface Tool {
   operation: string;
   /** The tool's argument for the route's `{id}`. */
   id?: string;
-  /** Those parameters of the route's query and fields of its body that it takes. */
+  /** The parameters of the route's query and fields of its body that the tool takes. */
   argumentNames: readonly string[];
   /** Schemas that describe some of the arguments to a model, where the route's own schema says less. */
   argumentSchemas?: Readonly<Record<string, object>>;
