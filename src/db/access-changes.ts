@@ -14,14 +14,14 @@ interface Touching {
   table: SQLiteTable;
   /** A new row changes what is known: it gives or denies somebody something. A new principal is not known yet. */
   insert?: true;
-  /** These columns; `all` of a table whose every row grants something. */
+  /** The columns whose updates do; `all` of a table whose every row grants something. */
   update: readonly SQLiteColumn[] | 'all';
   /** Deletions change it, unless the statement reads like this. */
   deleteUnless?: RegExp;
 }
 
 /**
- * All that authentication and access are read from: who lives, and who may do what. Every other table of the control
+ * The tables that authentication and access are read from: who lives, and who may do what. Every other table of the control
  * database touches neither.
  */
 const TOUCHING: readonly Touching[] = [

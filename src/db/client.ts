@@ -104,7 +104,7 @@ export function mapStatements(step: Unit[string], make: (statement: Statement) =
   return Object.fromEntries(Object.entries<Unit[string]>(step).map(([name, one]) => [name, mapStatements(one, make)]));
 }
 
-/** Only statements can be prepared by drizzle, which asks this of what it is to run in a batch. */
+/** Whether a step is a statement: only those can be prepared by drizzle, which asks this of what it is to run in a batch. */
 const isStatement = (step: Unit[string]): step is Statement => '_prepare' in step;
 
 function constraintFailure(error: unknown, failures: ConstraintFailures): Error | undefined {

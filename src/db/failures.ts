@@ -2,10 +2,10 @@ import { defineFailure, everywhere } from '../kernel/failure.ts';
 import { POLICY_LIMITS } from '../permissions/policy-document.ts';
 import type { Quota } from './schema/companies.ts';
 
-/** Without a pause: whoever comes in between is done then, and only so many of them in a row are in the way. */
+/** The number of tries, without a pause: whoever writes in between is done then, and only a few in a row are in the way. */
 const ATTEMPTS = 5;
 
-/** Others change the same thing, again and again. */
+/** Others change the same resource, again and again. */
 export const concurrentChange = defineFailure('request.concurrent_change', 'conflict', {
   message: 'Someone else is changing the same resource at the moment. Try again.',
   portuguese: 'Outras pessoas estão alterando o mesmo recurso agora. Tente novamente.',

@@ -14,7 +14,7 @@ export interface Listing<T extends Listed, Extra extends Extras> {
   filter: SQL;
   /** The exact number of rows that `filter` lets through, where that is known more cheaply than by counting them. */
   total?: SQL;
-  /** Another table in which the ids are found, ordered by a column of its own; then `filter` is about that one. */
+  /** A further table in which the ids are found, ordered by a column of its own; then `filter` is about that one. */
   via?: { table: SQLiteTable; id: SQLiteColumn; by: SQLiteColumn };
   /** Fields to read besides the table's own columns: subqueries about the row. */
   extra?: Extra;
@@ -33,7 +33,7 @@ export interface PageRequest<By = SQLiteColumn | SQL> {
   skipped?: number;
 }
 
-/** The same of what contains a text; empty for all. */
+/** The page that is asked for of the records that contain a text; empty for all. */
 export interface SearchRequest<By> extends PageRequest<By> {
   search: string;
 }

@@ -17,7 +17,7 @@ export const companyExports = sqliteTable(
     turn: integer('turn').notNull(),
     /** Turns since it last came further. */
     tries: integer('tries').notNull(),
-    /** Under which name R2 has how far it came; null while that is nowhere. */
+    /** The name of the checkpoint in R2; null while there is none. */
     checkpoint: text('checkpoint'),
     /** When the scheduled run looks after it, unless it has ended. */
     dueAt: timestamp('due_at').notNull(),

@@ -50,7 +50,7 @@ export const jobs = sqliteTable(
     input: json<JobInput>('input').notNull(),
     requestId: text('request_id').notNull(),
     createdByUserId: text('created_by_user_id').notNull(),
-    /** Until when a delivery has the job for itself. */
+    /** The end of the lease under which a delivery has the job for itself. */
     leasedUntil: timestamp('leased_until'),
     /** Deliveries since the last finished batch. */
     attempts: integer('attempts').notNull(),

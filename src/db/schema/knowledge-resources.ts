@@ -27,7 +27,7 @@ export type ValidationCode = (typeof VALIDATION_CODES)[number];
 
 /** An error of a resource that does not prevent storing it. */
 export interface ValidationError {
-  /** Such as `filters.1`. */
+  /** The path of the field, such as `filters.1`. */
   field: string;
   code: ValidationCode;
   message: string;

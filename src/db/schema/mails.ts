@@ -3,7 +3,7 @@ import { id, json, timestamp } from '../columns.ts';
 
 export type NoticeEvent = 'sso_changed' | 'sso_removed' | 'social_changed';
 
-/** Something that happened, of which people are told. */
+/** An event of which people are told by mail. */
 export interface Notice {
   event: NoticeEvent;
   /** The address of the user who did it, or the name of the service account; empty where nothing of that can be shown. */

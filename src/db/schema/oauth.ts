@@ -47,7 +47,7 @@ export const oauthGrants = sqliteTable(
     resource: text('resource', { enum: ['api', 'mcp'] }).notNull(),
     /** The id of the authorization request, which is answered once. */
     requestId: text('request_id').notNull().unique(),
-    /** Of the code that the program exchanges for tokens: an authorization code, or its device code. */
+    /** The digest of the code that the program exchanges for tokens: an authorization code, or its device code. */
     codeDigest: text('code_digest').notNull().unique(),
     codeChallenge: text('code_challenge'),
     redirectUri: text('redirect_uri'),

@@ -9,7 +9,7 @@ export const outbox = sqliteTable(
     id: id(),
     companyId: companyId(),
     message: json<JobMessage>('message').notNull(),
-    /** When the scheduled run sends what nobody else has sent. */
+    /** When the scheduled run sends the message, unless it was sent before. */
     dueAt: timestamp('due_at').notNull(),
   },
   (table) => [index('outbox_by_due').on(table.dueAt)],

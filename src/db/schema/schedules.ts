@@ -133,7 +133,7 @@ export const scheduleRuns = sqliteTable(
     status: text('status', { enum: ['queued', 'running', 'ended'] }).notNull(),
     /** The number of times that the run was begun. */
     attempt: integer('attempt').notNull(),
-    /** From when on it may be begun; while it runs, when nobody is believed to be at it any more. */
+    /** When it may be begun; while it runs, when nobody is believed to be at it any more. */
     dueAt: timestamp('due_at').notNull(),
     createdAt: timestamp('created_at').notNull(),
   },
@@ -168,10 +168,10 @@ export const mailConsents = sqliteTable(
     companyId: companyId(),
     /** Lower-case. */
     email: text('email').notNull(),
-    /** When it was mailed the question, which it is once. */
+    /** When the address was mailed the question, which it is once. */
     askedAt: timestamp('asked_at'),
     agreedAt: timestamp('agreed_at'),
-    /** From when on it wants nothing of this company, whatever it agreed to. */
+    /** When the address refused mails of this company for good, whatever it agreed to. */
     endedAt: timestamp('ended_at'),
   },
   (table) => [uniqueIndex('mail_consents_of_address').on(table.companyId, table.email)],

@@ -20,7 +20,7 @@ export const dashboardShares = sqliteTable(
     dashboardId: text('dashboard_id').notNull(),
     name: text('name').notNull(),
     shareType: text('share_type', { enum: ['link', 'embed'] }).notNull(),
-    /** Only members of this context may see it, in the portal. */
+    /** The context whose members alone may see it, in the portal. */
     shareContextId: text('share_context_id'),
     embedOptions: json<EmbedOptions>('embed_options').notNull(),
     filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),
@@ -67,7 +67,7 @@ export const embedRevocations = sqliteTable(
 export const embedSigningKeys = sqliteTable(
   'embed_signing_keys',
   {
-    /** Begins with the company's id: a token names its key, and so its company. */
+    /** The key's id, which begins with the company's id: a token names its key, and so its company. */
     id: id(),
     companyId: companyId(),
     /** The secret with which the key's signatures are checked. */

@@ -10,7 +10,7 @@ export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export interface SigningSecret {
   /** Encrypted. */
   secret: string;
-  /** Until when it signs beside the newest, in milliseconds; null for that one. */
+  /** When it stops signing beside the newest, in milliseconds; null for the newest. */
   until: number | null;
 }
 
