@@ -38,7 +38,7 @@ export interface ServiceAccountActor {
   access: Access;
 }
 
-/** Somebody from outside the company, known by an email address that a code was sent to. */
+/** A person from outside the company, known by an email address that a code was sent to. */
 export interface OutsiderActor {
   kind: 'outsider';
   id: string;

@@ -26,5 +26,5 @@ export const commitAccess = <const U extends Unit>(
 /** Everybody in a company: what a group or a policy gives reaches all who are bound to it. */
 export const everybodyIn = (companyId: string): Affected => ({ companyId, principals: 'everybody' });
 
-/** Some principals of a company; those who were just made are known to nobody yet, and need not be named. */
+/** Only some principals of a company; those who were just made are known to nobody yet, and need not be named. */
 export const onlyPrincipals = (companyId: string, ...principals: string[]): Affected => ({ companyId, principals });

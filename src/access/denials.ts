@@ -8,7 +8,7 @@ import { type Access, decide, rulesFor } from './evaluation.ts';
 interface Kind {
   list: readonly Action[];
   get: readonly Action[];
-  /** Of an action's service with several resource types. */
+  /** The resource type, of an action's service with several. */
   type?: ResourceType;
 }
 
@@ -32,7 +32,10 @@ const KINDS = {
   user: listedAndRead('users:list', 'users:get'),
   /** A service account, in the words of the console. */
   integration_user: listedOnly('users:list_integration_users'),
-  /** One that the console shows as a member of a group, or is asked about: by what shows it on either surface. */
+  /**
+   * A service account that the console shows as a member of a group, or is asked about: by the actions that show it on either
+   * surface.
+   */
   named_service_account: {
     list: ['service-accounts:GetServiceAccount', 'users:list_integration_users'],
     get: ['service-accounts:GetServiceAccount', 'users:list_integration_users'],
@@ -135,7 +138,7 @@ export function patternsAfter(pattern: string, prefix: string): string[] {
   return [...new Set(places.map((place) => text.slice(place)))];
 }
 
-/** From the last `*` that was reached, all is possible that is from the places before it. */
+/** Drops the places before the last `*` that was reached: all that can follow from them can follow from the `*` too. */
 function beyondLastStar(text: string, places: readonly number[]): number[] {
   const star = Math.max(-1, ...places.filter((place) => text[place] === '*'));
   return [...new Set(places.filter((place) => place >= star))];

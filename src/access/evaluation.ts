@@ -75,7 +75,7 @@ export interface Access {
   readonly groups: readonly CompiledGroup[];
   /** Patterns of the actions that a program was let in for, on behalf of the principal; null where the principal acts. */
   readonly scopes: readonly string[] | null;
-  /** Made when it is first needed. */
+  /** The rules by action, made when they are first needed. */
   index: Map<Action, Indexed> | null;
   /** The action evaluated last: a request evaluates one action on many resources. */
   recent: Indexed | null;
@@ -98,7 +98,7 @@ const because = (
 
 const OWNER = because('owner');
 const NONE = because('none');
-/** Of an action that only a Deny keeps from anybody. */
+/** The decision on an action that only a Deny keeps from anybody. */
 const NOT_DENIED: Decision = { ...NONE, allowed: true };
 
 /**
@@ -138,7 +138,7 @@ export const sourcesOf = ({ isOwner, groups, scopes }: Access): readonly unknown
   ...groups.map(({ source }) => source).toSorted(),
 ];
 
-/** The same access for a program that was let in for some actions only: one more Allow, which must hold too. */
+/** The access of a program that was let in for some actions only: one more Allow, which must hold too. */
 export const withinScopes = (access: Access, scopes: readonly string[]): Access => ({
   ...access,
   scopes,
@@ -150,7 +150,7 @@ export const withinScopes = (access: Access, scopes: readonly string[]): Access 
 const isInScope = ({ scopes }: Access, action: Action): boolean =>
   scopes === null || scopes.some((pattern) => compile(pattern)(action));
 
-/** The same access for one request: what is looked up on the way is forgotten with it. */
+/** A copy of an access for one request: rules that are looked up on the way are forgotten with it. */
 export const forRequest = (access: Access): Access => ({ ...access, index: null, recent: null });
 
 /**
@@ -182,7 +182,7 @@ export function dependsOnResource(access: Access, action: Action): boolean {
   return [deny, allow, legacy].some((rules) => rules.some(({ resource }) => resource !== '*'));
 }
 
-/** Every action that something allows on `*`, that is on all resources at once: not those that nobody needs an Allow of. */
+/** Every action that an Allow permits on `*`, that is on all resources at once: not those that nobody needs an Allow of. */
 export function allowedActions(access: Access): Action[] {
   return ALL_ACTIONS.filter((action) => {
     const decision = decide(access, action, '*');

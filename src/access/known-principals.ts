@@ -14,7 +14,7 @@ export interface Known<Proof = unknown> {
 interface Remembered {
   known: Known;
   stamp: string | null;
-  /** About how many bytes it takes up, without its groups: as many as its JSON has characters. */
+  /** The bytes that it takes up, about, without its groups: as many as its JSON has characters. */
   bytes: number;
 }
 
@@ -106,7 +106,7 @@ export interface Presented {
   fits(known: Known): Promise<boolean>;
   /** Asks the control database who it is, in one batch. Fails when the credential is not good. */
   read(): Promise<Known>;
-  /** Somebody has been let in with it. */
+  /** Records the use of the credential, with which somebody has been let in. */
   recordUse(known: Known): void;
 }
 

@@ -16,14 +16,17 @@ import { deniedEverywhere } from './denials.ts';
 import { type Access, compileAccess, type GroupGrants } from './evaluation.ts';
 import { grantReads, permissionRead } from './sources.ts';
 
-/** Somebody who may act: active, and in an active account. */
+/** A user or service account that may act: active, and in an active account. */
 export interface Person {
   type: Principal['kind'];
   id: string;
   name: string;
 }
 
-/** Those who are in the same groups, and so may do the same: one of them is decided for all. `groups` is JSON, in order. */
+/**
+ * The groups of principals who are in the same ones, and so may do the same: one of them is decided for all. `groups` is JSON, in
+ * order.
+ */
 export interface Likes {
   isOwner: number;
   groups: string;
@@ -75,7 +78,7 @@ const groupsAsJson = (companyId: string, type: Principal['kind'], id: SQL, accou
 export const countLikes = (db: ControlDb, caller: Principal): Promise<(Likes & { count: number })[]> =>
   db.all(sql`select "isOwner", groups, count(*) as count from ${everybody(caller)} group by "isOwner", groups`);
 
-/** Some of those who are alike: people first, by name. */
+/** Reads a page of the principals with such groups: people first, by name. */
 export const readLikes = (
   db: ControlDb,
   caller: Principal,
@@ -87,7 +90,7 @@ export const readLikes = (
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
 
-/** Those who are in one of the groups, or are named themselves: a page in an order of their own. */
+/** Reads a page of the principals who are in one of the groups, or are named themselves, in the page's own order. */
 export const readConcerned = (
   db: ControlDb,
   caller: Principal,

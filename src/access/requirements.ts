@@ -29,7 +29,7 @@ export function requireAction(actor: Principal, action: Action, resourceId: stri
   requireActionOn(actor, action, resourceArn(action, actor.companyId, resourceId, type));
 }
 
-/** The same for a resource whose ARN is known. */
+/** Requires the action on a resource whose ARN is known. */
 export function requireActionOn(actor: Principal, action: Action, resource: string): void {
   if (decide(actor.access, action, resource).allowed) return;
   throw accessDenied(action, resource);

@@ -70,7 +70,7 @@ export function spend(budget: Budget, cost = 1): true {
   return true;
 }
 
-/** Nothing that begins like this fits. */
+/** The state from which nothing fits any more. */
 const DEAD = -1;
 
 /**

@@ -16,7 +16,7 @@ export type FailureKind =
   | 'malformed'
   | 'unavailable';
 
-/** One thing wrong with the input: the field's path and what was expected of it. */
+/** A problem of the input: the field's path and what was expected of it. */
 export interface FieldProblem {
   field: string;
   message: string;
@@ -38,16 +38,16 @@ export interface FailureDetail {
   [extra: string]: unknown;
 }
 
-/** Those who word failures in their own way. Domain knowledge words them as the console does. */
+/** The surfaces that word failures in their own way. Domain knowledge words them as the console does. */
 export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing' | 'directory' | 'oauth';
 
 /** A surface's wording of a failure. Where a part is left out, the wording of the failure's family applies. */
 export interface Wording {
   status?: number;
   code?: string;
-  /** In place of the failure's own sentence. */
+  /** The message in place of the failure's own. */
   message?: string;
-  /** In place of what the failure tells. */
+  /** The `details` in place of the failure's own. */
   details?: Readonly<Record<string, unknown>>;
 }
 
@@ -62,7 +62,7 @@ export interface FailureType<Arguments extends any[] = any[]> {
   /** `concept.fact`, such as `user.email_taken`; no other failure has it. */
   readonly reason: string;
   readonly says: Words;
-  /** Its meaning, whatever it is made from: for the description of the API. */
+  /** The failure's meaning, whatever it is made from: for the description of the API. */
   readonly describes: string;
   /** Whether an error is such a failure. */
   matches(error: unknown): error is Failure;
@@ -76,7 +76,7 @@ type ArgumentsOf<D extends Detail> = D extends (...about: infer Arguments) => Fa
 interface Definition<D extends Detail> extends Words {
   /** The problem and what was expected, in English. A `detail` that is made from arguments may say it better. */
   message: string;
-  /** The same in Portuguese, for managed tables: in place of the sentence of the family. */
+  /** The message in Portuguese, for managed tables: in place of the sentence of the family. */
   portuguese?: string;
   detail?: D;
 }
@@ -144,7 +144,7 @@ export const notFoundBy = <const Field extends string>(
     detail: (field: Field = fields[0], ids?: string[]) => ({ field, reason: 'not_found', ...(ids && { ids }) }),
   });
 
-/** Another has the same value of a field that is to be unique: `GROUP_NAME_DUPLICATE` on the console. */
+/** Another record has the same value of a field that is to be unique: `GROUP_NAME_DUPLICATE` on the console. */
 export const taken = (concept: string, field: string, exceptions: Exceptions = {}) =>
   defineFailure(`${concept}.${field}_taken`, 'conflict', {
     message: `Another ${nounOf(concept)} has this ${field}.`,
@@ -170,7 +170,7 @@ export class Failure extends Error {
   readonly detail: FailureDetail;
   readonly says: Words;
 
-  /** Only by `defineFailure`. */
+  /** Called only by `defineFailure`. */
   constructor({ kind, reason, says }: FailureType, detail: FailureDetail) {
     super(detail.message ?? reason);
     this.name = 'Failure';
@@ -180,7 +180,7 @@ export class Failure extends Error {
     this.says = says;
   }
 
-  /** The same failure with the error that led to it, for logs: callers are not told. */
+  /** Adds the error that led to the failure, for logs: callers are not told. */
   because(cause: unknown): this {
     this.cause = cause;
     return this;

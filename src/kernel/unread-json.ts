@@ -60,13 +60,13 @@ export class UnreadObject {
 export interface Unread {
   /** The field of the body that is the list of them. */
   list: string;
-  /** Of more than that only one more is looked at: the list is too long. */
+  /** The most objects. Of a longer list only one more is looked at, as it is too long. */
   most: number;
 }
 
 const BOM = [0xef, 0xbb, 0xbf];
 
-/** Other fields whose names are read. */
+/** The number of other fields whose names are read. */
 const MAX_OTHERS = 100;
 
 /**

@@ -2,12 +2,10 @@
 export type LegacyVerb = 'read' | 'create' | 'update' | 'delete';
 
 /**
- * One service: the resource types it guards, and its actions under the legacy verb that also grants them.
- *
- * `read` lists, gets and reads · `update` changes an existing thing, its attachments and members included ·
- * `create_and_update` may do either, so it takes both verbs · `unlisted` no verb grants it, only the legacy `*`: it runs
- * user SQL, reaches outsiders, or decides who may sign in · `unless_denied` is allowed where no Deny reaches it: nobody needs
- * an Allow.
+ * A service: the resource types it guards, and its actions under the legacy verb that also grants them.
+ * `read` lists, gets and reads · `update` changes an existing thing, its attachments and members included · `create_and_update`
+ * may do either, so it takes both verbs · `unlisted` no verb grants it, only the legacy `*`: it runs user SQL, reaches outsiders,
+ * or decides who may sign in · `unless_denied` is allowed where no Deny reaches it: nobody needs an Allow.
  */
 interface ServiceRow {
   /** Resource types of the service's ARNs; the first is the one meant when none is named. */
