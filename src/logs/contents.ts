@@ -15,7 +15,7 @@ interface Together {
   rows: (string | number | null)[][];
 }
 
-/** No field has this name. */
+/** A name that no field has. */
 const TOGETHER = '';
 
 /** Most values of a field, and most of their combinations, that are counted. */

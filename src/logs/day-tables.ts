@@ -96,7 +96,7 @@ export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent:
   }
 }
 
-/** Has the tables looked up anew, where a transaction may have been undone. */
+/** Forgets the cached tables, so that they are looked up anew, where a transaction may have been undone. */
 export const forgetTables = (sql: SqlStorage): boolean => known.delete(sql);
 
 /**

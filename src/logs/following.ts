@@ -24,7 +24,7 @@ export interface Followed {
 interface Cursor extends Record<string, SqlStorageValue> {
   at: number;
   id: string;
-  /** Up to where records were handed out that are not known to be kept. */
+  /** The key of the last record that was handed out and is not known to be kept. */
   upToAt: number | null;
   upToId: string | null;
   follows: number;
@@ -41,7 +41,7 @@ export function createFollowing(sql: SqlStorage): void {
   `);
 }
 
-/** Begins to follow at a place; where it is followed already, it only counts. */
+/** Begins to follow at a place in the log; where it is followed already, it only counts. */
 export function follow(sql: SqlStorage, kinds: readonly LogKind[], { at, id }: LogKey): void {
   for (const kind of kinds) {
     sql.exec(

@@ -45,7 +45,7 @@ const withoutPerson = (record: Logged, person: Person): Logged => redacted(recor
 
 const digestOf = (secret: string, mark: string): string => createHmac('sha256', secret).update(mark).digest('hex');
 
-/** Those whom a record names. */
+/** Returns the forgotten persons that a record names. */
 function forgottenIn(sql: SqlStorage, secret: string, record: Logged): Person[] {
   const marks = new Set(JSON.stringify(record).toLowerCase().match(MARKS));
   const ip = 'ip' in record && typeof record.ip === 'string' ? [record.ip] : [];

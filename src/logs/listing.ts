@@ -5,9 +5,9 @@ import { countIn, daysIn, recordsIn, slicesOf } from './rows.ts';
 
 /** The newer end of a list: what the object still has of it, and the files with the rest, the newest first. */
 export interface LogPage {
-  /** Of the object's own records. */
+  /** The number of the object's own records. */
   total: number;
-  /** Those of the page that are in the object. */
+  /** The records of the page that are in the object. */
   records: Logged[];
   parts: ListedPart[];
 }

@@ -47,7 +47,7 @@ export interface LogKey {
   id: string;
 }
 
-/** From `lower`, included, up to `upper`, not included. */
+/** A range of records from `lower`, included, up to `upper`, not included. */
 export interface LogRange {
   lower: LogKey;
   upper: LogKey;

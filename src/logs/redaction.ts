@@ -5,7 +5,7 @@ export interface Person {
   /** Lower-case; '' where only others of these are known. */
   email: string;
   pseudonym: string;
-  /** From which they are known to have come. */
+  /** The addresses from which they are known to have come. */
   ips: readonly string[];
 }
 
@@ -32,8 +32,8 @@ function isTheirs(record: Record<string, unknown>, { ids, email, ips }: Person):
 }
 
 /**
- * The same of JSON, wherever they stand in it. A record of what they did does not tell where from, and one that is theirs by its id
- * not how they are called.
+ * The JSON value with the pseudonym in the place of the person, wherever they stand in it. A record of something they did loses
+ * the traces of where from, and one that is theirs by its id loses their name.
  */
 export function redacted(value: unknown, person: Person): unknown {
   if (typeof value === 'string') return redactedText(value, person);
@@ -51,7 +51,7 @@ export function redacted(value: unknown, person: Person): unknown {
   );
 }
 
-/** The same of a text that is JSON, as far as it is. */
+/** Redacts a text that is JSON; other text as far as it is. */
 export function redactedJson(text: string, person: Person): string {
   if (!isNamedIn(text, person)) return text;
   try {

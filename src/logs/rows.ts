@@ -22,7 +22,7 @@ export const logSizes = {
   /** Most rows and bytes of one file. */
   partRows: 20_000,
   partBytes: 8 * 1024 * 1024,
-  /** From this size on the oldest days move early. An object holds 10 GB. */
+  /** The size from which on the oldest days move early. An object holds 10 GB. */
   fullBytes: 9_000_000_000,
 };
 

@@ -4,13 +4,13 @@ import { LOG_KINDS, type LogFilterField, type Logged, type LogKind } from './log
 interface Table<K extends LogKind> {
   /** The beginning of the names of its tables. */
   name: string;
-  /** Of R2, within the company's. */
+  /** The folder in R2, within the company's. */
   folder: string;
   /** The fields of a record beside its key, each a column of its name. */
   fields: readonly Exclude<keyof Logged<K>, 'id' | 'occurredAt' | 'used'>[];
-  /** Those by which a list may be narrowed. */
+  /** The fields by which a list may be narrowed. */
   filters: readonly LogFilterField[K][];
-  /** Those that are kept as JSON. */
+  /** The fields that are kept as JSON. */
   json: readonly string[];
 }
 

@@ -52,7 +52,7 @@ export const mostOf = (entries: Iterable<TopOf>, length: number): TopOf[] =>
  */
 export class Tally {
   readonly totals = { resolved: 0, executed: 0, denied: 0 };
-  /** By the interval's number. */
+  /** The counts by the interval's number. */
   readonly series = new Map<number, LogAnalytics['totals']>();
   readonly top: Record<'shares' | 'dashboards' | 'countries', Top> = {
     shares: new Map(),

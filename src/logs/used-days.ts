@@ -14,7 +14,7 @@ export function createUsedDays(sql: SqlStorage): void {
     day INTEGER PRIMARY KEY, requests INTEGER NOT NULL, executions INTEGER NOT NULL) WITHOUT ROWID`);
 }
 
-/** Those of the records that are not kept yet and tell of a use: to be asked before they are, and counted with them. */
+/** Returns the records that tell of a use and are not kept yet: to be asked before they are, and counted with them. */
 export const newlyUsed = (sql: SqlStorage, records: readonly Logged<'audit'>[], late: boolean): Logged<'audit'>[] =>
   records.filter(
     (record) =>

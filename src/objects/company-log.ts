@@ -40,12 +40,12 @@ import { eraseStorage } from './erase-storage.ts';
 
 /** The longest run of moving records before the next run begins. */
 const RUN_MS = 20_000;
-/** When late records are put in their place, and when what failed is tried again. */
+/** The time until late records are put in their place, and until a step that failed is tried again. */
 const SOON_MS = 5_000;
 const RETRY_MS = 5 * MINUTE_MS;
 
 const NAME = 'name';
-/** Of the log of a company that has ended: all that is left. It takes nothing more, however late it comes. */
+/** The key that marks the log of a company that has ended: all that is left. It takes nothing more, however late it comes. */
 const ERASED = 'erased';
 const REDACTIONS = 'redactions';
 
@@ -58,7 +58,7 @@ export interface Redaction {
   after: LogKey | null;
 }
 
-/** When those who follow the log are told that there is more, and when again, where they could not be. */
+/** The time until followers of the log are told that there is more, and until they are told again, where they could not be. */
 const FOLLOWED_MS = 5_000;
 
 interface Environment {
@@ -71,8 +71,8 @@ interface Environment {
 const pause = (): Promise<void> => scheduler.wait(0);
 
 /**
- * One per company, and one for what belongs to none: its audit records and its share events. Days that are older than is kept
- * move to R2, where lists go on; so they do early when the object is nearly full.
+ * The log of a company, or the one for records of no company: its audit records and its share events. Days older than the
+ * retention move to R2, where lists go on; so they do early when the object is nearly full.
  */
 export class CompanyLog extends DurableObject<Environment> {
   readonly #sql = this.ctx.storage.sql;
@@ -216,13 +216,13 @@ export class CompanyLog extends DurableObject<Environment> {
     }
   }
 
-  /** From now on, what is kept of these kinds is told to who follows the log. Said again, it goes on. */
+  /** Has later records of these kinds told to the follower of the log. Called again, it changes nothing. */
   follow(name: string, kinds: readonly LogKind[]): void {
     this.ctx.storage.kv.put(NAME, name);
     follow(this.#sql, kinds, { at: clock.now(), id: '' });
   }
 
-  /** Nobody follows these kinds any more, unless somebody has begun to since `follows` was read. */
+  /** Ends following these kinds, unless somebody has begun to since `follows` was read. */
   unfollow(kinds: readonly LogKind[], follows: number): void {
     unfollow(this.#sql, kinds, follows);
   }
@@ -377,7 +377,7 @@ export class CompanyLog extends DurableObject<Environment> {
     return oldest.sort(compareKeys)[0]?.kind;
   }
 
-  /** When the oldest day has been kept long enough; within a day, since the configuration may change. */
+  /** The time at which the oldest day is to be moved; within a day, since the configuration may change. */
   #nextDay(): number {
     const now = clock.now();
     const ends = LOG_KINDS.flatMap((kind) => newestOrOldest(this.#sql, kind, rangeOf({}), 'oldest') ?? []).map(

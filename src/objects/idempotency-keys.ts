@@ -38,7 +38,7 @@ const ROOM_BYTES = 4 * 1024 ** 3;
 interface Row extends Record<string, SqlStorageValue> {
   digest: string;
   request_id: string;
-  /** Until when the key is in use; null once its request is done. */
+  /** The time until which the key is in use; null once its request is done. */
   in_use_until: number | null;
   answer: string | null;
 }
@@ -116,7 +116,7 @@ export class IdempotencyKeys {
     }
   }
 
-  /** When the next day can be dropped (ms); null if there is none. */
+  /** The time at which the next day can be dropped (ms); null if there is none. */
   get nextEnd(): number | null {
     return this.#days.size === 0 ? null : (Math.min(...this.#days) + 2) * DAY_MS;
   }

@@ -64,7 +64,7 @@ export class Nonces {
     }
   }
 
-  /** When the next of them run out (ms); null if there are none. */
+  /** The time at which the next of them run out (ms); null if there are none. */
   get nextEnd(): number | null {
     return this.#hours.size === 0 ? null : (Math.min(...this.#hours) + 1) * HOUR_MS;
   }

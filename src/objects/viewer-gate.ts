@@ -33,7 +33,7 @@ interface Waiting extends Slot {
 export class ViewerGate extends DurableObject {
   readonly #running = new Map<string, Slot & { endsAt: number }>();
   readonly #waiting: Waiting[] = [];
-  /** Until when the company's database is believed to be waking. */
+  /** The time until which the company's database is believed to be waking. */
   #wakingUntil = 0;
 
   /**

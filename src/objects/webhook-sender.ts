@@ -30,7 +30,10 @@ const RUN_MS = MINUTE_MS;
 const RUN_TRIES = 900;
 /** For how long what was read of the endpoint is used, unless somebody says that it changed. */
 const ENDPOINT_MS = 1_000;
-/** When an object that may not send looks again: of a suspended company, and of a paused endpoint, which is told when it is not. */
+/**
+ * The time after which an object that may not send looks again: of a suspended company, and of a paused endpoint, which is told
+ * when it is not.
+ */
 const SUSPENDED_MS = MINUTE_MS;
 const PAUSED_MS = HOUR_MS;
 
@@ -105,8 +108,8 @@ const SHOWN = 'id, eventId, eventType, status, attempts, nextAttemptAt, createdA
 export const secretContext = (endpointId: string): string => `webhook-endpoint:${endpointId}`;
 
 /**
- * One per endpoint, by its id: what it is sent, and the tries. So a slow or dead receiver delays nobody else. Alarms drive it, which
- * come again until a run has ended, so that a try may be made twice, but none is forgotten.
+ * Sends the deliveries of one endpoint, with the tries, by the endpoint's id. So a slow or dead receiver delays nobody else.
+ * Alarms drive it, which come again until a run has ended, so that a try may be made twice, but none is forgotten.
  */
 export class WebhookSender extends DurableObject<Environment> {
   readonly #sql = this.ctx.storage.sql;
@@ -216,7 +219,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return { total, records: rows.toArray().map(deliveryOf) };
   }
 
-  /** One delivery with what is sent; null where there is none. */
+  /** Returns a delivery with its body; null where there is none. */
   get(id: string): (Delivery & { body: string }) | null {
     const query = `SELECT ${SHOWN}, body FROM deliveries WHERE id = ? AND createdAt > ?`;
     const [row] = this.#sql.exec(query, id, clock.now() - RETENTION_MS).toArray();
@@ -313,7 +316,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return this.#sql.exec<{ at: number | null }>(query).one().at;
   }
 
-  /** One of those that send at once: until nothing is due, and nobody is at something that may become due again. */
+  /** Sends due deliveries, beside others that do the same, until none is due, and none is under way that may become due again. */
   async #send(until: number): Promise<void> {
     while (clock.now() < until && this.#left > 0) {
       const due = this.#nextDue();

@@ -8,7 +8,7 @@ import { readBounded } from './bounded.ts';
 /** The address, key and name of a model: of any provider with OpenAI's chat completions and JSON schemas. */
 export interface AiSettings {
   apiKey: string;
-  /** Ends in `/v1`. */
+  /** The address of the provider's API, which ends in `/v1`. */
   baseUrl: string;
   model: string;
   /** The longest time for one attempt. */
@@ -105,7 +105,7 @@ async function askOnce<T>(settings: AiSettings, question: Question<T>, usage: Ai
   return { value: question.read(parseChoice(completion.choices?.[0])), model: modelName(completion.model) ?? model };
 }
 
-/** Some providers leave it out. */
+/** The number of tokens; 0 where a provider leaves it out. */
 const tokenCount = (count: unknown): number =>
   Number.isSafeInteger(count) && (count as number) > 0 ? (count as number) : 0;
 const modelName = (name: unknown): string | undefined =>

@@ -34,7 +34,7 @@ export async function runConcurrently<T>(
   await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
 }
 
-/** Before another try, in milliseconds. */
+/** The shortest pause before another try, and its random part, in milliseconds. */
 const PAUSE = { min: 250, spread: 1_000 };
 
 /** Waits before another try: for a random time, so that not all who were turned away try at once. */

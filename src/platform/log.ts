@@ -6,12 +6,12 @@ const correlation = new AsyncLocalStorage<string>();
 /** Every line that `work` logs, and whatever it starts, has this id as `correlation_id`. */
 export const withCorrelationId = <T>(id: string, work: () => T): T => correlation.run(id, work);
 
-/** One structured line for Workers Logs. `facts` are names, ids, counts and codes: never secrets, nor customers' data. */
+/** Writes one structured line for Workers Logs. `facts` are names, ids, counts and codes: never secrets, nor customers' data. */
 export function log(event: string, facts: Record<string, unknown> = {}): void {
   console.log(line(event, facts));
 }
 
-/** The same for an error, with its name, message, stack and causes: they belong in the log, never in an answer. */
+/** Logs an error with its name, message, stack and causes: they belong in the log, never in an answer. */
 export function logError(event: string, error: unknown, facts: Record<string, unknown> = {}): void {
   console.error(line(event, { ...facts, error: describe(error) }));
 }

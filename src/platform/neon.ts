@@ -44,7 +44,7 @@ export interface NeonApi {
 export class NeonProblem extends Error {
   /** Whether the request may have been carried out although no proper answer came. */
   readonly unclear: boolean;
-  /** Of the answer; undefined where none came. */
+  /** The status of the answer; undefined where none came. */
   readonly status: number | undefined;
 
   constructor(message: string, unclear: boolean, cause?: unknown, status?: number) {

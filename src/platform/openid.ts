@@ -71,7 +71,10 @@ const saidBy = (claim: unknown): boolean | undefined =>
 /** Whether a provider says that an address is verified; undefined where it says nothing. */
 export const verifiedBy = ({ email_verified }: Record<string, unknown>): boolean | undefined => saidBy(email_verified);
 
-/** The same as Entra ID says it: that the address is of a domain whose owner the organization proved to be. */
+/**
+ * Whether Entra ID says that the address is of a domain whose owner the organization proved to be; undefined where it says
+ * nothing.
+ */
 export const domainOwnerVerifiedBy = ({ xms_edov }: Record<string, unknown>): boolean | undefined => saidBy(xms_edov);
 
 /** Issuers that anybody can have an account of, or organizations that do not know each other. */

@@ -10,7 +10,7 @@ const LOOKUP_TIMEOUT_MS = 5_000;
 /** DNS errors which say that a name has no addresses of a kind, where others may have been found. */
 const NO_ADDRESS = ['ENOTFOUND', 'ENODATA'];
 
-/** Until when names are known to lead to public addresses. */
+/** The time until which each name is known to lead to public addresses. */
 const lookedUp = new RecentlyUsed<string, number>(1_000);
 
 /** An address that may not be called. */

@@ -46,7 +46,7 @@ function load(): computeHash {
   return hash;
 }
 
-/** At once: what one request begins to load, another must not wait for. */
+/** Makes an instance at once: one request must not wait for what another has begun to load. */
 function instantiate(imports: WebAssembly.Imports): WebAssembly.Instance {
   try {
     return new WebAssembly.Instance(simd, imports);

@@ -8,14 +8,14 @@ export interface SemaphoreLimits {
   maxWaiting: number;
   /** The longest time that a caller waits. Milliseconds. */
   waitMs: number;
-  /** When a permit that is never released is free again: its holder may be gone without a word. Milliseconds. */
+  /** The time after which a permit that is never released is free again: its holder may be gone without a word. Milliseconds. */
   holdMs: number;
 }
 
 /** A semaphore that is fair and has a bounded queue: whoever comes beyond it is turned away at once. */
 export class Semaphore {
   readonly #limits: SemaphoreLimits;
-  /** When each permit that is held ends by itself, by its holder. */
+  /** The time at which each held permit ends by itself, by its holder. */
   readonly #held = new Map<object, number>();
   readonly #waiting: { begin(release: Release | null): void }[] = [];
 
