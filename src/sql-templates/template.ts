@@ -45,23 +45,26 @@ export class TemplateError extends Error {
   }
 }
 
-/** Each place after them knows them all: a line of nothing else would take a thousand times its length. */
+/**
+ * The most defaults of a template. Each place after them knows them all: a line of nothing else would take a thousand times its
+ * length.
+ */
 const MAX_DEFAULTS = 20;
 
 const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
 
 /**
  * Parses SQL in Metabase's form: `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a date range, and
- * `[[ … ]]` a clause that is dropped when one of its parameters has no value. The text after a clause that ends in a comment, `[[
- * {{slug}} -- ]] 1`, is its default, to the end of the line. Literals, other comments, quoted names and `ARRAY[[…]]` are left
- * alone.
+ * `[[ … ]]` a clause that is dropped when one of its parameters has no value. The text after a clause that ends in a comment,
+ * `[[ {{slug}} -- ]] 1`, is its default, to the end of the line. Literals, other comments, quoted names and `ARRAY[[…]]` are
+ * left alone.
  * @throws TemplateError
  */
 export function parseTemplate(sql: string): SqlTemplate {
   return new TemplateParser(sql).parse();
 }
 
-/** About the bytes that templates may take in an isolate, which has 128 MB for everything. */
+/** The bytes that templates may take in an isolate, about, which has 128 MB for everything. */
 const CACHE_BYTES = 8 * 1024 * 1024;
 const BYTES_OF_PIECE = 150;
 

@@ -27,7 +27,7 @@ export function dropIndex(id: string): string {
   return `DROP INDEX CONCURRENTLY IF EXISTS ${qualified('public', nameOf(id))}`;
 }
 
-/** Why an index refuses a row. */
+/** The reason why an index refuses a row. */
 export type IndexRefusal =
   | { why: 'duplicate'; columns: string[]; value: string }
   | { why: 'too_long'; id: string /** The place of the row, if it is stored. */; place: string | undefined };

@@ -79,7 +79,7 @@ export function bindings(): { values: unknown[]; bind: Bind } {
   return { values, bind: (value) => `$${values.push(value)}` };
 }
 
-/** The same for statements whose values are all sent as text: a list as that of an array. */
+/** The values of a statement that are all sent as text, a list as that of an array, and the function that adds one. */
 export function textBindings(): { values: string[]; bind: Bind } {
   const values: string[] = [];
   return {
@@ -155,5 +155,8 @@ function searchIn(texts: string[], placeholder: string): string {
 
 const containsText = (text: string, part: string): string => `position(${caseFolded(part)} IN ${caseFolded(text)}) > 0`;
 
-/** By Unicode's rules, whatever the database's own collation: ß is SS, and both small sigmas are one. */
+/**
+ * SQL that folds the case of a text by Unicode's rules, whatever the database's own collation: ß is SS, and both small sigmas are
+ * one.
+ */
 export const caseFolded = (text: string): string => `casefold(${text} COLLATE "pg_unicode_fast")`;

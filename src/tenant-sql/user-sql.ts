@@ -51,7 +51,7 @@ export interface UserSqlLimits {
   milliseconds: number;
   /** The service looks something up by itself: this is no execution of people's SQL. */
   ours?: true;
-  /** When it must be done, by `performance.now()`, however long it waited for those that it was sent with. */
+  /** The time by which it must be done, by `performance.now()`, however long it waited for those that it was sent with. */
   endsAt?: number;
   budget?: ByteBudget;
 }
@@ -155,7 +155,7 @@ export class UserSqlRun implements Submittable {
   readonly #steps: Steps;
   readonly limits: UserSqlLimits;
   #socket!: Socket;
-  /** Those that are sent along. */
+  /** The statements that are sent along. */
   #following: UserSqlRun[] = [];
   #isSent = false;
   readonly #drop: () => void;
@@ -231,7 +231,7 @@ export class UserSqlRun implements Submittable {
     this.#step += 1;
   }
 
-  /** There are more rows than were fetched. */
+  /** Called when there are more rows than were fetched. */
   handlePortalSuspended(): void {
     this.#step += 1;
   }

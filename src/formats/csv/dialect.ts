@@ -1,4 +1,4 @@
-/** One ASCII character: `,`, `;`, tab or `|` where it is found, any of {@link DELIMITER_PATTERN} where it is said. */
+/** One ASCII character: `,`, `;`, tab or `|` where it is found, any of {@link DELIMITER_PATTERN} where a person sets it. */
 export type Delimiter = string;
 
 /** The characters that may separate fields: no letter, digit, quote, backslash, space, or sign of numbers. */

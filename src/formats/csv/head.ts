@@ -37,7 +37,7 @@ export interface HeadRecord {
   quoted: boolean;
   /** The record's years are names ({@link nameYears}). */
   years: boolean;
-  /** Each of the record's numbers could be a year. */
+  /** Whether each of the record's numbers could be a year. */
   yearsAlone: boolean;
 }
 
@@ -62,9 +62,9 @@ export interface Quotes {
    * character.
    */
   proper: number;
-  /** In some column half of the fields or more are quoted. */
+  /** Whether in some column half of the fields or more are quoted. */
   usual: boolean;
-  /** Some quoted fields contain a delimiter or a line end. */
+  /** Whether some quoted fields contain a delimiter or a line end. */
   needed: boolean;
   /** Number of records with a field whose opening quote is not closed by the rules. */
   broken: number;

@@ -22,7 +22,7 @@ export const MAX_FOOTNOTES = 50;
 /** The largest number of title records above a table. */
 export const MAX_TITLES = 50;
 
-/** This many columns, and records of the same width, cannot come from commas in a text by accident. */
+/** The least number of columns, and of records of the same width, that cannot come from commas in a text by accident. */
 const MIN_TABLE = 3;
 
 /**

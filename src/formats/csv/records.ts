@@ -30,7 +30,7 @@ export interface Fields {
   ends: Int32Array;
   /** The kind of quoting of each field: {@link BARE}, {@link QUOTED}, {@link ESCAPED}, {@link LOOSE} or {@link SLASHED}. */
   kinds: Uint8Array;
-  /** Other readers of CSV may read the record differently. */
+  /** Whether other readers of CSV may read the record differently. */
   odd: boolean;
   /**
    * `lines`: the record's lines. `stray`: a quote stands within an unquoted field, or a quoted field is not closed by

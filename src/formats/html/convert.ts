@@ -137,7 +137,7 @@ class Survey {
   readonly rewriter: HTMLRewriter;
   found: number | null = null;
   readonly #nesting = new Nesting();
-  /** Of each table that is open: its rows with values, and whether the present one has one. */
+  /** For each table that is open: its rows with values, and whether the present one has one. */
   readonly #rows: { filled: number; isFilled: boolean }[] = [];
 
   constructor(budget: Budget) {
@@ -173,7 +173,7 @@ class Survey {
   }
 }
 
-/** One selector, since each hands over the text of what is nested in it. */
+/** The selector of cells. Only one, since each selector hands over the text of what is nested in it. */
 const CELLS = 'td,th';
 
 /** Elements that break lines within a cell. */

@@ -35,7 +35,7 @@ export interface Part {
 
 export interface Group {
   rows: number;
-  /** Of each leaf. */
+  /** The parts of each leaf. */
   parts: Part[];
 }
 

@@ -8,7 +8,7 @@ export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array {
   return out;
 }
 
-/** The same for the older LZ4: blocks with the lengths of both before each, or a block alone. */
+/** Unpacks the older LZ4: blocks with the lengths of both before each, or a block alone. */
 export function unpackLz4(packed: Uint8Array, length: number): Uint8Array {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
   const out = new Uint8Array(length);

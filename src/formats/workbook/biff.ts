@@ -82,7 +82,7 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<Converted<T> | 
   }
 }
 
-/** Since Excel 5 a workbook lies in a container; older ones are plain files. */
+/** Opens the stream of a workbook: since Excel 5 it lies in a container; older ones are plain files. */
 async function streamOf({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size'>): Promise<ByteStream> {
   if (!isContainer(await read(0, 8))) return { read, size };
   const streams = await openCompound(read, size);

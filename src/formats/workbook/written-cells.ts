@@ -15,7 +15,7 @@ export function cellOf(value: string | number | boolean | null, type: string, sa
 /** Whether no cell can hold it. */
 export const isTooLong = (cell: WrittenCell): boolean => typeof cell === 'string' && cell.length > MAX_CELL_TEXT;
 
-/** Before this day Excel counts a 29 February 1900 that did not exist. */
+/** The first day that Excel counts right: before it, a 29 February 1900 that did not exist is counted. */
 const FIRST_MS = Date.UTC(1900, 2, 1);
 const EPOCH_MS = Date.UTC(1899, 11, 30);
 const TO_MILLISECONDS = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\.\d{3}Z)?$/;
