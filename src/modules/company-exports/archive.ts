@@ -5,7 +5,7 @@ import { archiveTooLarge } from './failures.ts';
 
 /** A file of an archive, as its manifest tells of it. */
 export interface WrittenFile extends WrittenEntry {
-  /** Of a table, or lines; null for what has neither. */
+  /** The number of rows of a table, or of lines; null for a file that has neither. */
   rows: number | null;
   /** Hexadecimal. */
   sha256: string;

@@ -24,7 +24,7 @@ import { tableKeptChanging } from './failures.ts';
 export interface Work {
   ctx: CompanyContext;
   archive: Archive;
-  /** When it was asked for (ms): of logs, what happened later is left out. */
+  /** When it was asked for (ms): later records of logs are left out. */
   askedAt: number;
   /** Counts queries of the control database: an invocation has a number of them. */
   countQuery(): void;

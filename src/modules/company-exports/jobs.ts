@@ -39,8 +39,8 @@ const LEASE_MS = 120_000;
 const BEAT_MS = 30_000;
 
 /**
- * After how long, and after how many queries of the control database, a turn leaves the rest to another invocation: an invocation
- * has 300 s of CPU. It does so at the end of a file, which has limits of its own.
+ * The time, and the queries of the control database, after which a turn leaves the rest to another invocation: an invocation has
+ * 300 s of CPU. It does so at the end of a file, which has limits of its own.
  */
 const LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileMilliseconds: 150_000 };
 /** The time between two checkpoints, which are made at the end of a file. Milliseconds. */
@@ -103,7 +103,7 @@ class Turn {
   #checkpoint: string | null;
   #checkpoints = 0;
   #isOvertaken = false;
-  /** Until when nobody else begins a turn. */
+  /** The end of this turn's lease: until then nobody else begins a turn. */
   #until: number;
 
   constructor(ctx: CompanyContext, job: CompanyExport) {

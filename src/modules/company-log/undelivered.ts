@@ -93,7 +93,7 @@ function keepRecords<K extends LogKind>(kind: K, read: (line: string) => LogReco
   };
 }
 
-/** The same for what was counted of shares. */
+/** Keeps the counts of shares that an earlier version stored. @returns the calls made */
 async function keepFormerViews(ctx: Context, lines: readonly string[]): Promise<number> {
   const rows = lines.map((line) => JSON.parse(line) as FormerViews);
   const byCompany = Map.groupBy(rows, ({ company_id }) => company_id);

@@ -24,7 +24,7 @@ export interface FilterOptions {
 
 /** The options that a request is for. */
 interface OptionsRequest {
-  /** Those that policies leave; null for all. */
+  /** The options that policies leave; null for all. */
   allowed: readonly string[] | null;
   /** The values of other filters for the options' SQL, by slug; null when it may not run. */
   bound: BoundValues | null;

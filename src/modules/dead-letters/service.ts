@@ -11,8 +11,8 @@ const PAGES_A_RUN = 10;
 const SHOWN_MS = 30 * DAY_MS;
 
 /**
- * The folders of letters, each as `{queue}/{time}-{id}.json`: all that died; copies of those to send again, which `npm run
- * dead-letters -- replay` makes; those that were sent again.
+ * The folders of letters, each as `{queue}/{time}-{id}.json`: all that died; copies of those to send again, which
+ * `npm run dead-letters -- replay` makes; those that were sent again.
  */
 const FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', sent: 'dead-letters-sent/' } as const;
 

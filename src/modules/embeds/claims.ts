@@ -12,7 +12,7 @@ import { embedKey, type KeyName, rememberKey } from './key.ts';
 import type { EmbedTarget } from './token-id.ts';
 
 const ISSUER = 'data-console-api';
-/** Of every embed token, whoever signs it. */
+/** The audience of every embed token, whoever signs it. */
 export const AUDIENCE = 'embed';
 export const ALGORITHM = 'HS256';
 
@@ -24,7 +24,7 @@ export const MAX_LIFETIME_SECONDS = 31_536_000;
 
 /** The claims of an embed token. */
 export interface EmbedClaims {
-  /** Of the token, by which it is revoked. */
+  /** The token's id, by which it is revoked. */
   id: string;
   /** The id under which the token's requests are counted. */
   countedAs: string;
@@ -38,7 +38,7 @@ export interface EmbedClaims {
   allowDownloads: boolean;
   /** Overrides the company's branding, field by field. */
   theme?: Branding | undefined;
-  /** Of the page. */
+  /** The language of the page. */
   locale?: Locale | undefined;
   /** Our key of the company, at a number of rotations; or one of the company's own. */
   signedWith: { rotations: number } | { keyId: string };
@@ -48,7 +48,7 @@ export interface EmbedClaims {
   expiresAt: number;
 }
 
-/** The same as the token carries it: short names, because it stands in addresses. */
+/** The claims as the token carries them: with short names, because it stands in addresses. */
 interface Payload {
   jti: string;
   com: string;

@@ -4,7 +4,7 @@ import { MAX_PARAMETERS, MAX_SLUG_LENGTH } from '../../sql-templates/parameters.
 import { origin, viewer } from '../viewing/service.ts';
 
 const MAX_ORIGINS = 20;
-/** Of ids that hosts give to tokens and viewers. */
+/** The longest id that a host may give to a token or viewer. */
 export const MAX_ID_LENGTH = 200;
 
 const slugs = z.array(z.string().min(1).max(MAX_SLUG_LENGTH)).max(MAX_PARAMETERS).default([]);

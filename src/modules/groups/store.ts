@@ -48,7 +48,7 @@ export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
     .from(groups)
     .where(livingById(groups, companyId, id));
 
-/** The same with what is attached to it. */
+/** The living group of an id, with the counts of its members and attachments. */
 export const selectGroupWithCounts = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({ ...getTableColumns(groups), ...COUNTS })
@@ -102,7 +102,7 @@ export const readGroups = (
     { ...page, by: ORDER[page.by] },
   );
 
-/** The same of groups of which something else holds, without what is attached to them. */
+/** A page of the groups that meet a condition, without counts. */
 export const readGroupsWhere = (
   db: ControlDb,
   companyId: string,

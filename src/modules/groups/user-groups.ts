@@ -96,7 +96,10 @@ function change(
   });
 }
 
-/** Those of `ids` that are among `current` only get a binding of the default account beside the one they have. */
+/**
+ * Lets a user join groups. In a group that is among `current` they only get a binding of the default account beside the one they
+ * have.
+ */
 function enterStatement(ctx: PrincipalContext, userId: string, ids: string[], current: string[]) {
   const { companyId } = ctx.actor;
   const joinings = ids.map((groupId) => ({ id: ctx.newId(), groupId, joins: !current.includes(groupId) }));

@@ -18,7 +18,7 @@ export const selectPermission = (db: ControlDb, companyId: string, id: string) =
     .from(permissions)
     .where(byId(permissions, companyId, id));
 
-/** Those of some ids that a company has. */
+/** Reads the permissions of a company with some ids. */
 export const selectPermissions = (db: ControlDb, companyId: string, ids: string[]) =>
   db
     .select()

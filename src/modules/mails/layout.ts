@@ -26,7 +26,7 @@ export interface Content {
   sections?: Section[];
   /** Further paragraphs; the last tells what to do if one did not ask for this. */
   after: (string | Linked)[];
-  /** In small type: why one gets the mail, and how not to. */
+  /** Text in small type: why one gets the mail, and how not to. */
   footer?: Linked;
 }
 
@@ -86,5 +86,5 @@ const linkedText = ({ text, link }: Linked): string => `${oneLine(text)}\n${oneL
 const linkedHtml = ({ text, link }: Linked): string =>
   `${escapeHtml(oneLine(text))} <a href="${escapeHtml(link.url)}" style="color: inherit">${escapeHtml(oneLine(link.label))}</a>`;
 
-/** For those whose mail program shows no button. */
+/** The address as text, for those whose mail program shows no button. */
 const plainLink = (url: string): string => `<p style="word-break: break-all; font-size: 14px">${escapeHtml(url)}</p>`;

@@ -53,7 +53,7 @@ const LIMITS: Record<LimitedKind, { limit: number; withinMs: number }> = {
   invitation: { limit: 5, withinMs: DAY_MS },
   schedule_consent: { limit: 5, withinMs: DAY_MS },
 };
-/** After this time the scheduled run sends a mail that the request itself did not. */
+/** The time after which the scheduled run sends a mail that the request itself did not. */
 const FIRST_WAIT_MS = 60_000;
 /** The time for which a mail that cannot be sent is tried again: nobody waits longer for a code. */
 const RETRIED_MS: Record<MailKind, number> = {

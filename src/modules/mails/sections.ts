@@ -57,7 +57,7 @@ export const sectionForOutsiders = ({ title, numbers, table, notes }: Section): 
 
 const rowOf = (cells: string[]): string => `<tr>${cells.join('')}</tr>`;
 
-/** One below the other: phones are narrow. */
+/** The numbers as a table, one below the other: phones are narrow. */
 function numbersHtml(numbers: NonNullable<Section['numbers']>): string {
   const rows = numbers.flatMap(({ label, text }) => [
     ...(label === '' ? [] : [rowOf([`<td style="${STYLES.label}">${textOf(label)}</td>`])]),
@@ -80,7 +80,7 @@ ${body.join('\n')}
 </tbody></table></div>`;
 }
 
-/** In characters: two columns stand beside each other on a phone. */
+/** The width of a narrow table in characters: two columns stand beside each other on a phone. */
 const WIDEST = 30;
 
 export function sectionText({ title, numbers, table, notes }: Section): string {

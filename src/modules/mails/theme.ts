@@ -18,10 +18,10 @@ const FONTS = {
   mono: "ui-monospace, Menlo, Consolas, 'Courier New', monospace",
 };
 
-/** Of a logo, in pixels. */
+/** The largest size of a logo, in pixels. */
 const LARGEST = { width: 224, height: 48 };
 
-/** Without colours of its own a mail has those of the program that shows it, by day and by night. */
+/** Whether a brand has colours. Without, a mail has those of the program that shows it, by day and by night. */
 const hasColours = ({ background, text_color }: MailTheme): boolean =>
   background !== undefined || text_color !== undefined;
 

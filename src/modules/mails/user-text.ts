@@ -1,4 +1,4 @@
-/** In characters. */
+/** The longest name, in characters. */
 const MAX_NAME_LENGTH = 80;
 
 /** The characters of hosts, the dots of other scripts included. */
@@ -13,7 +13,7 @@ const WEB_ADDRESS = new RegExp(
   'giu',
 );
 const BARE_HOST = new RegExp(`${HOST}|${IP}`, 'gu');
-/** Not the numbers of an IP address, which may be a large number. */
+/** An email address or a bare host. Not the numbers of an IP address, which may be a large number. */
 const EMAIL_OR_BARE_HOST = new RegExp(`(?<name>[\\p{L}\\p{M}\\p{N}.%+_-]+@)?${HOST}`, 'gu');
 
 /** Mail programs make no link of a host that fell apart. */

@@ -17,9 +17,9 @@ export interface Client {
   id: string;
   name: string;
   redirectUris: readonly string[];
-  /** Of one that administrators registered: whose people it is for. */
+  /** The company of a client that its administrators registered, for whose people it is. */
   companyId: string | null;
-  /** Of one with a metadata document: where that is. */
+  /** The host of a client with a metadata document. */
   host: string | null;
 }
 

@@ -17,7 +17,7 @@ import { resourceOf } from './tokens.ts';
 const DEVICE_SECONDS = 600;
 const INTERVAL_SECONDS = 5;
 
-/** No vowels, so that no words come about, and nothing that looks like something else. */
+/** The letters of a device's code. No vowels, so that no words come about, and nothing that looks like something else. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const LABEL = 'device code';
 

@@ -145,7 +145,7 @@ export function answerRedirect(
   return `${uri}${uri.includes('?') ? '&' : '?'}${parameters}`;
 }
 
-/** The same that tells of a failure in the words of the protocol. */
+/** The redirect that tells a program of a failure in the words of the protocol. */
 export function errorRedirect(ctx: Context, to: { uri: string; state: string | null }, failure: Failure): string {
   const { oauth } = failure.says;
   const code = (typeof oauth === 'object' ? oauth.code : oauth) ?? 'invalid_request';

@@ -54,7 +54,7 @@ export interface GrantClaims {
   jti: string;
   client_id: string;
   resource: Resource;
-  /** Of an access token that may less than its grant. */
+  /** The scopes of an access token that may do less than its grant. */
   scope?: string;
 }
 

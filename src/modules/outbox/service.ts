@@ -5,7 +5,7 @@ import type { JobMessage } from '../../platform/job-messages.ts';
 import { logError } from '../../platform/log.ts';
 import * as store from './store.ts';
 
-/** After this time the scheduled run sends a message that the request itself did not. */
+/** The time after which the scheduled run sends a message that the request itself did not. */
 const WAIT_MS = MINUTE_MS;
 /** Messages that one scheduled run sends. */
 const BATCH = 100;
@@ -37,7 +37,7 @@ export interface StoredMessage {
   send(message: JobMessage): void;
   /** For when it is not known whether the change was committed: the scheduled run sends the message as it is stored. */
   sendLater(): void;
-  /** Nothing was changed. */
+  /** For when nothing was changed: deletes the message. */
   withdraw(): void;
 }
 

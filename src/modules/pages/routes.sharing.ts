@@ -16,9 +16,9 @@ export interface OpenedPage {
 
 /** Returns the settings of pages by the tokens in their addresses. */
 export interface PageOpeners {
-  /** Of an embed token: its `allowed_origins`; anywhere when it names none. */
+  /** Opens the page of an embed token: its `allowed_origins` may frame it; any origin when it names none. */
   ofEmbed(ctx: Context<AnonymousActor>, token: string): Promise<OpenedPage>;
-  /** Of a share: nobody, unless its `embed_options.allowed_origins` say otherwise. */
+  /** Opens the page of a share: no origin may frame it, unless its `embed_options.allowed_origins` say otherwise. */
   ofShare(ctx: Context<AnonymousActor>, token: string): Promise<OpenedPage>;
 }
 

@@ -65,7 +65,7 @@ export function listServiceAccounts(
   return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, page);
 }
 
-/** The same of those whose name contains a text, by their names in any case or by when they were made. */
+/** A page of the service accounts whose name contains a text, by their names in any case or by when they were made. */
 export function searchServiceAccounts(
   ctx: PrincipalContext,
   filter: Omit<ServiceAccountFilter, 'which' | 'search'>,

@@ -14,7 +14,7 @@ import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statemen
 import type { Denials } from '../../permissions/denials.ts';
 
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
-/** One that is to be stored; in the company's default account where it names none. */
+/** A service account to be stored; in the company's default account where it names none. */
 export type NewServiceAccount = Omit<ServiceAccount, 'accountId'> & { accountId?: string };
 export type ApiKey = typeof apiKeys.$inferSelect;
 

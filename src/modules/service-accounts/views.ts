@@ -58,7 +58,7 @@ export const issuedApiKeyView = z.object({ id: z.string(), ...keyFields, ...secr
 
 export const viewApiKey = viewBy(apiKeyView);
 
-/** The same on the console. */
+/** An API key as the console shows it. */
 export const consoleApiKeyView = z.object({ _id: z.string(), ...keyFields }).meta({ id: 'CompanyApiKey' });
 export const issuedConsoleApiKeyView = z
   .object({ _id: z.string(), ...keyFields, ...secret })

@@ -153,7 +153,7 @@ export const endSessionsOf = (
     .where(and(isLiveOf(owner, now), except === undefined ? undefined : ne(sessions.id, except), when));
 
 /**
- * Ends what a user has let programs do, if `passwordHash` was just set: whoever knew the password may have let in one of theirs.
+ * Ends the grants of a user to programs, if `passwordHash` was just set: whoever knew the password may have let in one of theirs.
  * Also where the code of the consent was not exchanged yet.
  */
 export const endGrantsOf = (

@@ -118,7 +118,10 @@ export interface Analytics {
 
 const NO_EVENTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
 
-/** Without `from`, the 30 days before `to`; without `to`, until now. Intervals are those of the clock of a time zone (IANA). */
+/**
+ * Counts the views and executions of shares and embeds. Without `from`, of the 30 days before `to`; without `to`, until now.
+ * Intervals are those of the clock of a time zone (IANA).
+ */
 export async function shareAnalytics(
   ctx: PrincipalContext,
   filter: EventFilter,

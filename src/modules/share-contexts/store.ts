@@ -90,7 +90,7 @@ export const readContexts = (
   );
 };
 
-/** One context, or none. */
+/** Reads a context; undefined for none. */
 export async function readContext(db: ControlDb, companyId: string, id: string): Promise<ShareContext | undefined> {
   const filter = byId(shareContexts, companyId, id);
   const part = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };

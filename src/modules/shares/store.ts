@@ -42,7 +42,7 @@ export const readShares = (
   return readPage(db, { table: dashboardShares, filter, extra: EXTRA }, { ...page, by: ORDER[page.by] });
 };
 
-/** One share. */
+/** Reads a share; undefined for none. */
 export async function readShare(db: ControlDb, companyId: string, id: string): Promise<DashboardShare | undefined> {
   const filter = byId(dashboardShares, companyId, id);
   const part = { by: dashboardShares.createdAt, descending: true, page: 1, perPage: 1 };

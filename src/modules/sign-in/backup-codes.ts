@@ -5,7 +5,7 @@ import { newestSecret } from '../../platform/secrets.ts';
 import type { StoredCodes } from './second-factor-store.ts';
 
 const COUNT = 10;
-/** Without letters and digits that look alike. */
+/** The characters of a backup code, without letters and digits that look alike. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const LENGTH = 10;
 const PURPOSE = 'backup code';

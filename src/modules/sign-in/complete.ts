@@ -84,7 +84,7 @@ export function requireSsoOptional(company: Pick<Company, 'ssoOnly'>, user: Pick
   if (company.ssoOnly && !user?.isOwner) throw ssoRequired();
 }
 
-/** The same for the user of an email, whom only such a company needs to look for. */
+/** Makes the same check for the user of an email, who is only looked for where the company requires single sign-on. */
 export async function requireOtherThanSso(
   ctx: Context,
   company: Pick<Company, 'id' | 'ssoOnly'>,

@@ -20,7 +20,7 @@ import { prepareConsequences } from './security-mails.ts';
 import { prepareSession } from './sessions.ts';
 import { newTotpSecret, otpauthUrl } from './totp.ts';
 
-/** Somebody with a session, or in the middle of a sign-in that waits for a second factor to be set up. */
+/** The context of somebody with a session, or in the middle of a sign-in that waits for a second factor to be set up. */
 type EnrolmentContext = Context<AnonymousActor | UserActor>;
 
 /** The token of a pending sign-in, or else what authenticates the user of a session again. */
@@ -161,7 +161,7 @@ function requireUser(ctx: EnrolmentContext): UserContext {
   return { ...ctx, actor };
 }
 
-/** Not required by the schema of the body, so that a bad token is answered before a missing code. */
+/** Requires a code, which the schema of the body does not, so that a bad token is answered before a missing code. */
 function requireTotp(totp: string | undefined): string {
   if (totp === undefined)
     throw invalid([{ field: 'totp_token', message: 'is required: a code from the authenticator' }]);

@@ -21,7 +21,7 @@ export const sixDigits = typedCode
   .pipe(z.string().regex(/^[0-9]{6}$/, 'must be six digits'))
   .meta({ examples: ['123456'] });
 
-/** Of an OpenID Provider. */
+/** Whether to trust the addresses of an OpenID Provider. */
 export const trustEmail = z.boolean().default(false).meta({
   description:
     'Whether an email address counts as verified of which the provider does not say so, as Entra ID does not. Not for issuers of more than one organization, whose people could claim any address.',

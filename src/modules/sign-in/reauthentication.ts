@@ -54,7 +54,7 @@ export async function withReauthentication<T>(
   );
 }
 
-/** The same for a caller of whom is not known yet whether they have an authenticator. */
+/** Runs `work` under reauthentication for a caller whose authenticator, if any, is still to be read. */
 export async function withOwnFactor<T>(
   ctx: UserContext,
   reauthentication: Reauthentication,

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { hmacSha256, sha256Hex, toHex } from '../../platform/secrets.ts';
 import { endSession, rotateSession, type Session } from '../sessions/queries.ts';
 
-/** Of a session: how long a refresh token works, and how long it lasts, however often it is refreshed. */
+/** The time for which a session's refresh token works, and the longest life of a session, however often it is refreshed. */
 const REFRESH_MS = 7 * DAY_MS;
 const SESSION_MS = 30 * DAY_MS;
 /** The time after its first use in which a refresh token is answered again, unless its successor was used. */
@@ -35,7 +35,7 @@ export const prepareRotation = (ctx: Context, claims: RotationClaims) =>
     end: (companyId, id, now) => endSession(ctx.db, companyId, id, now),
   });
 
-/** The same of whatever has refresh tokens: `rotate` and `end` are the statements that store it. */
+/** Prepares the rotation of any refresh token: `rotate` and `end` are the statements for where it is stored. */
 export async function prepareRotationOf<Rotate, End>(
   ctx: Context,
   { company_id, sid, jti }: RotationClaims,

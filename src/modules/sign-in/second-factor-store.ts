@@ -36,7 +36,7 @@ export const replaceFactor = (db: ControlDb, record: SecondFactor, { afterProof 
 
 const isStored = ({ companyId, id }: SecondFactor): SQL => exists(secondFactors, byId(secondFactors, companyId, id));
 
-/** Ends every sign-in under way. */
+/** The next epoch of a user's sessions, which ends every sign-in under way. */
 const nextEpoch = sql`${users.sessionEpoch} + 1`;
 
 /**

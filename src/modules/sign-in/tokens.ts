@@ -102,7 +102,7 @@ export function audienceOf(token: string): Audience | undefined {
   }
 }
 
-/** In milliseconds since the epoch. */
+/** The time in which a token is valid, in milliseconds since the epoch. */
 export interface Validity {
   issuedAt: number;
   expiresAt: number;

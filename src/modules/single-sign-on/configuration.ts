@@ -25,7 +25,9 @@ import {
 
 export type { Configuration };
 
-/** Without a client secret, the one stored for the same issuer and client is kept. */
+/**
+ * The configuration that an administrator sends. Without a client secret, the one stored for the same issuer and client is kept.
+ */
 export interface ConfigurationInput {
   provider: OidcSettings | SamlSettings;
   clientSecret?: string;

@@ -52,7 +52,7 @@ export const OWN_PAGE = '/oauth/signed-in';
 export interface BegunSignIn {
   /** The address at the provider to open. */
   url: string;
-  /** Needed to exchange the code that the sign-in ends with. */
+  /** The secret with which the code is exchanged that the sign-in ends with. */
   exchangeSecret: string;
 }
 

@@ -8,7 +8,7 @@ interface Waiting {
   since: number;
 }
 
-/** Those of this isolate, by what they will answer. */
+/** The executions of this isolate, by the key of their answers. */
 const waiting = new Map<string, Waiting>();
 
 /** Longer than one waits for a slot: what waits for more is of a request that ended without a word. Milliseconds. */

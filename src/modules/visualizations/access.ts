@@ -7,7 +7,7 @@ import type { Action } from '../../permissions/actions.ts';
 import { resourceArn } from '../../permissions/arn.ts';
 import { selectIsSeenByOthers, type Target } from './queries.ts';
 
-/** Why visualizations are not shown, by id. */
+/** The failures for visualizations that are not shown, by id. */
 export type Refusals = ReadonlyMap<string, Failure>;
 
 /** The actions that show a visualization: a Deny of either holds wherever it is shown. */

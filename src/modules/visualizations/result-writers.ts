@@ -25,7 +25,7 @@ export interface ResultWriter {
   end(facts: Record<string, unknown>): Uint8Array;
 }
 
-/** The same in text. */
+/** A result writer whose output is text. */
 type TextWriter = { [Part in keyof ResultWriter]: (...given: Parameters<ResultWriter[Part]>) => string };
 
 /** The writer of one result. */

@@ -98,7 +98,7 @@ export const fileQuery = z.object({
   }),
 });
 
-/** The same where a file holds the result of one visualization of several. */
+/** The query for a file with the result of one visualization of several. */
 export const widgetQuery = fileQuery.extend({
   visualization_id: z
     .string()

@@ -60,7 +60,7 @@ interface Shared {
   budget: ByteBudget;
   /** The number of connections that have not taken their share. */
   connections: number;
-  /** Why there was no connection. */
+  /** The failure, where there was no connection. */
   unavailable?: Failure;
 }
 

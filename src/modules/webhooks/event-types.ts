@@ -84,7 +84,7 @@ const SHARED: Record<ShareEventType, string> = {
   'embed.signing_key_deleted': 'A key that signs embed tokens was deleted.',
 };
 
-/** Of types that only endpoints get that name them: there are many of these. */
+/** The types that only endpoints get that name them: there are many such events. */
 const NOT_BY_STAR = /^audit\.|\.(?:executed|resolved)$/;
 
 export type OwnEventType = keyof typeof OWN;

@@ -29,7 +29,7 @@ import {
 
 export type { Endpoint };
 
-/** Of a company. */
+/** The most endpoints of a company. */
 const MAX_ENDPOINTS = 20;
 /** The time for which a replaced secret signs along. */
 const FORMER_SECRET_MS = DAY_MS;
@@ -165,8 +165,8 @@ export const kindsFor = (eventTypes: readonly string[]): LogKind[] => [
 ];
 
 /**
- * From now on the log says when there is more of what the endpoint wants. Said before the commit, so that it is not forgotten, and after
- * it, so that nobody who saw no such endpoint ends it.
+ * Makes the company's log tell when it has more records that the endpoint wants. Called before the commit, so that it is not
+ * forgotten, and after it, so that nobody who saw no such endpoint ends it.
  */
 async function followLog(ctx: PrincipalContext, { eventTypes, status, companyId }: Endpoint): Promise<void> {
   const kinds = kindsFor(eventTypes);

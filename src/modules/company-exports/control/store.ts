@@ -46,7 +46,7 @@ import { visualizations } from '../../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../../db/schema/viz-api-endpoints.ts';
 import { webhookEndpoints } from '../../../db/schema/webhooks.ts';
 
-/** Why something is not exported. */
+/** The reasons why a column is not exported. */
 const BECAUSE = {
   secret: 'a secret, or what secrets are made of or known by',
   work: 'of work under way, without meaning afterwards',

@@ -4,9 +4,9 @@ import { type Person, redactedJson, redactedText } from '../../../logs/redaction
 import { HELD_TABLES, type HeldTable, nameOf } from './control-store.ts';
 import * as store from './people-store.ts';
 
-/** Something that is kept about a person. */
+/** A record about a person. */
 export interface Found {
-  /** Such as `users`. */
+  /** The kind of record, such as `users`. */
   kind: string;
   record: Record<string, unknown>;
 }

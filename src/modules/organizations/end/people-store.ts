@@ -86,7 +86,7 @@ export const NAMING_TABLES = HELD_TABLES.map((held) => ({ ...held, columns: text
 
 export type NamingTable = (typeof NAMING_TABLES)[number];
 
-/** Those of what waits to be told or sent on, as JSON. */
+/** The tables of events and messages that wait to be sent, whose rows name persons in JSON. */
 export const WAITING_TABLES: readonly NamingTable[] = NAMING_TABLES.filter(
   ({ table }) => table === events || table === outbox,
 );

@@ -70,7 +70,7 @@ export const countDeleted = (db: ControlDb, id: string, store: string) =>
     })
     .where(and(eq(companyEnds.id, id), isNull(companyEnds.completedAt)));
 
-/** When a scheduled run takes an end up again; null for never. */
+/** Sets when a scheduled run takes an end up again; null for never. */
 export const setDue = (db: ControlDb, id: string, dueAt: number | null) =>
   db.update(companyEnds).set({ dueAt }).where(eq(companyEnds.id, id));
 
