@@ -7,12 +7,12 @@ export const FONTS = ['system', 'serif', 'mono'] as const;
 export interface Branding {
   /** The company's name for outsiders. */
   name?: string;
-  /** Of links and buttons. */
+  /** The colour of links and buttons. */
   primary_color?: Colour;
   background?: Colour;
   text_color?: Colour;
   font?: (typeof FONTS)[number];
-  /** Of corners, in pixels. */
+  /** The radius of corners, in pixels. */
   radius?: number;
   /** The colours of series, in their order. */
   chart_palette?: Colour[];

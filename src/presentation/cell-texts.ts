@@ -43,7 +43,9 @@ export interface CellTexts {
    * and ids have no thousands separators.
    */
   cellTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
-  /** The same for what a chart draws: if all cells are first days of months or years, these months or years are written. */
+  /**
+   * The format of a column's cells in a chart: if all cells are first days of months or years, these months or years are written.
+   */
   periodTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
   /** The formats of a result's columns in a table: of rows, or of what its chart draws. */
   columnTextsOf(result: Result, chart: Pick<ViewChart['chart'], 'type' | 'options'>): CellText[];

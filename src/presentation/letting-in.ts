@@ -2,7 +2,7 @@
 export interface LetInView {
   /** The request of a program; null while its code is to be typed, or where the person cannot be asked. */
   asked: AskedView | null;
-  /** Why nothing can be asked: who asks is not known, or is not to be redirected there. */
+  /** The reason why the person cannot be asked: the program is not known, or they are not to be redirected there. */
   problem: 'client' | 'redirect' | null;
   /** The code that the address of `/oauth/device` brought along. */
   user_code: string | null;
@@ -15,7 +15,7 @@ export interface LetInView {
     sso_only: boolean;
     /** Issuers of whom the company takes ID tokens. */
     social: string[];
-    /** Of passkeys that can be used on this page; null where none can. */
+    /** The domain of passkeys that can be used on this page; null where none can. */
     passkey_domain: string | null;
   } | null;
 }
@@ -32,7 +32,7 @@ export interface AskedView {
     is_registered: boolean;
   };
   scopes: string[];
-  /** Nothing can be changed with these scopes. */
+  /** Whether nothing can be changed with these scopes. */
   only_reads: boolean;
   resource: 'api' | 'mcp';
 }

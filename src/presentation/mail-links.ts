@@ -7,6 +7,6 @@ export interface MailLinkView {
   sso_only: boolean;
   /** The company asks everybody for a second factor. */
   require_2fa: boolean;
-  /** Until when an invitation can be accepted, ISO 8601; null for other links. */
+  /** The time until which an invitation can be accepted, ISO 8601; null for other links. */
   expires_at: string | null;
 }

@@ -85,7 +85,7 @@ export interface ViewResult {
   columns?: ViewColumn[];
   rows?: ViewCell[][];
   row_count?: number;
-  /** There is more than the limits let through. */
+  /** Whether there are more rows than the limits let through. */
   truncated?: boolean;
   error?: { error_code: string; message: string };
 }
@@ -94,7 +94,7 @@ export interface ViewResult {
 export type ViewAnswer = ({ results: ViewResult[] } | { result: ViewResult }) & {
   /** When the results were computed, where that was before the request. */
   as_of?: string;
-  /** These are the last results, as the database is waking; there are new ones in a moment. */
+  /** Set for the last results, while the database is waking; there are new ones in a moment. */
   waking?: true;
 };
 

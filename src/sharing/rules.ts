@@ -22,7 +22,7 @@ export interface Rule {
 
 /** The rules of one viewer. */
 export interface ViewerRules {
-  /** By slug. */
+  /** The rules by the input's slug. */
   rules: ReadonlyMap<string, Rule>;
   /** The values that terms enforce whatever the viewer sends, by slug; undefined where no filter can carry them any more. */
   enforced: ReadonlyMap<string, BoundValue | undefined>;

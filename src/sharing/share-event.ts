@@ -61,7 +61,7 @@ export interface ShareEvent {
   userAgent: string | null;
   origin: string | null;
   correlationId: string;
-  /** The same for all events of one person, as far as that can be told; not shown. */
+  /** An id that is the same for all events of one person, as far as that can be told; not shown. */
   viewer: string;
   details: Record<string, unknown>;
 }

@@ -58,16 +58,19 @@ export interface EmbedTerms {
   required: readonly string[];
 }
 
-/** Everything that narrows one viewer. More terms never show more. */
+/** The terms that narrow one viewer. More terms never show more. */
 export interface Terms {
   /** Whether results may be downloaded; where several things share, what each says. Nothing said is no. */
   downloads?: readonly boolean[];
-  /** Of the context's grant and of every active share of that context and dashboard. */
+  /** The policies of the context's grant and of every active share of that context and dashboard. */
   policies?: readonly FilterPolicy[];
   embed?: EmbedTerms;
   /** The attributes of the viewer; none where left out. */
   attributes?: ViewerAttributes;
-  /** One of the company's own people, who may set parameters that no filter sets, and those that attributes decide for others. */
+  /**
+   * Whether the viewer is one of the company's own people, who may set parameters that no filter sets, and those that attributes
+   * decide for others.
+   */
   isInsider?: boolean;
 }
 

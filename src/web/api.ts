@@ -37,7 +37,7 @@ export interface Call {
   signal?: AbortSignal | undefined;
   /** Asks for an answer that is not kept from before. */
   isFresh?: boolean | undefined;
-  /** Told the time (ms) of the server when it answered. */
+  /** Called with the time (ms) of the server when it answered. */
   onTime?: (time: number) => void;
 }
 

@@ -20,11 +20,14 @@ interface Page {
   preload: string[];
   /** The source of its texts: the folders of `src/texts` that its script loads, or the server for a page that needs none. */
   texts: string[] | 'server' | 'none';
-  /** Of the links in mails, or one that looks like them. It says that it is loading before its script runs: nobody knows it yet. */
+  /**
+   * Set for pages of the links in mails, or that look like them. Such a page says that it is loading before its script runs:
+   * nobody knows it yet.
+   */
   ofMails?: true;
 }
 
-/** Each page. The description of the API is in English. */
+/** The pages by name. The description of the API is in English. */
 const PAGES = {
   view: { titleIn: (locale) => PAGE_TEXTS[locale].dashboard, preload: ['src/web/charts/draw.ts'], texts: ['pages'] },
   portal: { titleIn: (locale) => PAGE_TEXTS[locale].sharedDashboards, preload: [], texts: ['pages'] },
@@ -67,7 +70,7 @@ const NO_SCRIPT = /<noscript>.*<\/noscript>\n/;
 /** The element into which a page's script puts its content. */
 const EMPTY = '<div id="page"></div>';
 
-/** The same until the script runs. */
+/** The element with the text to show until the script runs. */
 const waiting = (loading: string): string =>
   `<div id="page"><main class="message" aria-busy="true"><p class="waiting" role="status">${loading}</p></main></div>`;
 

@@ -1,14 +1,14 @@
 import { DEFAULT_LOCALE, type Locale, localeOf } from '../texts/locales.ts';
 import type { PageTexts } from '../texts/pages/en.ts';
 
-/** Only one of them is loaded. */
+/** Loads the texts of a language: only one of them is loaded. */
 const LANGUAGES: Record<Locale, () => Promise<{ texts: PageTexts }>> = {
   en: () => import('../texts/pages/en.ts'),
   'pt-BR': () => import('../texts/pages/pt-BR.ts'),
   es: () => import('../texts/pages/es.ts'),
 };
 
-/** There is none where the tests of pure things run. */
+/** The page's document. There is none where the tests of pure functions run. */
 const { document: PAGE } = globalThis as { document?: { documentElement: { lang: string } } };
 
 /** The language of the page, as the server chose it. */

@@ -118,7 +118,7 @@ export function explainField(english: string, locale: Locale): FieldExplanation 
   };
 }
 
-/** When to try again, in a sentence: in minutes where that is long. */
+/** A sentence that says when to try again: in minutes where that is long. */
 export function tryAgainIn(seconds: number, locale: Locale): string {
   const [count, unit] = seconds < LONG ? [seconds, 0] : [Math.ceil(seconds / 60), 1];
   const [one, many] = UNITS[locale][unit] as readonly [string, string];

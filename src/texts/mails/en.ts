@@ -6,7 +6,7 @@ const daysOf = (count: number) => counted(count, { one: 'day', other: 'days' });
 
 /** The texts of the mails; the other languages have the same. */
 export const texts = {
-  /** Without a name where nothing of it can be shown. */
+  /** The greeting, without a name where nothing of it can be shown. */
   greeting: (name: string) => `Hello ${name === '' ? 'there' : name},`,
   yes: 'Yes',
   no: 'No',

@@ -91,7 +91,7 @@ export const texts = {
   busy: 'Too many requests at the moment.',
   notFound: 'This does not exist, or you have no access to it.',
   invalidValues: (labels: string) => `Check the value of: ${labels}.`,
-  /** By the code of the failure. */
+  /** The texts by the code of the failure. */
   failures: {
     TOKEN_INVALID: 'This link is not valid or has expired. Ask the person who sent it for a new one.',
     ORIGIN_NOT_ALLOWED: 'This page may not be shown here.',

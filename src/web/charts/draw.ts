@@ -132,7 +132,7 @@ interface Made {
   summary: string;
   series: number;
   pointAt: PointAt;
-  /** Of its legend; none where there is one series. */
+  /** The entries of its legend; none where there is one series. */
   entries: Entry[];
   note?: string;
 }

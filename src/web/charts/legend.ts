@@ -5,7 +5,7 @@ export interface Entry {
   label: string;
   colour: string;
   shape: string;
-  /** Of a part: its value, and its share of the whole. */
+  /** For a part: its value, and its share of the whole. */
   value?: string;
   share?: string;
 }

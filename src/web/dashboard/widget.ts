@@ -31,7 +31,7 @@ export type DownloadResult = (visualizationId: string, format: FileFormat) => Pr
 /** A point of a chart, or a row of a table, that the viewer has chosen. */
 export interface ChosenPoint {
   visualization: { id: string; name: string };
-  /** By column. */
+  /** The values by column. */
   values: Point;
 }
 

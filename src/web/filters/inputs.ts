@@ -56,7 +56,7 @@ export function inputControl({ slug, label, kind, required }: ViewFilter, choose
 interface DateField {
   element: HTMLElement;
   input: HTMLInputElement;
-  /** Of the API's form; empty without one, undefined for what is no date. */
+  /** The value in the API's form; empty without one, undefined for a text that is no date. */
   value(): string | undefined;
   set(value: string): void;
 }

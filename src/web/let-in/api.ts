@@ -18,7 +18,7 @@ export interface SignInResult {
   user?: { email: string };
   requires_2fa?: true;
   requires_2fa_setup?: true;
-  /** Not where the second factor is a passkey, which is both. */
+  /** The token for the second factor; none where that is a passkey, which is both factors. */
   pending_2fa_token?: string;
 }
 

@@ -16,7 +16,7 @@ const KEPT = 'let-in';
 interface Kept {
   /** The address of the page that goes on. */
   address: string;
-  /** Needed to exchange the code that single sign-on ends with. */
+  /** The secret with which the code is exchanged that single sign-on ends with. */
   secret?: string;
   /** The values that must come with an ID token of another provider. */
   social?: { slug: string; state: string; nonce: string };
@@ -126,7 +126,7 @@ function otherWay(action: string, begin: () => Promise<void>): HTMLFormElement {
   return form;
 }
 
-/** By a passkey, where the browser has them and they are of this page's domain, or of one above it. */
+/** The way to sign in by a passkey, where the browser has them and they are of this page's domain, or of one above it. */
 function passkeyWay({ slug, passkey_domain: domain }: Company, then: Then): HTMLElement[] {
   const { hostname } = location;
   const fits = domain !== null && (hostname === domain || hostname.endsWith(`.${domain}`));
@@ -152,7 +152,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'login.microsoftonline.com': 'Microsoft',
 };
 
-/** By each provider whose ID tokens the company takes. */
+/** The ways to sign in by each provider whose ID tokens the company takes. */
 function socialWays({ slug, social }: Company): HTMLElement[] {
   return social.map((issuer) => {
     const { host } = new URL(issuer);
@@ -232,7 +232,7 @@ function goOn(result: SignInResult, then: Then): void {
   else askForFactor(pending, then);
 }
 
-/** With the passkey alone somebody signs in: they begin again. */
+/** Tells somebody who must use their passkey to begin again: with the passkey alone they sign in. */
 function askForPasskey(): void {
   const again = button(LET_IN.next, () => location.reload(), 'primary');
   showCard(LET_IN.factorTitle, [paragraph(LET_IN.passkeyAsked), again], true);

@@ -9,7 +9,7 @@ const LEAD = { part: 0.2, least: 2_000, most: 60_000 };
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Pauses before a new token is looked at again where that failed. Milliseconds. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
-/** When a host is asked again that gave no other token. Milliseconds. */
+/** The time after which a host that gave no other token is asked again. Milliseconds. */
 const SOON_MS = 5_000;
 
 /**
