@@ -61,7 +61,7 @@ export async function read(what: string, response: Response): Promise<unknown> {
   throw new ApiError(what, response, answer);
 }
 
-/** Ends when it is time, or throws the reason of `signal` once that is aborted. */
+/** Waits for a number of milliseconds, or throws the reason of `signal` once that is aborted. */
 export const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
   unlessAborted(signal, (ended) => {
     const timer = setTimeout(ended.resolve, milliseconds);
@@ -86,7 +86,7 @@ interface Ended<T> {
   reject(reason: unknown): void;
 }
 
-/** Begins something and undoes it by what `begin` answers if `signal` is aborted before its end. */
+/** Begins work, and undoes it by the function that `begin` returns if `signal` is aborted before its end. */
 function unlessAborted<T>(signal: AbortSignal | undefined, begin: (ended: Ended<T>) => () => void): Promise<T> {
   let undo = () => {};
   let listener = () => {};

@@ -62,7 +62,7 @@ export type InputOf<M extends Method, P extends PathOf<M>> =
 
 interface InputOfAll {
   signal?: AbortSignal | undefined;
-  /** Is told the headers of the answer: `x-truncated`, `content-disposition`, `etag`. */
+  /** Called with the headers of the answer: `x-truncated`, `content-disposition`, `etag`. */
   onHeaders?: ((headers: Headers) => void) | undefined;
 }
 
@@ -118,7 +118,7 @@ const UPLOAD_JOB = '/v1/managed-tables/upload-jobs/{jobId}';
 
 /** One function for each method; path, input and answer are those of the contract. */
 export interface Client {
-  /** Every record of a list, page after page; each page is asked for when the one before has been read. */
+  /** Yields every record of a list, page after page; each page is asked for when the one before has been read. */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   /**
    * Sends files, 1 to 10 that feed one table: a new one, or the one that `tableId` names. `waitFor` tells what came of them. One
@@ -131,7 +131,7 @@ export interface Client {
    * A job is also the answer to a job of the Data API or of generation, and to an export of the company.
    */
   waitFor<J extends Job>(job: J, options?: WaitOptions<JobOf<J>>): Promise<JobOf<J>>;
-  /** The same for any job, by the path that shows it. */
+  /** Waits for any job in the same way, by the path that shows it. */
   waitFor<P extends JobPathOf>(
     path: P,
     input: Pick<InputOf<'GET', P>, 'params' & keyof InputOf<'GET', P>> & WaitOptions<AnswerOf<'GET', P>>,

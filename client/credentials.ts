@@ -52,7 +52,7 @@ interface ServiceToken {
  * for a service token, which is renewed a minute before it ends, and when it was refused.
  */
 export function withKey(key: Key): Credential {
-  /** Each request looks at what the one before it found, so that several at once make one exchange. */
+  /** Each request waits for the token of the one before it, so that several at once make one exchange. */
   let known: Promise<ServiceToken | undefined> = Promise.resolve(undefined);
 
   async function exchange({ baseUrl, ask }: Unsigned): Promise<ServiceToken> {

@@ -1,4 +1,4 @@
-/** As much of an OpenAPI 3.1 document as the types of a client are made of. */
+/** The parts of an OpenAPI 3.1 document that the types of a client are made of. */
 export interface OpenApi {
   paths?: Record<string, Record<string, Operation>>;
   webhooks?: Record<string, Record<string, Operation>>;

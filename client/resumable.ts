@@ -13,7 +13,7 @@ const UPLOADS = '/v1/managed-tables/uploads';
 const UPLOAD = `${UPLOADS}/{uploadId}`;
 /** The size of the pieces that the API stores. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** About so many parts: of 5 GiB each is smaller than what proxies let through. */
+/** The number of parts, about: of 5 GiB each is smaller than what proxies let through. */
 const PARTS = 100;
 /**
  * The number of failures in a row without a new byte after which a part is given up: a request that died keeps others out for ten
@@ -117,7 +117,7 @@ async function begin(
   return { uploadId: found.get('location')?.split('/').at(-1) ?? '', offset: 0, isWhole: false };
 }
 
-/** Not an answer at all, or one that another time may be another one. */
+/** Whether an error may pass: there was no answer, or one that may be another one later. */
 const mayPass = (error: unknown): boolean => !(error instanceof ApiError) || PASSING.includes(error.status);
 
 const base64 = (text: string): string =>

@@ -13,11 +13,14 @@ export interface UploadOptions {
   key?: readonly string[] | undefined;
   /** Whether the load may change the columns of the table: by new ones (`add`), and by wider types (`widen`). */
   evolve?: 'none' | 'add' | 'widen' | undefined;
-  /** Is told at the beginning, as bytes go out, and at the end. A browser that is given a `fetch` of its own tells no more than these. */
+  /**
+   * Called at the beginning, as bytes go out, and at the end. With a `fetch` of the caller's own, a browser reports no more than
+   * these.
+   */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
   /** Stops the upload. A begun upload is then deleted, unless `onBegun` was told of it. */
   signal?: AbortSignal | undefined;
-  /** Is told the id of an upload that can be gone on with, within a day: of one file of more than 50 MB. */
+  /** Called with the id of an upload that can be gone on with, within a day: of one file of more than 50 MB. */
   onBegun?: ((id: string) => void) | undefined;
   /** Goes on with such an upload, of the same file. */
   resumeAt?: string | undefined;
@@ -41,7 +44,7 @@ interface Sending {
 /** Sends a form by POST, and answers as `fetch` does. */
 export type FormWay = (url: string, sending: Sending) => Promise<Response>;
 
-/** As much of an XMLHttpRequest as is used here: what runs outside browsers does not know the type. */
+/** The part of an XMLHttpRequest that is used here: other runtimes than browsers do not know the type. */
 interface Xhr {
   open(method: string, url: string): void;
   setRequestHeader(name: string, value: string): void;

@@ -19,19 +19,22 @@ export type JobPathOf = {
 }[PathOf<'GET'>];
 
 export interface WaitOptions<J> {
-  /** Is told the job as it was found, each time that it was looked at. */
+  /** Called with the job as it was found, each time that it was looked at. */
   onProgress?: ((job: J) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Ends waiting on the side of the API only: a job that waits for a person waits for whoever confirms it. */
+/** The statuses of jobs that run. One that waits for a person is not waited for: somebody has to confirm it. */
 const RUNS = ['queued', 'analisando', 'inserting', 'running'];
 
 export const runs = (job: unknown): boolean => RUNS.includes((Object(job) as { status: string }).status);
 
 /** The time that the API may keep its answer until a job has another version than the one that is known. Seconds. */
 const WAIT_S = 20;
-/** Between two looks at a job, which may both be answered at once; longer each time where jobs have no versions. Milliseconds. */
+/**
+ * The pause between two looks at a job, which may both be answered at once; longer each time where jobs have no versions.
+ * Milliseconds.
+ */
 const PAUSE_MS = 300;
 const LONGEST_PAUSE_MS = 5_000;
 

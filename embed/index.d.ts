@@ -4,14 +4,14 @@ export type ParameterValues = Record<string, unknown>;
 /** The detail of `data-console:click`: the point that the viewer chose. */
 export interface ClickDetail {
   visualization: { id: string; name: string };
-  /** By column of the result. */
+  /** Values by column of the result. */
   values: Record<string, string | number | boolean | null>;
 }
 
 export interface ErrorDetail {
   /** `BAD_SRC`, `NO_TOKEN`, `NOT_LOADED`, `TOKEN_FAILED`, `TOKEN_REFUSED`, or what the API says, such as `TOKEN_INVALID`. */
   code: string;
-  /** In English, for developers. */
+  /** The message in English, for developers. */
   message: string;
   /** Seconds until it is tried again. */
   retryIn?: number;

@@ -9,7 +9,7 @@ const STARTING_MS = 3_000;
 /** Pauses before a token is fetched again: each is twice the one before. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** No page is higher. CSS pixels. */
+/** The greatest height of a page. CSS pixels. */
 const MAX_HEIGHT = 200_000;
 
 const STYLE = `:host { display: block } :host([hidden]) { display: none }
