@@ -296,8 +296,8 @@ export class DataConsoleEmbed extends Base {
 }
 
 /**
- * Parses the address of an embed: …/embed/d or /embed/v, or the link of a share, /p; with its token or without. @param {string |
- * null} src @param {string} base @returns {EmbedAddress | undefined}
+ * Parses the address of an embed: …/embed/d or /embed/v, or the link of a share, /p; with its token or without.
+ * @param {string | null} src @param {string} base @returns {EmbedAddress | undefined}
  */
 function parseAddress(src, base) {
   const url = src !== null && URL.canParse(src, base) ? new URL(src, base) : null;
