@@ -225,7 +225,7 @@ export const SURFACES: SurfaceEndpoints[] = [
 ];
 
 const ofCompany = { console: authenticateSession, machine: authenticateServiceToken };
-/** Programs that somebody let in, to what their token is for: the API, or the tools of `/mcp`. */
+/** The authentication of programs that somebody let in, by the resource of their tokens: the API, or the tools of `/mcp`. */
 const programsAt = (resource: 'api' | 'mcp') => ({
   oauth: authenticateGrant(resource),
   'oauth-machine': authenticateClient(resource),

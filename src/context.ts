@@ -67,18 +67,21 @@ export interface Context<A extends Actor = Actor> {
   /** The origin that the request claims. */
   caller(): Caller;
   readonly correlationId: string;
-  /** Counts what is used. */
+  /** Counts the use of resources. */
   readonly meter: Meter;
   /**
    * Says of a request that came without a credential which company it is made for, and who of that company is known by now
    * to have made it: its record in the audit trail is theirs.
    */
   belongsTo(companyId: string, principal?: RequestOwner['principal']): void;
-  /** Says what the audit trail is to call the request, where its route alone does not tell, and whom else it is about. */
+  /**
+   * Sets the action under which the audit trail records the request, where its route alone does not tell, and the ids of others
+   * that it is about.
+   */
   recordAs(action: Action, ids?: readonly string[]): void;
   /**
-   * Changes who may do what, or who lives: no request that begins after this resolves is let in by what was true before.
-   * `work` is one `commit`: see `commitAccess`. Outside of this a commit that changes access fails.
+   * Changes permissions, or who lives: no request that begins after this resolves is let in by the state before. `work` is one
+   * `commit`: see `commitAccess`. Outside of this a commit that changes access fails.
    */
   changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;
   /**
@@ -119,9 +122,9 @@ export type Authenticate = (
 export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: IncomingRequest) => Promise<void>;
 
 /**
- * Finds out what the token of a path opens.
- * @param count counts the request as one of this token (an id of it, never itself), as soon as it is known to be real; it
- *   throws when there were too many. Null for what is not counted, and leaves no trace: a preflight
+ * Finds the record that the token of a path opens.
+ * @param count counts the request as one of this token (an id of it, never itself), as soon as it is known to be real; it throws
+ * when there were too many. Null for a request that is not counted, and leaves no trace: a preflight
  */
 export type OpenToken = (
   ctx: Context<AnonymousActor>,
@@ -155,18 +158,18 @@ export interface Origin {
   correlationId: string;
   baseUrl: string;
   ip: string | null;
-  /** Counts what is used by all contexts of one origin. */
+  /** Counts the use of all contexts of one origin. */
   meter?: Meter;
   caller?(): Caller;
-  /** Takes what `belongsTo` says. */
+  /** Called with the owner that `belongsTo` gives. */
   noteOwner?(owner: RequestOwner): void;
-  /** Takes what `recordAs` says. */
+  /** Called with the action that `recordAs` gives. */
   noteAction?(action: Action, ids: readonly string[]): void;
 }
 
 /**
- * A context and the way to end it: `close` runs the cleanups that there are by then, whatever happened.
- * @param options `nearest` lets the nearest replica of the control database answer, with what is five seconds old at the most
+ * Opens a context. `close` runs the cleanups that there are by then, also after a failure.
+ * @param options `nearest` lets the nearest replica of the control database answer, with data that is at most five seconds old
  */
 export function openContext<A extends Actor>(
   origin: Origin,

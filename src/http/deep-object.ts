@@ -27,7 +27,7 @@ export function gatherDeepObjects(schema: z.ZodType): (query: unknown) => unknow
 const deepObjectsOf = (shape: Record<string, z.ZodType>): string[] =>
   Object.keys(shape).filter((name) => shape[name]?.meta()?.param?.style === 'deepObject');
 
-/** A parameter's text; of a tool, which has read it, what it means. */
+/** A parameter's text; of a tool, which has read it, its parts. */
 type Sent = string | DeepParameter;
 
 /** @throws invalid */

@@ -76,7 +76,7 @@ export const noContent = { status: 204 } as const;
 /** JSON of this shape, which the handler may have as bytes already, or another media type that the caller asks for. */
 export const prepared = <S extends ZodType>(json: S, ...mediaTypes: string[]) =>
   ({ status: 200, json, mediaTypes }) as const;
-/** An answer the handler builds itself: a page, a redirect. `description` says what it is; a redirect has no media type. */
+/** An answer the handler builds itself: a page, a redirect. `description` describes it; a redirect has no media type. */
 export const raw = <S extends RawReturns['status']>(status: S, description: string, ...mediaTypes: string[]) =>
   ({ status, raw: description, mediaTypes }) as const;
 
@@ -187,7 +187,7 @@ export interface Contract {
   /** More than the summary: what is returned or refused, what else changes, limits. No two routes have the same. */
   description: string;
   query?: ZodType;
-  /** Lets parameters of the query be that it does not know: of pages, and of what others make the addresses for. */
+  /** Whether the query may have parameters that it does not know: of pages, and of addresses that others make. */
   openQuery?: true;
   /** The JSON body. */
   body?: ZodType;
@@ -227,7 +227,7 @@ export interface Contract {
   madeUnder?: string;
   /** For a GET: its answer has a version, and the writes of the same path can be made for that version. */
   versioned?: Versioned;
-  /** Leaves out of an answer, whose version is that of the whole, what the query does not ask for. */
+  /** Leaves parts out of an answer that the query does not ask for. Its version is that of the whole answer. */
   narrows?: (shown: object, query: unknown) => object;
   /** For such a GET, whose caller can wait for another version: tells whether there may be one. Made by `waiting`. */
   waits?: Stamps;
@@ -246,7 +246,7 @@ export interface Contract {
   fails?: readonly FailureType[];
   /** Failures that are told in another shape than the surface's, and redirects of a page, by status. */
   otherwise?: Readonly<Record<number, ZodType | RawReturns>>;
-  /** Pages of any origin may call it and read its answer: whoever calls shows no more than what the page itself knows. */
+  /** Whether pages of any origin may call it and read its answer: nobody who calls shows more than the page itself knows. */
   anyOrigin?: true;
 }
 
@@ -286,9 +286,9 @@ export interface Route {
 }
 
 /**
- * Does what another route does, for the same caller and inside of this request: authorized, validated and recorded as that
- * route, whose failures are thrown. Credential and limits are those of the request.
- * @param ask what `ask` throws is recorded as a failure of that route, too
+ * Performs another route, for the same caller and inside of this request: authorized, validated and recorded as that route, whose
+ * failures are thrown. Credential and limits are those of the request.
+ * @param ask makes the input; a failure that it throws is recorded as one of that route, too
  */
 export type Perform = (route: Route, ask: () => RouteInput) => Promise<unknown>;
 

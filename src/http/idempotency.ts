@@ -154,7 +154,7 @@ interface KeptAnswer {
 }
 
 /**
- * A digest of what a principal may do. Null for an outsider, whose access is decided by records of contexts and shares: their
+ * A digest of a principal's permissions. Null for an outsider, whose access is decided by records of contexts and shares: their
  * answers are not given again.
  */
 async function accessOf(actor: Actor): Promise<string | null> {

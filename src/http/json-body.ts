@@ -17,7 +17,7 @@ import type { HttpEnv } from './mount.ts';
  */
 export const JSON_BOUNDS: JsonBounds = { depth: 100, signs: 131_072, names: 10_000 };
 
-/** Characters of the field of a problem, and of what is said of it. */
+/** The most characters of a problem's field, and of its message. */
 const MAX_WORDS = 1000;
 
 /** Returns the problems of members of a body that its schema does not know. */

@@ -3,7 +3,7 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Problems of a body that are reported at most. Whoever sent more has not sent what was asked for. */
+/** The most problems of a body that are reported. */
 export const MAX_PROBLEMS = 100;
 
 /** The limits of a JSON text, apart from its length. */

@@ -5,7 +5,7 @@ const PAUSE_MS = 2_000;
 const TOTAL_MS = 30_000;
 
 /**
- * Reads what is left of a body that nobody wanted, and keeps nothing of it: a connection whose request was not read to its end is
+ * Reads the rest of a body that nobody wanted, and keeps nothing of it: a connection whose request was not read to its end is
  * closed after the answer, often before the sender has read that, and the next request on it is lost. Never throws.
  */
 export async function readLeftover({ body, headers }: Request): Promise<void> {

@@ -37,7 +37,7 @@ export interface HttpEnv {
     facts: RequestFacts;
     context: ReturnType<typeof openContext<AnonymousActor>>['context'];
     key: RequestKey;
-    /** Closes what the context has open by now. */
+    /** Closes the connections that the context has open by now. */
     release: () => Promise<void>;
     /** The JSON body, validated; undefined on routes that take none. */
     body: unknown;
@@ -65,7 +65,7 @@ export function mount(
   }
 }
 
-/** Whether what a route makes is read at its own path, followed by the id. */
+/** Whether the resource that a route makes is read at the route's own path, followed by the id. */
 function isReadBeneath({ path }: Contract, endpoints: Endpoint[]): boolean {
   return endpoints.some(
     ({ contract }) =>
@@ -245,7 +245,7 @@ function handleWhenChanged(
   });
 }
 
-/** The id of what an answer shows, under the name its surface gives it. */
+/** The id of the record in an answer, under the name its surface gives it. */
 function madeId(result: unknown): string[] {
   const { id, _id, job_id, export_id, organization } = Object(result);
   return idsOf(id ?? _id ?? job_id ?? export_id ?? organization?.id);
@@ -271,7 +271,7 @@ export function originOf(c: HonoContext<HttpEnv>): Origin {
   };
 }
 
-/** The edge says it beside the request; without an edge in front, what the client sends counts. */
+/** The caller's country, which the edge tells beside the request; without an edge in front, the client's header counts. */
 const countryOf = ({ req }: HonoContext<HttpEnv>): string | undefined =>
   (req.raw.cf as { country?: string } | undefined)?.country ?? req.header('cf-ipcountry');
 

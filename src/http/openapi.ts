@@ -23,7 +23,7 @@ import { answerSchema, readersOf } from './written-records.ts';
 export interface SurfaceEndpoints {
   surface: Surface;
   endpoints: Endpoint[];
-  /** The endpoints by what they are about, such as `Users`. */
+  /** The endpoints by concept, such as `Users`. */
   concepts: Readonly<Record<string, Endpoint[]>>;
 }
 
@@ -212,7 +212,7 @@ function forGenerators(): Override {
 
 /**
  * Says the default of a member in its description. A schema around another comes after it, with a description of its own.
- * @param defaults what was said, by place
+ * @param defaults the sentences so far, by place
  */
 function sayDefault(schema: Parameters<Override>[0]['jsonSchema'], place: string, defaults: Map<string, string>): void {
   if (schema.default !== undefined) {

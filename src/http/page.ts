@@ -30,9 +30,7 @@ export interface PlainContent {
   forms: { button: string; query?: Record<string, string> }[];
 }
 
-/**
- * The language of a page: of its address, else what a token says, else what the reader's browser accepts, else English.
- */
+/** The language of a page: of its address, else of its token, else of the reader's browser, else English. */
 export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale {
   const asked = localeOf(new URL(url).searchParams.get('locale'));
   return asked ?? ofToken ?? acceptedLocale(headers.get('Accept-Language')) ?? DEFAULT_LOCALE;
@@ -76,7 +74,7 @@ function withData(html: string, values: Record<string, unknown>): string {
   return html.replace('<!--data-->', () => scripts.join('\n'));
 }
 
-/** Puts what it says into a plain page. */
+/** Puts the content into a plain page. */
 function withContent(html: string, { title, text, links = [], note, forms }: PlainContent, locale: Locale): string {
   const buttons = forms.map(({ button, query }, at) => {
     const action = escapeHtml(`?${new URLSearchParams({ ...query, locale })}`);
@@ -104,7 +102,7 @@ function withContent(html: string, { title, text, links = [], note, forms }: Pla
 /** An origin as CSP can name it: no separator that would end the directive, no wildcard. */
 const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
 
-/** The policy of a page. `frame-ancestors` names only what is an origin: anything else allows nobody. */
+/** The policy of a page. `frame-ancestors` names only valid origins: anything else allows nobody. */
 function contentSecurityPolicy(name: PageName, frames: FrameAncestors): string {
   const origins = frames === 'anywhere' ? ['*'] : frames.filter((origin) => ORIGIN.test(origin));
   return [

@@ -44,7 +44,9 @@ export interface RequestFacts {
   actor: Actor | null;
   /** The company that it belongs to, where it came without a credential. */
   owner: RequestOwner | null;
-  /** The ids of its path, in order, or what it made where it names none; then those of its body that it attaches. */
+  /**
+   * The ids of its path, in order, or of the resource it made where the path names none; then those of its body that it attaches.
+   */
   resourceIds: string[];
   /** The route that it had done in its place, and how that one would have answered. */
   performed: { contract: Contract; status: number } | null;
@@ -52,7 +54,7 @@ export interface RequestFacts {
   recordedAs?: { action: Action; ids: readonly string[] };
   /** Set for a dry run: it asked what its route would change, and changed nothing. */
   isDryRun?: true;
-  /** Counts what it uses. */
+  /** Counts its use of resources. */
   meter: Meter;
 }
 
@@ -153,8 +155,8 @@ export type RequestToRecheck = Pick<
 >;
 
 /**
- * Finds out anew who sends a request, and whether they may still do what it asks for.
- * @param returning its `ctx` is opened since, so that it reads what is true now
+ * Authenticates and authorizes a request again.
+ * @param returning its `ctx` is opened since, so that it reads present data
  * @throws as `checkRequest` does
  */
 export async function recheckRequest(returning: RequestToRecheck): Promise<PrincipalContext | Context<OperatorActor>> {
@@ -224,7 +226,7 @@ async function count(ctx: Context, facts: RequestFacts, tokenId: string, use?: K
 /** The value of a parameter of the path. */
 type Parameter = (name: string) => string | undefined;
 
-/** Whether the caller may do what a route does to the resource that its path names. @throws where they may not */
+/** Checks that the caller may call a route on the resource that its path names. @throws where they may not */
 export async function authorize(contract: Contract, ctx: PrincipalContext, parameter: Parameter): Promise<void> {
   if (ctx.actor.client && !takesPrograms(contract)) throw programsRefused();
   const { unlessDenied } = contract;
@@ -235,7 +237,10 @@ export async function authorize(contract: Contract, ctx: PrincipalContext, param
   if (contract.only === 'owner') requireOwner(ctx.actor);
 }
 
-/** Whether the caller may send what the query holds. It is not validated yet: who may not is told so before. @throws where they may not */
+/**
+ * Checks that the caller may send the parameters of the query. It is not validated yet: who may not is told so before. @throws
+ * where they may not
+ */
 export function authorizeQuery(
   { administratorsWith: name }: Contract,
   actor: Principal,

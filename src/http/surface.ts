@@ -67,7 +67,7 @@ export interface Surface {
   challenge?(baseUrl: string): string;
   /** The media type of its bodies, where that is not `application/json`. Its 429 is in its own words, too. */
   mediaType?: string;
-  /** Headers that repeat what an answer's body tells. */
+  /** Headers that repeat parts of an answer's body. */
   repeats?(shown: object): Readonly<Record<string, string>>;
   /** Its wording of a 500, which tells nothing about the cause. */
   internalError: Pick<ErrorWords, 'code' | 'message'>;
@@ -126,7 +126,9 @@ export const CONSOLE_FAMILIES = withCodes({
   unavailable: 'SERVICE_UNAVAILABLE',
 });
 
-/** The words of a surface for a failure, or for every failure of a type: status, code and what replaces its own words. */
+/**
+ * The words of a surface for a failure, or for every failure of a type: status, code and the parts that replace its own words.
+ */
 export function wordingOf(
   { wordedAs, families }: Pick<Surface, 'wordedAs' | 'families'>,
   { kind, says }: Pick<FailureType, 'kind' | 'says'>,
@@ -167,7 +169,7 @@ export function internalErrorOf(surface: Surface, locale: Locale): unknown {
   return surface.errorOf({ status: 500, code, message, ownMessage });
 }
 
-/** The language of an answer: what the caller likes best of ours, or that of the surface. */
+/** The language of an answer: the caller's favourite among ours, or that of the surface. */
 export const languageOf = ({ language, hasOneLanguage }: Surface, headers: Headers): Locale =>
   hasOneLanguage ? language : (acceptedLocale(headers.get('Accept-Language'), language) ?? language);
 

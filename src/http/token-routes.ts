@@ -12,9 +12,8 @@ const NO_REFERRER: Header = ['Referrer-Policy', 'no-referrer'];
 const ANY_PAGE: Header = ['Access-Control-Allow-Origin', '*'];
 
 /**
- * Cross-origin rules, and what answers to outsiders have in common: nobody keeps them for others, and an address that
- * holds a token is told to no other site. Which origins may call with a token is for the token to say; everywhere else the
- * configuration does.
+ * Cross-origin rules, and the headers of answers to outsiders: no cache keeps them for others, and an address that holds a token
+ * is told to no other site. A token names the origins that may call with it; everywhere else the configuration does.
  */
 export function crossOrigin(
   contracts: readonly Contract[],
@@ -42,7 +41,7 @@ export function crossOrigin(
   };
 }
 
-/** Finds the token in a path that begins as a route of tokens does, and what opens such tokens. */
+/** Finds the token in a path that begins as a route of tokens does, and the function that opens such tokens. */
 function tokenOpeners(contracts: readonly Contract[], tokens: Authentication['tokens']) {
   const openers = new Map<string, OpenToken>();
   for (const { path, access } of contracts) {

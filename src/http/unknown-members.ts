@@ -20,7 +20,7 @@ interface UnknownMember {
   within: Members[];
 }
 
-/** A schema without what is put around it: `optional`, `nullable`, defaults, transformations of what was read. */
+/** A schema without its wrappers: `optional`, `nullable`, defaults, transformations. */
 function bare(schema: Schema): z.core.$ZodTypes {
   const typed = schema as z.core.$ZodTypes;
   const { def } = typed._zod;
@@ -158,7 +158,7 @@ export interface NamedRecord {
   changer: (member: string) => string | undefined;
 }
 
-/** The record that a write's path names: what its own GET shows, else the GET of what it stands beneath. */
+/** The record of a write's path: the one its own GET shows, else that of the GET of a path above it. */
 export function namedRecord(contract: Contract, endpoints: readonly Endpoint[]): NamedRecord {
   const { method, path } = contract;
   const beneath = [...path.matchAll(/\}/g)].map(({ index }) => path.slice(0, index + 1)).toReversed();
@@ -245,7 +245,7 @@ function shows(view: Schema, path: readonly string[]): boolean {
 
 /**
  * The record as its GET shows it to the caller; undefined where the caller may not get it, or the body is of something else.
- * @throws what the path names is not there, or cannot be read now
+ * @throws missing where the record of the path is not there, or cannot be read now
  */
 async function shownRecord(
   { method, stillMay, readBack }: Contract,

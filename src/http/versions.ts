@@ -34,7 +34,7 @@ function parseTags(header: string): Tags | null {
 
 const names = (tags: Tags, tag: string): boolean => tags === '*' || tags.includes(tag);
 
-/** The version of what a GET answers, as an entity tag: of the record, and after a point of what is shown besides. */
+/** The version of a GET's answer, as an entity tag: of the record, and after a point of the fields that are shown besides. */
 export async function versionOf(shown: object, { without, besides = [], told }: Versioned): Promise<string> {
   const own = told?.(shown);
   if (own !== undefined) return own;

@@ -49,7 +49,7 @@ export async function writtenFor(readers: readonly Contract[], ctx: PrincipalCon
   return { [field]: id };
 }
 
-/** The schema of what a write answers. */
+/** The schema of a write's answer. */
 export function answerSchema(schema: z.ZodType, contract: Contract, readers: readonly Contract[]): z.ZodType {
   const field = idField(shapeOf(contract));
   return readers.length === 0 || !field ? schema : z.union([schema, writtenRecord[field]]);

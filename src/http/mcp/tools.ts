@@ -6,11 +6,11 @@ import { deepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
 import { parametersOf } from '../paths.ts';
 
-/** A tool, as its module declares it: the route that it stands for, and which of what that takes it takes too. */
+/** A tool, as its module declares it: its route, and those of the route's arguments that it takes. */
 export interface Tool {
   name: string;
   title: string;
-  /** For a model: what it tells, and when to call it. */
+  /** For a model: the data that it returns, and when to call it. */
   description: string;
   /** The route's `operationId`. */
   operation: string;
@@ -167,7 +167,7 @@ function fromJsonText(text: string): unknown {
   }
 }
 
-/** The arguments of a call by their own names, the id of what it is about, and what is wrong with them. */
+/** The arguments of a call by their own names, the id of the resource, and the problems of the arguments. */
 function readArguments(tool: Tool, sent: Record<string, unknown>) {
   const { id, argumentNames, aliases = {}, allowedValues = {}, bodyArgument } = tool;
   const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sent) as Record<string, unknown>;
@@ -206,6 +206,6 @@ const queryFrom = (given: Record<string, unknown>): Record<string, unknown> =>
       .map(([name, value]) => [name, name === 'filter' ? deepParameters(name, value) : textOf(value)]),
   );
 
-/** Numbers and booleans as an address writes them; what else is not text stays, for the schema to refuse. */
+/** Numbers and booleans as an address writes them; other values stay as they are, for the schema to refuse. */
 const textOf = (value: unknown): unknown =>
   typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
