@@ -12,7 +12,7 @@ import { users } from './schema/users.ts';
 /** The writes to a table that change data an isolate may have cached about a principal. */
 interface Touching {
   table: SQLiteTable;
-  /** A new row changes what is known: it gives or denies somebody something. A new principal is not known yet. */
+  /** Whether a new row changes cached data: it gives or denies somebody something. A new principal is not cached yet. */
   insert?: true;
   /** The columns whose updates do; `all` of a table whose every row grants something. */
   update: readonly SQLiteColumn[] | 'all';
@@ -75,7 +75,7 @@ const known = new Map<string, boolean>();
 /** Statements that are remembered: those of a Worker are some hundreds, but lists make some longer than others. */
 const REMEMBERED = 2000;
 
-/** Whether a statement changes who may do what, or who lives. When in doubt, it does. */
+/** Whether a statement changes permissions, or who lives. When in doubt, it does. */
 export function touchesAccess(sql: string): boolean {
   const remembered = known.get(sql);
   if (remembered !== undefined) return remembered;

@@ -18,7 +18,7 @@ export function openControlDb(database: D1Database, told: (companyIds: readonly 
   return drizzle(dependentSession(rehearsingSession(guarded, session)) as unknown as D1Database);
 }
 
-/** The same, answered by the nearest replica: what anonymous viewers read may be five seconds old. */
+/** Opens the control database at the nearest replica: anonymous viewers may read data that is five seconds old. */
 export function openNearestControlDb(database: D1Database, now: () => number): ControlDb {
   return drizzle(guardedSession(openNearestSession(database, now)) as unknown as D1Database);
 }
@@ -27,11 +27,11 @@ export function openNearestControlDb(database: D1Database, now: () => number): C
 export const changingAccess = <T>(db: ControlDb, deadline: number, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as GuardedSession).changingAccess(deadline, work);
 
-/** Runs `work`, which only reads. @returns its result, and what it read of the control database */
+/** Runs `work`, which only reads. @returns its result, and the rows that it read of the control database */
 export const remembering = <T>(db: ControlDb, work: () => Promise<T>) =>
   (db.$client as unknown as DependentSession).remembering(work);
 
-/** Runs `work`, whose first change of what was read is applied only while all of it is still so. It writes by `commit`. */
+/** Runs `work`, whose first write is applied only while the rows that were read are unchanged. It writes by `commit`. */
 export const depending = <T>(db: ControlDb, on: Dependency, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DependentSession).depending(on, work);
 
@@ -97,7 +97,7 @@ async function runTogether<U extends Unit>(db: ControlDb, unit: U): Promise<Resu
   return mapStatements(unit, () => results.next().value) as Results<U>;
 }
 
-/** A copy of the unit with what `make` answers in the place of each statement, asked in their order. */
+/** A copy of the unit with the result of `make` in the place of each statement, in their order. */
 export function mapStatements(step: Unit[string], make: (statement: Statement) => unknown): unknown {
   if (isStatement(step)) return make(step);
   if (Array.isArray(step)) return step.map(make);

@@ -7,8 +7,8 @@ export interface GuardedSession {
   batch(statements: D1PreparedStatement[]): Promise<D1Result[]>;
   getBookmark(): D1SessionBookmark | null;
   /**
-   * Lets batches change access while `work` runs. None of them is applied after `deadline` (ms), whenever it arrives: what
-   * was announced is forgotten some time later.
+   * Lets batches change access while `work` runs. None of them is applied after `deadline` (ms), whenever it arrives: the
+   * announcement is forgotten some time later.
    */
   changingAccess<T>(deadline: number, work: () => Promise<T>): Promise<T>;
 }

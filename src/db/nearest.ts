@@ -13,8 +13,8 @@ interface Reached {
 const latest = new WeakMap<D1Database, Reached>();
 
 /**
- * A session that the nearest replica answers, with what was true five seconds ago at the earliest: the replica must have
- * reached the state that the primary had then. Where this isolate knows of no such state the primary answers, and tells it.
+ * Opens a session at the nearest replica, whose data is at most five seconds old: the replica must have reached the state that
+ * the primary had then. Where this isolate knows of no such state the primary answers, and tells it.
  */
 export function openNearestSession(database: D1Database, now: () => number): D1DatabaseSession {
   const known = latest.get(database);

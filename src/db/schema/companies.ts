@@ -70,7 +70,7 @@ export const companyEnds = sqliteTable(
     completedAt: timestamp('completed_at'),
     /** The progress of each store, by the store's name. */
     stores: json<Record<string, ErasedStore>>('stores').notNull(),
-    /** When a scheduled run looks after it next: while it is erased, and after that for what came late; null never. */
+    /** When a scheduled run looks after it next: while it is erased, and after that for late data; null never. */
     dueAt: timestamp('due_at'),
   },
   (table) => [index('company_ends_due').on(table.dueAt).where(sql`due_at is not null`)],

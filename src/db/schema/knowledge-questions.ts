@@ -39,7 +39,7 @@ export const verifiedQuestions = sqliteTable(
 export const OUTCOMES = ['answer', 'clarification', 'refusal', 'failed'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Questions that were asked, and what came of them; no results. */
+/** Questions that were asked, and their outcomes; no results. */
 export const askedQuestions = sqliteTable(
   'knowledge_asked_questions',
   {

@@ -95,7 +95,7 @@ export const versions = sqliteTable(
   (table) => [uniqueIndex('knowledge_versions_of_resource').on(table.companyId, table.resourceId, table.version)],
 );
 
-/** One part of what a company does, as its people name it. */
+/** One area of a company's business, as its people name it. */
 export interface BusinessDomain {
   /** A slug, once in the company. */
   key: string;

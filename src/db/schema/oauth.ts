@@ -14,7 +14,7 @@ export const oauthClients = sqliteTable(
   (table) => [index('oauth_clients_of_company').on(table.companyId, table.createdAt)],
 );
 
-/** Programs that registered themselves, and what was read of those that have a metadata document. They belong to no company. */
+/** Programs that registered themselves, and the cached content of metadata documents. They belong to no company. */
 export const oauthPublicClients = sqliteTable(
   'oauth_public_clients',
   {

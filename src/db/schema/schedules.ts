@@ -113,7 +113,7 @@ export const scheduleRecipients = sqliteTable(
     position: integer('position').notNull(),
     /** When the recipient unsubscribed, who gets nothing from then on. */
     unsubscribedAt: timestamp('unsubscribed_at'),
-    /** Digest of what the column of a `changed` condition held for them when it was last looked at. */
+    /** Digest of the value that the column of a `changed` condition had for the recipient when it was last looked at. */
     lastValue: text('last_value'),
   },
   (table) => [primaryKey({ columns: [table.scheduleId, table.kind, table.subject] })],
@@ -160,7 +160,7 @@ export const scheduleDeliveries = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.kind, table.subject] })],
 );
 
-/** Addresses from outside that a company's schedules were to send to, and what they said. None of it is ever taken back. */
+/** Addresses from outside that a company's schedules were to send to, and their answers. None of it is ever taken back. */
 export const mailConsents = sqliteTable(
   'mail_consents',
   {

@@ -43,7 +43,7 @@ export const ssoLogins = sqliteTable(
     redirectUri: text('redirect_uri').notNull(),
     /** The values that the provider's answer must fit (nonce, PKCE verifier, request id), encrypted. */
     expectation: text('expectation').notNull(),
-    /** SHA-256 of what only the client knows that began the sign-in; null for one that an earlier version began. */
+    /** SHA-256 of the secret that only the client knows which began the sign-in; null for one that an earlier version began. */
     exchangeDigest: text('exchange_digest'),
     expiresAt: timestamp('expires_at').notNull(),
   },

@@ -31,7 +31,7 @@ export const userIdentities = sqliteTable('user_identities', {
 export const spentSocialTokens = sqliteTable(
   'spent_social_tokens',
   {
-    /** SHA-256 of what of the token is signed. */
+    /** SHA-256 of the signed part of the token. */
     digest: text('digest').primaryKey(),
     expiresAt: timestamp('expires_at').notNull(),
   },
