@@ -13,8 +13,8 @@ export interface CanChangeAccess {
 }
 
 /**
- * Runs a unit of work that changes who may do what, or who lives, as `commit` does: no request that begins after it is let in
- * by what was true before.
+ * Runs a unit of work that changes permissions, or who lives, as `commit` does: no request that begins after it is let in by
+ * earlier permissions.
  */
 export const commitAccess = <const U extends Unit>(
   ctx: CanChangeAccess,
@@ -23,7 +23,7 @@ export const commitAccess = <const U extends Unit>(
   failures: ConstraintFailures = {},
 ): Promise<Results<U>> => ctx.changeAccess(affected, () => commit(ctx.db, unit, failures));
 
-/** Everybody in a company: what a group or a policy gives reaches all who are bound to it. */
+/** Everybody in a company: the permissions of a group or a policy reach all who are bound to it. */
 export const everybodyIn = (companyId: string): Affected => ({ companyId, principals: 'everybody' });
 
 /** Only some principals of a company; those who were just made are known to nobody yet, and need not be named. */

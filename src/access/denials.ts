@@ -73,7 +73,7 @@ export function isDenied(actor: Actor, kind: RecordKind, id: string): boolean {
   return actions.some((action) => isDeniedOn(actor.access, action, resourceArn(action, actor.companyId, id, type)));
 }
 
-/** Whether the caller may get one record, by what its GET asks. */
+/** Whether the caller may get one record, by the actions that its GET asks for. */
 export function mayGet(actor: Principal, kind: RecordKind, id: string): boolean {
   const { get: actions, type } = KINDS[kind] as Kind;
   return actions.every(
@@ -121,7 +121,7 @@ function fitsSomeId(pattern: string): boolean {
   return literal.length === ID_LENGTH || pattern.includes('*');
 }
 
-/** The patterns that together fit what may follow `prefix` in the texts that `pattern` fits, each `*` alone. */
+/** The patterns that together fit all that may follow `prefix` in the texts that `pattern` fits, each `*` alone. */
 export function patternsAfter(pattern: string, prefix: string): string[] {
   const text = pattern.replaceAll(/\*+/g, '*');
   let places = [0];

@@ -24,7 +24,7 @@ export interface AccessSources extends Grants {
   isOwner: boolean;
 }
 
-/** Whether an action is allowed, and what decided it. Fields that do not apply to the kind are null. */
+/** Whether an action is allowed, and the rule that decided it. Fields that do not apply to the kind are null. */
 export interface Decision {
   allowed: boolean;
   decided_by: {

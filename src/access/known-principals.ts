@@ -27,7 +27,7 @@ const CAPACITY_BYTES = 12 * 1024 * 1024;
 /** Compiled groups of cached principals: each once, for as long as one of its members is cached. */
 const groups = new Map<string, { group: CompiledGroup; members: number }>();
 
-/** Roughly what a compiled group takes up, and what is around it. */
+/** The bytes that a compiled group and its entry take up, about. */
 const bytesOfGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.length;
 
 /**
@@ -96,7 +96,7 @@ export function credentialOf(actor: Principal): string {
 
 /** A credential as a request presents it, checked as far as that goes without asking anybody. */
 export interface Presented {
-  /** The name of the credential: what is known of its principal is remembered under it. */
+  /** The name of the credential: the key under which its principal is cached. */
   credential: string;
   /** The company and principal, where the credential itself proves them. */
   claims: Claims | null;

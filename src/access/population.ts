@@ -187,7 +187,7 @@ export function accessCompiler(companyId: string, grants: ReadonlyMap<string, Gr
   });
 }
 
-/** All of a company's access that names one of some ids: what a change of those can change. */
+/** All of a company's access that names one of some ids: the part that a change of those can change. */
 export function readsNaming(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
   const named = idList(ids);
   const text = (column: unknown) => sql<string>`${column}`;

@@ -5,7 +5,9 @@ export interface Suspendable {
   suspendedAt: number | null;
 }
 
-/** @throws where the company is suspended: each way in asks here, with what it has read for the request at hand */
+/**
+ * @throws where the company is suspended: each way of authentication asks here, with the rows it has read for the request at hand
+ */
 export function requireActiveCompany({ suspendedAt }: Suspendable): void {
   if (suspendedAt !== null) throw companySuspended();
 }

@@ -190,7 +190,7 @@ export class Failure extends Error {
 /** Whether an error says that the input is not valid. */
 export const isInvalid = (error: unknown): error is Failure => error instanceof Failure && error.kind === 'invalid';
 
-/** Input that is not valid, with what is wrong with each field. Every route that takes input can answer it. */
+/** Input that is not valid, with the problem of each field. Every route that takes input can answer it. */
 export const invalid = defineFailure('request.invalid', 'invalid', {
   message: 'The request is not valid.',
   detail: (problems: FieldProblem[], message?: string) => ({ problems, ...(message !== undefined && { message }) }),

@@ -27,7 +27,7 @@ export const metadata = z
   )
   .meta({ description: `Key-value pairs of your own: at most ${METADATA_KEYS} keys and 16 KiB as JSON.` });
 
-/** An email address, in what the regular expressions of all languages have in common: a `-` in a class is `\x2d`. */
+/** An email address, in the syntax that the regular expressions of all languages share: a `-` in a class is `\x2d`. */
 const EMAIL_PATTERN =
   /^(?:[A-Za-z0-9_'+\x2d]+\.)*[A-Za-z0-9_'+\x2d]*[A-Za-z0-9_+\x2d]@(?:[A-Za-z0-9][A-Za-z0-9\x2d]*\.)+[A-Za-z]{2,}$/;
 

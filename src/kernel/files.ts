@@ -59,7 +59,7 @@ export const MEDIA_TYPES = {
 
 export type FileEnding = keyof typeof MEDIA_TYPES;
 
-/** The media type of a file with what it is written in. */
+/** The media type of a file, with its encoding. */
 export const contentType = (ending: FileEnding): string =>
   BINARY.has(ending) ? MEDIA_TYPES[ending] : `${MEDIA_TYPES[ending]}; charset=utf-8`;
 

@@ -15,8 +15,8 @@ const MINUS = 0x2d;
 const ZERO = 0x30;
 
 /**
- * Walks through JSON in UTF-8, checking all of its grammar, without making a value of it: the caller decides what of it
- * becomes one. Every method begins at `at` and leaves it behind what it went over.
+ * Walks through JSON in UTF-8, checking all of its grammar, without making a value of it: the caller decides which parts become
+ * values. Every method begins at `at` and moves it behind the part it went over.
  */
 export class JsonWalk {
   readonly bytes: Uint8Array;
@@ -41,7 +41,7 @@ export class JsonWalk {
     return bytes[this.at] ?? 0;
   }
 
-  /** Goes over one value of any kind. @param depth of what it stands in */
+  /** Goes over one value of any kind. @param depth the number of arrays and objects around it */
   value(depth = 0): void {
     switch (this.next()) {
       case STRING:

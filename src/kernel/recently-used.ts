@@ -1,4 +1,4 @@
-/** A map that forgets what was longest not asked for, as soon as its entries together weigh more than it may hold. */
+/** A map that forgets the entries that were longest not read, as soon as its entries together weigh more than it may hold. */
 export class RecentlyUsed<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;

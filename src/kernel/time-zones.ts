@@ -28,8 +28,8 @@ export const INTERVALS = Object.keys(UNITS) as [Interval, ...Interval[]];
 const SHIFT_MS = DAY_MS + 3 * HOUR_MS;
 
 /**
- * The hours, days or weeks of a time zone that a time reaches into, by their beginnings. Where the clock changes, a day has 23
- * or 25 hours; an hour that comes twice is two, and what is left of an hour that the change cuts is one of its own.
+ * The hours, days or weeks of a time zone that a range of time reaches into, by their beginnings. Where the clock changes, a day
+ * has 23 or 25 hours; an hour that comes twice is two, and the rest of an hour that the change cuts is one of its own.
  * @param range milliseconds, both ends included
  * @returns milliseconds, ascending; more than `most` are cut off
  */

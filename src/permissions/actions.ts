@@ -98,7 +98,7 @@ type NamesOf<Row> = {
   [C in keyof Row & Column]: Row[C] extends readonly (infer Name)[] ? Name & string : never;
 }[keyof Row & Column];
 
-/** A service of the catalogue. Also what a role's `target` and a legacy permission's `service_name` name. */
+/** A service of the catalogue. A role's `target` and a legacy permission's `service_name` name one, too. */
 export type Service = keyof Rows;
 
 /** An action of the catalogue, `service:name`. Anything else does not compile. */
