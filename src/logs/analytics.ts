@@ -144,7 +144,7 @@ const within = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
     return common ? [{ name, ...common }] : [];
   });
 
-/** The events of some tables, with their outcome: SQL, and what is bound in it. */
+/** The events of some tables, with their outcome: SQL, and its bound values. */
 function eventsIn(tables: readonly DayTable[], wanted: Wanted): { text: string; given: SqlStorageValue[] } {
   const given: SqlStorageValue[] = [];
   const selects = tables.map(({ name, lower, upper }, n) => {

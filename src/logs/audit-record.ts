@@ -19,7 +19,7 @@ export interface AuditRecord {
   route: string | null;
   /** The permission that the route asks for; null where it asks for none. */
   action: string | null;
-  /** The resources that the path names, in order and joined by `/`, with what was attached to them; or what was made. */
+  /** The ids of the path, in order and joined by `/`, with those that were attached; or the id of the resource that was made. */
   resourceId: string | null;
   status: number;
   ip: string | null;

@@ -8,7 +8,7 @@ export interface DayTable extends LogRange {
   name: string;
 }
 
-/** The days that have a table, in order, and the end of what stands in the table of the version before. */
+/** The days that have a table, in order, and the end of the days in the table of the version before. */
 interface DayTables {
   days: number[];
   formerEnd: number;
@@ -61,7 +61,7 @@ function tablesOf(sql: SqlStorage, kind: LogKind): DayTable[] {
   return [former, ...days.map((day) => ({ name: nameOf(kind, day), ...dayRange(day * DAY_MS) }))];
 }
 
-/** The tables that have records of a range, the oldest first, each with its part of the range; not what was moved. */
+/** The tables that have records of a range, the oldest first, each with its part of the range; without moved records. */
 export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTable[] {
   const moved = lastMoved(sql, kind);
   const kept = moved ? { lower: keyAfter(moved), upper: rangeOf({}).upper } : rangeOf({});
@@ -73,8 +73,8 @@ export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTa
 }
 
 /**
- * Frees the space of what was moved. A table that has nothing else is dropped, which writes no row; deleting its rows would
- * write each. Only rows of a table that may last long are deleted by themselves.
+ * Frees the space of moved records. A table that has nothing else is dropped, which writes no row; deleting its rows would write
+ * each. Only rows of a table that may last long are deleted by themselves.
  * @param isUrgent whether the space is needed at once
  */
 export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {

@@ -34,7 +34,7 @@ export function purgeForgotten(sql: SqlStorage, now: number): void {
   sql.exec('DELETE FROM forgotten WHERE at <= ?', now - RETENTION_MS);
 }
 
-/** The records with a pseudonym in the place of everybody who was forgotten after what they tell. */
+/** The records with a pseudonym in the place of everybody who was forgotten after the record's time. */
 export function withoutForgotten({ sql, kv }: DurableObjectStorage, records: readonly Logged[]): readonly Logged[] {
   const secret = kv.get<string>(SECRET);
   if (secret === undefined || sql.exec('SELECT 1 FROM forgotten LIMIT 1').toArray().length === 0) return records;

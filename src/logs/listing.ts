@@ -3,7 +3,7 @@ import { compareKeys, type LogFilter, type Logged, type LogKind, type LogRange, 
 import { countParts, type ListedPart, partsIn } from './parts.ts';
 import { countIn, daysIn, recordsIn, slicesOf } from './rows.ts';
 
-/** The newer end of a list: what the object still has of it, and the files with the rest, the newest first. */
+/** The newer end of a list: its records that are still in the object, and the files with the rest, the newest first. */
 export interface LogPage {
   /** The number of the object's own records. */
   total: number;
@@ -86,7 +86,7 @@ function countDay(sql: SqlStorage, kind: LogKind, { day, lower, upper }: LogRang
   return records;
 }
 
-/** Forgets what was counted of the days of records that come now. */
+/** Forgets the counts of the days of records that come now. */
 export function forgetCounts(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
   const days = new Set(records.map(({ occurredAt }) => Math.floor(occurredAt / DAY_MS) * DAY_MS));
   for (const day of days) {

@@ -18,7 +18,7 @@ export interface Mover {
   files: R2Bucket;
   /** The name of the log. */
   name: string;
-  /** Called with each change of what is where, in the turn in which it is made. */
+  /** Called with each change of where records are, in the turn in which it is made. */
   changed(): void;
 }
 

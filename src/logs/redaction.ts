@@ -1,4 +1,4 @@
-/** A person whom a company wants forgotten: all that they are known by, and what stands in its place. */
+/** A person whom a company wants forgotten: their ids and addresses, and the pseudonym that takes their place. */
 export interface Person {
   /** Ids of the user and of the outsider, of each time that there was one. */
   ids: readonly string[];
@@ -9,7 +9,7 @@ export interface Person {
   ips: readonly string[];
 }
 
-/** Members of a record that name who did something, and those that tell where from and with what. */
+/** Members of a record that name who did something, and those that tell the address and browser. */
 const WHO = ['principalId', 'actorId', 'actorEmail'];
 const TRACES = ['ip', 'ipCountry', 'userAgent'];
 /** The personal members of a record that a person's own id names, with the values that replace them. */

@@ -47,8 +47,8 @@ export const mostOf = (entries: Iterable<TopOf>, length: number): TopOf[] =>
   [...entries].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, length);
 
 /**
- * Counts events that come in the order of their times, the newest first, so that of each interval only what is counted stays:
- * who was seen in it is held until the next begins. Viewers are told apart for one share of them.
+ * Counts events that come in the order of their times, the newest first, so that of each interval only counts stay: the viewers
+ * of one are held until the next begins. Viewers are told apart for one share of them.
  */
 export class Tally {
   readonly totals = { resolved: 0, executed: 0, denied: 0 };

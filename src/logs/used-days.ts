@@ -21,7 +21,7 @@ export const newlyUsed = (sql: SqlStorage, records: readonly Logged<'audit'>[], 
       record.used && record.used.requests + record.used.executions > 0 && !isThere(sql, 'audit', record, late),
   );
 
-/** Adds what records tell to the days of their requests: one row for all of a day that come together. */
+/** Adds the use that records tell to the days of their requests: one row for all of a day that come together. */
 export function countUsed(sql: SqlStorage, records: readonly Logged<'audit'>[]): void {
   const byDay = Map.groupBy(records, ({ occurredAt }) => Math.floor(occurredAt / DAY_MS));
   for (const [day, ofDay] of byDay) {

@@ -23,9 +23,8 @@ const markOf = (sql: SqlStorage): Mark =>
 const VIEWED = ['share.resolved', 'share.executed'];
 
 /**
- * Adds to the counts what the events tell that are not in them yet, a slice of them. So nobody writes a row for each view:
- * they are counted when somebody asks, once a day, and before they are moved.
- * @returns whether there are more
+ * Adds events to the counts that are not in them yet, a slice of them. So nobody writes a row for each view: they are counted
+ * when somebody asks, once a day, and before they are moved. @returns whether there are more
  */
 export function countViews(sql: SqlStorage): boolean {
   const { at, id } = markOf(sql);

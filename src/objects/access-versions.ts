@@ -33,7 +33,7 @@ export class AccessVersions {
     this.#load();
   }
 
-  /** The version of what may be known of a principal; null while it is being changed. */
+  /** The version under which data about a principal may be cached; null while their access is being changed. */
   stampOf(principal: string, now: number): string | null {
     this.#expire(now);
     for (const { affected } of this.#changes.values()) {
@@ -53,7 +53,7 @@ export class AccessVersions {
     );
   }
 
-  /** A change is over, done or not: what was known before does not hold any more. */
+  /** Ends a change, done or not: data that was read before does not hold any more. */
   end({ id, affected }: AnnouncedChange): void {
     this.#renew(affected);
     this.#forget(id);

@@ -308,7 +308,7 @@ export class CompanyLog extends DurableObject<Environment> {
     addViews(this.#sql, views);
   }
 
-  /** Says what was counted of shares before there was this log. Said again, it is the same. */
+  /** Sets the counts of shares from before there was this log. Repeated, it is the same. */
   putViewsBefore(views: readonly ShareViews[]): void {
     for (const each of views) putViewsBefore(this.#sql, each);
   }

@@ -55,7 +55,7 @@ export class Nonces {
     }
   }
 
-  /** Drops what has run out. */
+  /** Drops nonces that have run out. */
   dropOld(now: number): void {
     for (const hour of this.#hours) {
       if (hour >= hourOf(now)) continue;

@@ -28,7 +28,7 @@ const CONCURRENCY = 5;
 /** The longest run of sending, and its most tries, before the next run begins. */
 const RUN_MS = MINUTE_MS;
 const RUN_TRIES = 900;
-/** For how long what was read of the endpoint is used, unless somebody says that it changed. */
+/** The time for which the settings read of the endpoint are used, unless a change is announced. */
 const ENDPOINT_MS = 1_000;
 /**
  * The time after which an object that may not send looks again: of a suspended company, and of a paused endpoint, which is told
@@ -62,7 +62,7 @@ export interface Delivery {
 
 /** An event that is to be sent to an endpoint. */
 export interface Sending {
-  /** The `webhook-id`: what is known already is not sent again. */
+  /** The `webhook-id`: an event that is known already is not sent again. */
   id: string;
   type: string;
   body: string;
@@ -135,7 +135,8 @@ export class WebhookSender extends DurableObject<Environment> {
   }
 
   /**
-   * Takes what is to be sent, each once by its id; what comes again may have been taken out of it who is to be forgotten.
+   * Takes events to send, each once by its id. The body of one that comes again is replaced: a forgotten person may have been
+   * taken out of it.
    * @returns the ids of the new deliveries
    */
   async take(owner: Owner, sendings: readonly Sending[]): Promise<string[]> {
@@ -157,7 +158,10 @@ export class WebhookSender extends DurableObject<Environment> {
     return taken;
   }
 
-  /** The endpoint was changed: what was read of it is out of date. @param resumed it sends again, and begins anew to count failures */
+  /**
+   * Called when the endpoint was changed: its cached settings are out of date.
+   * @param resumed it sends again, and begins anew to count failures
+   */
   async changed({ resumed }: { resumed: boolean }): Promise<void> {
     this.#endpoint = null;
     if (resumed) this.ctx.storage.kv.delete(FAILING_SINCE);
@@ -253,7 +257,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return count;
   }
 
-  /** Sends what is due, as far as a run goes, and sleeps until something is. */
+  /** Sends due deliveries, as far as a run goes, and sleeps until the next is due. */
   override async alarm(): Promise<void> {
     const until = clock.now() + RUN_MS;
     this.#left = RUN_TRIES;
@@ -282,7 +286,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return this.ctx.storage.kv.get<Owner>(OWNER) ?? { companyId: '', endpointId: '' };
   }
 
-  /** Lets a run that waits for an answer go on with what is due, and makes sure that there is a run. */
+  /** Lets a run that waits for an answer go on with due deliveries, and makes sure that there is a run. */
   async #wake(at: number): Promise<void> {
     this.#poke.resolve();
     this.#poke = Promise.withResolvers();

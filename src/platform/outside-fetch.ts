@@ -26,10 +26,10 @@ export class AddressRefused extends Error {
 }
 
 /**
- * A fetch from addresses that customers choose: what is written must be public, and so must everything that its name leads to
- * now. Redirects are not followed.
+ * A fetch from addresses that customers choose: the address must be public, and so must everything that its name leads to now.
+ * Redirects are not followed.
  * @param allowPrivate as {@link addressProblem} has it; names are then not looked up
- * @throws AddressRefused, and what `fetch` throws
+ * @throws AddressRefused, and the errors of `fetch`
  */
 export async function fetchOutside(address: string, init: RequestInit, allowPrivate: boolean): Promise<Response> {
   const problem = addressProblem(address, allowPrivate);

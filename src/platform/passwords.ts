@@ -22,10 +22,10 @@ const SALT_LENGTH = 16;
 /** Verified where there is no hash, so that it costs the same time. No password has its all-zero tag. */
 const dummyHash = () => phc(hashing.cost, new Uint8Array(SALT_LENGTH), new Uint8Array(TAG_LENGTH));
 
-/** Pages of 64 KiB: what a hash of {@link COST} needs, with 10 KiB of the library, and up to what a costlier one may. */
+/** Pages of 64 KiB: as many as a hash of {@link COST} needs, with 10 KiB of the library, and up to the most of a costlier one. */
 const PAGES = { initial: 305, maximum: 65_536 };
 
-/** Held weakly: between sign-ins the next collection frees its memory of 20 MB, a sixth of what an isolate may use. */
+/** Held weakly: between sign-ins the next collection frees its memory of 20 MB, a sixth of an isolate's. */
 let loaded: WeakRef<computeHash> | undefined;
 
 /** Blocks the isolate for about a tenth of a second: its memory of 20 MB serves one hash at a time. */

@@ -33,7 +33,7 @@ export class SegmentWriter {
     }
   }
 
-  /** Writes what is buffered; to be called at the end. */
+  /** Writes the buffered bytes; to be called at the end. */
   async flush(): Promise<void> {
     if (this.#length === 0) return;
     const key = this.#newKey();

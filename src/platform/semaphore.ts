@@ -56,7 +56,7 @@ export class Semaphore {
 
   /**
    * Runs `work` under a permit.
-   * @throws what `full` makes, where too many wait or the wait was too long
+   * @throws the error that `full` makes, where too many wait or the wait was too long
    */
   async run<T>(work: () => Promise<T>, full: () => Error): Promise<T> {
     const release = await this.acquire();
@@ -76,7 +76,7 @@ export class Semaphore {
     };
   }
 
-  /** Ends permits that ran out, and grants what is free to those who wait. */
+  /** Ends permits that ran out, and grants free ones to those who wait. */
   #expire(now: number): void {
     for (const [holder, endsAt] of this.#held) if (endsAt <= now) this.#held.delete(holder);
     while (this.#held.size < this.#limits.permits) {

@@ -68,7 +68,7 @@ export interface TryResult {
 }
 
 /**
- * Posts to an address that customers choose. Only its status is read: what else it answers is not waited for, however long.
+ * Posts to an address that customers choose. Only the status is read: the rest of the answer is not waited for, however long.
  * @param options `allowPrivate` as {@link fetchOutside} has it; `now` in milliseconds
  */
 export async function postWebhook(
