@@ -52,7 +52,7 @@ export function placeInTemplate(
   return end;
 }
 
-/** A part of a statement, and where the template has what it is made from; the same text, or what stands for a parameter. */
+/** A part of a statement, and the place of its origin in the template; the same text, or the text for a parameter. */
 interface Stretch {
   text: string;
   start: number;
@@ -88,7 +88,7 @@ function compile(template: SqlTemplate, kinds: ReadonlyMap<string, ParameterKind
   return { stretches, values: bound };
 }
 
-/** The slugs that the statement for these values uses: what stands in dropped clauses alone is not among them. */
+/** The slugs that the statement for these values uses: without those that stand in dropped clauses alone. */
 export function usedSlugs(template: SqlTemplate, values: BoundValues): ReadonlySet<string> {
   const dropped = droppedClauses(template, values);
   const kept = template.placeholders.filter(({ place }) => isKept(place, dropped));

@@ -132,7 +132,7 @@ function blockCommentEnd(sql: string, at: number): number {
   return sql.length;
 }
 
-/** The end of what `pattern` (sticky) matches at `at`; undefined when it does not. */
+/** The end of the match of `pattern` (sticky) at `at`; undefined where there is none. */
 function match(pattern: RegExp, sql: string, at: number): number | undefined {
   pattern.lastIndex = at;
   return pattern.test(sql) ? pattern.lastIndex : undefined;

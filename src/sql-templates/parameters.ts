@@ -42,7 +42,7 @@ export const MAX_LIST_LENGTH = 1000;
 /** The most parameters that one call may send. */
 export const MAX_PARAMETERS = 100;
 
-/** A coerced value, or what was expected instead. */
+/** A coerced value, or the problem: the value that was expected. */
 export type Coerced = { value: BoundValue } | { problem: string };
 
 /**
@@ -83,7 +83,9 @@ const COERCIONS: Record<ParameterKind, (input: unknown) => Coerced> = {
   date_range: dateRange,
 };
 
-/** Strings as they are; numbers and booleans as JSON writes them. Undefined for all else and for what no text can hold. */
+/**
+ * Strings as they are; numbers and booleans as JSON writes them. Undefined for all else and for characters that no text can hold.
+ */
 function scalarText(input: unknown): string | undefined {
   const text =
     typeof input === 'number' || typeof input === 'boolean'

@@ -92,7 +92,7 @@ class TemplateParser {
   #clause: { index: number; start: number; placeholders: number } | null = null;
   /** The clauses that the rest of the line is the default of. */
   #unless: readonly number[] = [];
-  /** End of what means something: `;`, spaces and comments at the end are left out. */
+  /** The end of the statement itself: `;`, spaces and comments at the end are left out. */
   #end = 0;
   /** Brackets of an array that are open: inside of it every bracket is SQL's own. */
   #brackets = 0;
@@ -130,7 +130,7 @@ class TemplateParser {
     return end;
   }
 
-  /** A comment to the end of a line that stands in a clause ends with the clause, and what follows it is the default. */
+  /** A comment to the end of a line that stands in a clause ends with the clause, and the text behind it is the default. */
   #comment(start: number, end: number): number {
     const closed = this.#sql.slice(start, end).indexOf(']]');
     if (!this.#clause || this.#brackets > 0 || closed < 0 || !this.#sql.startsWith('--', start)) return end;

@@ -80,7 +80,7 @@ class NeonTenantSql implements TenantSql {
   #connected: Promise<void> | undefined;
   #closed = false;
   #inTransaction = false;
-  /** Whether what runs may change something, unless the database takes no changes. */
+  /** Whether the statements may change something, unless the database takes no changes. */
   #mayWrite = false;
   /** The beginning of a transaction that is sent with the next statement. */
   #beginning: Beginning | undefined;

@@ -62,7 +62,7 @@ export function divertRows(socket: Socket, rows: RowBytes): void {
     if (!isKept) chunk.buffer.transfer(0);
   }
 
-  /** Reads the head of any message, or what has come of it. Returns where it ends. */
+  /** Reads the head of any message, or the part of it that has come. @returns where it ends */
   function readHead(chunk: Chunk, at: number): number {
     const end = Math.min(chunk.length, at + HEAD - headLength);
     head.push(chunk.subarray(at, end));
@@ -90,7 +90,7 @@ export function divertRows(socket: Socket, rows: RowBytes): void {
   }
 }
 
-/** The length of what follows the four bytes that tell it, in the order of the network. A view for each costs more than a row. */
+/** The length of the bytes behind the four that tell it, in the order of the network. A view for each costs more than a row. */
 const lengthAt = (bytes: Uint8Array, at: number): number => {
   const byte = (offset: number) => bytes[at + offset] as number;
   return ((byte(0) << 24) | (byte(1) << 16) | (byte(2) << 8) | byte(3)) - 4;

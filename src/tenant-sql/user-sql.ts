@@ -58,7 +58,7 @@ export interface UserSqlLimits {
 
 export const STANDARD_LIMITS: UserSqlLimits = { rows: 10_000, bytes: 10 * 1024 * 1024, milliseconds: 10_000 };
 
-/** A statement of user SQL and what it may take. */
+/** A statement of user SQL and its limits. */
 export interface LimitedStatement {
   statement: CompiledSql;
   limits: UserSqlLimits;
@@ -180,7 +180,7 @@ export class UserSqlRun implements Submittable {
     });
   }
 
-  /** Says where it is to be run, and what is sent along with it, in that order. */
+  /** Sets the client to run it, and the statements that are sent along with it, in that order. */
   join(client: Client, following: UserSqlRun[]): void {
     this.#socket = socketOf(client);
     this.#following = following;

@@ -14,7 +14,7 @@ const HEAD_RECORDS = 400;
 const SPACE = 32;
 const HASH = 35;
 
-/** A record of the head, reduced to what the layout depends on. Records without any value are left out. */
+/** A record of the head, reduced to the facts that the layout depends on. Records without any value are left out. */
 export interface HeadRecord {
   line: number;
   /** The offset of the record in the head. */

@@ -89,7 +89,9 @@ async function convertAs<T>(file: HtmlFile<T>, recoder: Recoder): Promise<Conver
   return table.end(output);
 }
 
-/** Counts what the runtime hands over, of both passes, and keeps a failure, which the runtime would report as its own. */
+/**
+ * Counts the bytes that the runtime hands over, of both passes, and keeps a failure, which the runtime would report as its own.
+ */
 class Budget {
   failure: unknown;
   #left = MAX_EVENTS;

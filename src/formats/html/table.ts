@@ -64,7 +64,7 @@ export class TableText {
     this.#text.push(text);
   }
 
-  /** Passes on what there is, if it is enough. */
+  /** Passes on the text so far, if it is long enough. */
   async flush(): Promise<void> {
     if (this.#sheet.isFull) await this.#sheet.flush(this.#merges, 0);
   }

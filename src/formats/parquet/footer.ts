@@ -65,8 +65,8 @@ const UNREAD = {
 };
 
 /**
- * Reads what a file says of itself.
- * @param most so many columns are allowed
+ * Reads the metadata of a Parquet file.
+ * @param most the number of columns allowed
  * @throws ParquetProblem
  */
 export async function readFooter(read: ReadBytes, size: number, most: number): Promise<Footer> {

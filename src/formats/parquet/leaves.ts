@@ -44,8 +44,8 @@ export class LeafReader {
   #texts: Fields | null = null;
 
   /**
-   * @param window so many bytes are read at a time, about
-   * @param held what the readers of a group hold together
+   * @param window the number of bytes that are read at a time, about
+   * @param held the bytes that the readers of a group hold together
    */
   constructor(read: ReadBytes, leaf: Leaf, part: Part, column: string, window: number, held: Held) {
     this.#held = held;
@@ -56,7 +56,7 @@ export class LeafReader {
     this.#window = window;
   }
 
-  /** Lets go of what is only held to save work. */
+  /** Frees memory that only saves work. */
   forget(): void {
     this.#values = null;
     this.#held.bytes -= this.#texts?.size ?? 0;

@@ -27,7 +27,7 @@ export function unpackLz4(packed: Uint8Array, length: number): Uint8Array {
   return unpackLz4Block(packed, length);
 }
 
-/** @returns where the unpacked bytes end; -1 for what cannot be unpacked */
+/** @returns the end of the unpacked bytes; -1 where the block cannot be unpacked */
 function unpackInto(packed: Uint8Array, out: Uint8Array, from: number): number {
   let end = from;
   for (let at = 0; at < packed.length; ) {

@@ -29,7 +29,7 @@ export function headerAt(bytes: Uint8Array): FoundHeader {
   return { header, length: reader.offset };
 }
 
-/** @throws ParquetProblem for a page that is too large to be made, or says what cannot be */
+/** @throws ParquetProblem for a page that is too large to be made, or whose header is contradictory */
 export function checkHeader(header: PageHeader, column: string): void {
   const { compressed_page_size: packed, uncompressed_page_size: unpacked } = header;
   const data = header.data_page_header ?? header.data_page_header_v2 ?? header.dictionary_page_header;
@@ -200,7 +200,7 @@ function bitsAt(bytes: Uint8Array, from: number, start: number, width: number): 
   return value;
 }
 
-/** Holds what the values of a page claim of themselves against what they can be. */
+/** Checks the claims of a page about its values against its bytes. */
 function checkValues(
   bytes: Uint8Array,
   at: number,

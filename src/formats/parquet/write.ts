@@ -41,7 +41,7 @@ export class ParquetFile {
     });
   }
 
-  /** Whether what comes next had better go into another file. */
+  /** Whether further rows had better go into another file. */
   get isFull(): boolean {
     return this.#parts >= ENOUGH_PARTS;
   }

@@ -64,7 +64,7 @@ export interface SheetOutput<T> {
   end(): Promise<T>;
 }
 
-/** The sheet that was chosen of a workbook: its text, and what to know of it. */
+/** The sheet that was chosen of a workbook: its text, and the facts about it. */
 export interface Converted<T> {
   text: T;
   sheet: SheetFacts;

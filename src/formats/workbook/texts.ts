@@ -22,7 +22,7 @@ export class Texts {
   /** The beginning of each text: its page, and the place in it. */
   readonly #places: Uint32Array[] = [new Uint32Array(PLACES)];
   #count = 0;
-  /** The place of the text that is being added, and the end of what came of it. */
+  /** The start of the text that is being added, and the end of its bytes so far. */
   #start = 0;
   #at = 0;
   #bytes = PAGE_BYTES + PLACES * PLACE_BYTES;
@@ -79,7 +79,7 @@ export class Texts {
     this.#at = this.#start;
   }
 
-  /** Makes room in the last page, or in a new one, to which what there is of the current text moves. */
+  /** Makes room in the last page, or in a new one, to which the present part of the current text moves. */
   #reserve(length: number): void {
     const page = this.#pages.at(-1) as Uint8Array;
     if (this.#at + length <= page.length) return;

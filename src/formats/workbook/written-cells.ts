@@ -20,7 +20,7 @@ const FIRST_MS = Date.UTC(1900, 2, 1);
 const EPOCH_MS = Date.UTC(1899, 11, 30);
 const TO_MILLISECONDS = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\.\d{3}Z)?$/;
 
-/** Days since Excel's epoch; undefined for what they cannot tell exactly. */
+/** Days since Excel's epoch; undefined for a time that they cannot tell exactly. */
 function daysOf(text: string, kind: 'date' | 'datetime'): WrittenCell | undefined {
   const at = TO_MILLISECONDS.test(text) ? Date.parse(text) : Number.NaN;
   return at >= FIRST_MS ? { days: (at - EPOCH_MS) / DAY_MS, kind } : undefined;

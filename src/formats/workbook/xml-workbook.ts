@@ -404,7 +404,7 @@ const NAMED: Record<string, NumberFormat> = {
 
 const formatOf = (code: string): NumberFormat => NAMED[code] ?? customFormat(code);
 
-/** A moment as its format shows it: without one, midnight is a day. Null for what is no moment. */
+/** A moment as its format shows it: without one, midnight is a day. Null for a text that is no moment. */
 function momentText(text: string, style: NumberFormat): string | null {
   const [, time] = /^\s*\d{4}-\d\d-\d\dT(\d\d:\d\d(?::\d\d)?)(?:\.\d*)?Z?\s*$/.exec(text) ?? [];
   if (style.kind === 'time' && time) return time;

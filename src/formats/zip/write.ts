@@ -33,7 +33,7 @@ const COUNT_IN_EXTRA = 0xffff;
 /** Sizes and checksum come after the data; the name is UTF-8. */
 const FLAGS = 0x0808;
 const [VERSION, VERSION_64] = [20, 45];
-/** 1980-01-01, the first day there is: what was packed when says the manifest. */
+/** 1980-01-01, the first day there is: the manifest tells when entries were packed. */
 const NO_DATE = 0x21;
 
 type Field = readonly [bytes: 2 | 4 | 8, value: number];
@@ -143,7 +143,7 @@ export function* directoryOf(entries: readonly WrittenEntry[], start: number): G
 const MAX_PART = 150;
 
 /**
- * A name as one part of a path: letters, digits and signs stay as they are, what a system of files takes for more than a name is
+ * A name as one part of a path: letters, digits and signs stay as they are, characters with a meaning in file systems are
  * percent-encoded, and so is every point at its beginning or end.
  */
 export function pathPart(name: string): string {
