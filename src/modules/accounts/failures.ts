@@ -1,6 +1,6 @@
 import { alreadyDeleted, defineFailure, notFoundBy, taken } from '../../kernel/failure.ts';
 
-/** @param field what names it: `id` of the path, or `account_id` of a body */
+/** @param field the field that names the account: `id` of the path, or `account_id` of a body */
 export const accountNotFound = notFoundBy('account', ['id', 'account_id']);
 export const accountAlreadyDeleted = alreadyDeleted('account');
 

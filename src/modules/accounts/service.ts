@@ -82,7 +82,7 @@ export async function createAccount(
   return record;
 }
 
-/** Changes what is sent. `isDefault: true` moves the default here, from the account that has it, in one unit. */
+/** Changes the fields that are sent. `isDefault: true` moves the default here, from the account that has it, in one unit. */
 export async function changeAccount(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<Account> {
   const { companyId } = ctx.actor;
   const now = ctx.now();

@@ -39,7 +39,7 @@ const COLUMNS = [
   'duration_ms',
 ] as const satisfies (keyof ReturnType<typeof viewAuditEvent>)[];
 
-/** RFC 4180, with a header; what is null is empty. */
+/** Lines of RFC 4180, with a header; null is an empty field. */
 async function* csvLines(events: AsyncGenerator<AuditEvent>): AsyncGenerator<string> {
   yield csvLine(COLUMNS);
   for await (const event of events) {

@@ -19,7 +19,7 @@ export async function getBranding(ctx: PrincipalContext): Promise<Brand> {
   return company;
 }
 
-/** Changes what is sent, if people can read the colours that come of it. */
+/** Changes the fields that are sent, if people can read the resulting colours. */
 export function changeBranding(ctx: PrincipalContext, { logo, ...changes }: BrandingChanges): Promise<Brand> {
   return retryOnConcurrentChange(async () => {
     const before = await getBranding(ctx);

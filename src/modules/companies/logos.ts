@@ -16,7 +16,7 @@ const keyOf = (companyId: string, logoId: string): string => `${companyId}/logos
 export const logoPath = (companyId: string, { id }: Logo): string => `/api/v1/public/logos/${companyId}/${id}`;
 
 /**
- * Gives the caller's company another logo: what of the file draws the picture, and nothing else of it. The one before is
+ * Gives the caller's company another logo: the parts of the file that draw the picture, and nothing else of it. The one before is
  * deleted.
  */
 export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayBuffer>): Promise<Company> {

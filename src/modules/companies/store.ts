@@ -10,7 +10,7 @@ export type Company = typeof companies.$inferSelect;
 
 export const insertCompany = (db: ControlDb, record: Company) => db.insert(companies).values(record);
 
-/** Changes what is given of a company's settings. */
+/** Changes the given settings of a company. */
 export const updateSettings = (
   db: ControlDb,
   id: string,

@@ -19,7 +19,7 @@ export interface Written {
   files: WrittenFile[];
 }
 
-/** Takes what is written of a file. */
+/** Takes the bytes of a file. */
 export interface Sink {
   write(bytes: Uint8Array, rows?: number): Promise<void>;
   /** Whether the file has enough, so that the rest goes into another one. */

@@ -50,7 +50,10 @@ interface Part<P> {
   after: P;
 }
 
-/** A kind of records, some lines at a time. @param read what follows a place, and the place of the last; null at the end */
+/**
+ * A stage that exports a kind of records, some lines at a time.
+ * @param read returns the records after a place, and the place of the last; null at the end
+ */
 const lines =
   <P>(
     path: string,

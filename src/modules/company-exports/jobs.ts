@@ -54,8 +54,8 @@ const INTERRUPTED = 'The export was interrupted too often.';
 class Overtaken extends Error {}
 
 /**
- * Goes on with an export for a while, and sends the message for the rest. A message that comes twice does nothing while
- * somebody is at work; what was cut off goes on where it last said how far it had come.
+ * Goes on with an export for a while, and sends the message for the rest. A message that comes twice does nothing while somebody
+ * is at work; an export that was cut off goes on at its last checkpoint.
  */
 export async function continueExport(ctx: CompanyContext, exportId: string, limits = LIMITS): Promise<void> {
   const key = { companyId: ctx.actor.companyId, id: exportId };

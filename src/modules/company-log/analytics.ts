@@ -137,7 +137,7 @@ const sumOf = (one: EventCounts, other: EventCounts): EventCounts => ({
   denied: one.denied + other.denied,
 });
 
-/** The viewers of what is still in the object, early ones being those before `end`. */
+/** The viewers of the events that are still in the object, early ones being those before `end`. */
 async function* viewersOf(ask: Ask, filter: LogFilter, end: number, moved: LogKey): AsyncGenerator<SeenViewer> {
   for (let after = ''; ; ) {
     const page = { end, after, limit: VIEWERS_PER_BATCH };

@@ -40,7 +40,7 @@ export interface OptionsWanted {
 
 /**
  * The options of a filter that somebody may choose under these rules.
- * @param query runs what asks the database; static options need none
+ * @param query runs the queries of the database; static options need none
  */
 export async function optionsUnder(
   ctx: CompanyContext,

@@ -143,8 +143,8 @@ export async function createDashboard(ctx: PrincipalContext, input: NewDashboard
 }
 
 /**
- * Changes what is sent. Filters must fit the visualizations after the change. Who changes layout or filters where others see
- * the dashboard must be allowed to share it, and what is newly placed.
+ * Changes the fields that are sent. Filters must fit the visualizations after the change. Who changes layout or filters where
+ * others see the dashboard must be allowed to share it, and newly placed visualizations.
  */
 export function changeDashboard(ctx: PrincipalContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
   const { cache_seconds: cacheSeconds, ...rest } = changes;

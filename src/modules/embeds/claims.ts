@@ -63,7 +63,7 @@ interface Payload {
   dwn?: true;
   thm?: Branding;
   loc?: Locale;
-  /** Seconds, with a fraction: a revocation covers what was issued before its time, not all of its second. */
+  /** Seconds, with a fraction: a revocation covers tokens issued before its time, not all of its second. */
   iat: number;
   exp: number;
 }

@@ -109,7 +109,7 @@ function detailsOf(revocation: Revocation): Record<string, unknown> {
   return { [revocation.by === 'token' ? 'token_id' : 'viewer_id']: revocation.id };
 }
 
-/** @param field what was to be revoked */
+/** @param field the field that names the token or viewer to be revoked */
 const tooManyRevocations = (field: 'token_id' | 'viewer_id') =>
   invalid([
     {

@@ -85,7 +85,7 @@ export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promi
 /** Keys by their encrypted secret: one that is replaced or deleted is looked up no more. */
 const imported = new RecentlyUsed<string, CryptoKey>(1000);
 
-/** The key itself, for checking what it signed: HMAC with SHA-256 under the UTF-8 bytes of the secret. */
+/** The key itself, for checking its signatures: HMAC with SHA-256 under the UTF-8 bytes of the secret. */
 export async function verifyingKey(ctx: Context, { id, encryptedSecret }: SigningKey): Promise<CryptoKey> {
   const known = imported.get(encryptedSecret);
   if (known) return known;

@@ -10,7 +10,7 @@ const LETTERS = { dashboard: 'd', visualization: 'v' } as const;
 const TOKEN_ID = /^(?<letter>[dv])-(?<target>[a-f0-9]{24})-[a-f0-9]{24}$/;
 
 /**
- * The id of a new token. It says what the token shows: tokens are stored nowhere, and who may share that may end the token.
+ * The id of a new token, which names the target: tokens are stored nowhere, and who may share the target may end the token.
  * @param id one that was never used
  */
 export const tokenIdFor = (target: EmbedTarget, id: string): string => `${prefixOf(target)}-${id}`;

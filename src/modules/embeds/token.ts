@@ -44,8 +44,8 @@ export interface OpenedEmbed<E extends SharedItem = SharedItem> {
 export type EmbedViewer<E extends SharedItem = SharedItem> = ViewerActor<OpenedEmbed<E>>;
 
 /**
- * Opens an embed token. The token itself is stored nowhere: one batch reads what it shows, how often the company's key was
- * rotated, the key that a host signed it with, and what was revoked since.
+ * Opens an embed token. The token itself is stored nowhere: one batch reads its target, how often the company's key was rotated,
+ * the key that a host signed it with, and the revocations since.
  */
 export const openEmbedToken =
   (type: TargetType): OpenToken =>
@@ -89,7 +89,7 @@ async function openHostToken(ctx: Context, type: TargetType, token: HostToken, c
   return count ? recordRefusals(ctx, claims, open) : open();
 }
 
-/** Reads what a token shows, and whether it was revoked. */
+/** Reads the target of a token, and whether the token was revoked. */
 async function readTokenState({ db }: Context, claims: EmbedClaims, keyId = '') {
   const { companyId, target } = claims;
   const validity = {
@@ -146,7 +146,7 @@ export const embedOptions = (
   return recordRefusals(ctx, opened.claims, () => optionsFor(ctx, opened.item, rulesOfEmbed(opened), slug, search));
 };
 
-/** Executes what is embedded, or downloads the result of one visualization. */
+/** Executes the embedded dashboard or visualization, or downloads the result of one visualization. */
 export const executeEmbed = (
   ctx: Context<EmbedViewer>,
   parameters: Readonly<Record<string, unknown>>,

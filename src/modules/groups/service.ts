@@ -133,7 +133,7 @@ export async function getGroup(ctx: PrincipalContext, id: string): Promise<Group
   return group;
 }
 
-/** Changes what is sent; a new name leaves the slug as it is. */
+/** Changes the fields that are sent; a new name leaves the slug as it is. */
 export async function changeGroup(
   ctx: PrincipalContext,
   id: string,

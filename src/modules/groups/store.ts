@@ -14,7 +14,7 @@ import type { Denials } from '../../permissions/denials.ts';
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;
 
-/** A group with what is attached to it. `memberCount` counts distinct principals. */
+/** A group with the counts of its members and attachments. `memberCount` counts distinct principals. */
 export interface GroupWithCounts extends Group {
   policyIds: string[];
   permissionIds: string[];

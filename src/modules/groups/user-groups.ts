@@ -36,7 +36,7 @@ export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: st
     fits: (after) => holdsAll(after, ids) && after.every((id) => ids.includes(id) || isHidden(ctx, id)),
   }));
 
-/** Removes a user from groups; they need not be in all. The user may not gain what the caller may not do. */
+/** Removes a user from groups; they need not be in all. The user may not gain permissions that the caller lacks. */
 export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   change(ctx, userId, ids, (current) => ({
     enter: [],

@@ -51,7 +51,7 @@ export const readPermissions = (
 
 export type PermissionChanges = Partial<Pick<Permission, 'name' | 'description' | 'target' | 'actions'>>;
 
-/** Changes a permission that still gives what `before` gives. */
+/** Changes a permission that still grants the same as `before`. */
 export const updatePermission = (
   db: ControlDb,
   before: Pick<Permission, 'companyId' | 'id' | 'target' | 'actions'>,

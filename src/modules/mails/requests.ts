@@ -100,8 +100,8 @@ const limitsOf = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
 });
 
 /**
- * The mail of an invitation: the statement that stores the request, and what sends it once that is committed. More than 5 a
- * day to one address are silently not stored; `isStored` is the condition for other writes of the same unit.
+ * The mail of an invitation: the statement that stores the request, and the function that sends it once that is committed. More
+ * than 5 a day to one address are silently not stored; `isStored` is the condition for other writes of the same unit.
  */
 export function prepareInvitationMail(ctx: Context, request: MailRequest<'invitation'>, send: SendMail<'invitation'>) {
   const record = recordOf(ctx, request);
@@ -125,7 +125,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   };
 }
 
-/** Mails to known users: the statements that store the requests, and what sends them once those are committed. */
+/** Mails to known users: the statements that store the requests, and the function that sends them once those are committed. */
 export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
   const records = requests.map((request) => recordOf(ctx, request));
   const sendAll = async () => {
@@ -173,7 +173,10 @@ function recordOf(
   };
 }
 
-/** Sends what was just stored, if it was: it is not where there were too many, or the company has no more mails for the day. */
+/**
+ * Sends a request that was just stored, if it was: it is not where there were too many, or the company has no more mails for the
+ * day.
+ */
 async function sendIfOpen(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
   const [open] = await selectOpenRequest(ctx.db, record.id);
   if (open) await sendAndFinish(ctx, record, send);

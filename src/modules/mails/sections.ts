@@ -6,7 +6,7 @@ interface Column {
   isNumber: boolean;
 }
 
-/** A result in a mail: large numbers, or a table, and what else is to be said of it. */
+/** A result in a mail: large numbers, or a table, and notes on it. */
 export interface Section {
   title: string;
   numbers?: { label: string; text: string }[];

@@ -123,7 +123,7 @@ export async function registerCompanyClient(
   return record;
 }
 
-/** Deletes a client, and with it what people let it do. */
+/** Deletes a client, and with it the grants of people to it. */
 export async function removeClient(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   const { deleted } = await commitAccess(ctx, everybodyIn(companyId), {

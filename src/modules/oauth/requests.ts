@@ -46,7 +46,7 @@ export type Authorization =
   | { kind: 'refused'; redirectTo: string }
   | { kind: 'unknown'; problem: 'client' | 'redirect' };
 
-/** A part of the query: what stands there twice means nothing. */
+/** A part of the query; one that stands there twice is refused. */
 function only(query: URLSearchParams, name: string, twice: FailureType = invalidRequest): string | undefined {
   const sent = query.getAll(name);
   if (sent.length > 1) throw twice();
@@ -111,7 +111,7 @@ export const asking = (client: Client, host: string | null, scopes: string[], re
   resource,
 });
 
-/** Signs what somebody is asked, and words it for the page. */
+/** Signs a request for consent, and words it for the page. */
 export async function viewRequest(ctx: Context, request: LetInRequest): Promise<AskedView> {
   const now = ctx.now();
   const { company_id: companyId, client, scopes, resource } = request;

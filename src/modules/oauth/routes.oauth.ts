@@ -72,7 +72,7 @@ const tokenForm = z.object({
   resource: text,
 });
 
-/** Gives tokens for what a program shows. */
+/** Gives tokens for a code, a refresh token or another grant of a program. */
 function exchange(ctx: Context, request: Request, form: Form): Promise<Tokens> {
   const { client_id: clientId, scope, resource } = form;
   switch (needed(form, 'grant_type')) {

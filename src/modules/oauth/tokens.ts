@@ -87,7 +87,7 @@ export function resourceOf({ baseUrl }: Context, sent: string | undefined): Reso
 export const addressOf = ({ baseUrl }: Context, resource: Resource): string =>
   resource === 'mcp' ? `${baseUrl}/mcp` : baseUrl;
 
-/** Tokens are for what was consented to: whoever names it again names the same. */
+/** Throws unless a token is asked for the resource that was consented to: a request that names one must name the same. */
 function requireSameResource(ctx: Context, granted: Resource, sent: string | undefined): void {
   if (sent !== undefined && resourceOf(ctx, sent) !== granted) throw invalidTarget();
 }

@@ -104,7 +104,7 @@ export async function createOrganization(
   };
 }
 
-/** A company, and how much it holds: of its Postgres and files what was measured last. */
+/** A company, and the amount of data it holds: of its Postgres and files as measured last. */
 export interface Organization {
   company: Company;
   held: Held;

@@ -24,7 +24,7 @@ const quotas = z.object({
 /** The quotas of a company; null for no limit. */
 export const quotasView = quotas.meta({ id: 'OrganizationQuotas' });
 
-/** All quotas; what is null or not sent is none. */
+/** All quotas; one that is null or not sent has no limit. */
 export const quotasInput = quotas.partial().transform((sent): Quotas => {
   const set = QUOTAS.flatMap((name) => (sent[name] == null ? [] : [[name, sent[name]]]));
   return Object.fromEntries(set);

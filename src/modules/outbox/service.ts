@@ -65,7 +65,7 @@ export async function keepMessage(ctx: CompanyContext, message: JobMessage): Pro
   await store.insertRow(ctx.db, rowOf(ctx, message, 0));
 }
 
-/** Sends what is due and was not sent, but for suspended companies. For the scheduled run. */
+/** Sends due messages that were not sent, but for suspended companies. For the scheduled run. */
 export async function sendDueMessages(ctx: Context): Promise<void> {
   const now = ctx.now();
   for (const row of await store.claimDue(ctx.db, { now, next: now + WAIT_MS, limit: BATCH })) {

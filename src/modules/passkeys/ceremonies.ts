@@ -56,7 +56,7 @@ export async function authenticationOptionsFor(
   });
 }
 
-/** Verifies what an authenticator made in answer to registration options. @throws invalidPasskey */
+/** Verifies an authenticator's answer to registration options. @throws invalidPasskey */
 export const verifyRegistration = (
   ctx: Context,
   scope: ChallengeScope,
@@ -64,7 +64,7 @@ export const verifyRegistration = (
 ): Promise<Credential & { challenge: Challenge }> =>
   verify(ctx, scope, (expected) => readRegistration(expected, response));
 
-/** Verifies what a passkey signed in answer to authentication options. @throws invalidPasskey */
+/** Verifies a passkey's answer to authentication options. @throws invalidPasskey */
 export const verifyAuthentication = (
   ctx: Context,
   scope: ChallengeScope,

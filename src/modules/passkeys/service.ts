@@ -172,8 +172,8 @@ export async function beginAuthentication(
 }
 
 /**
- * Signs in with a passkey, which is two factors: the authenticator, and what it verified the person by. The challenge is spent, the
- * counter stored and the session begun in one unit.
+ * Signs in with a passkey, which is two factors: the authenticator, and the way in which it verified the person. The challenge is
+ * spent, the counter stored and the session begun in one unit.
  */
 export async function logInWithPasskey(
   ctx: Context,

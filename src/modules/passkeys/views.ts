@@ -55,7 +55,7 @@ export const requestOptionsView = z
   })
   .meta({ id: 'PasskeyRequestOptions', description: 'W3C’s PublicKeyCredentialRequestOptionsJSON (WebAuthn).' });
 
-/** Characters in base64url of the longest id of a credential, 1,023 bytes, and of what else comes from an authenticator. */
+/** Characters in base64url of the longest id of a credential, 1,023 bytes, and of other values of an authenticator. */
 const MAX_ID = 1364;
 const MAX_DATA = 64 * 1024;
 

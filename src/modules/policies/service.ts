@@ -106,7 +106,7 @@ export async function clonePolicy(
   return createPolicy(ctx, { name: input.name, description: input.description ?? description, document });
 }
 
-/** Changes what is sent, wherever the policy is attached. */
+/** Changes the fields that are sent, wherever the policy is attached. */
 export async function changePolicy(ctx: PrincipalContext, id: string, changes: PolicyChanges): Promise<Policy> {
   if (systemPolicy(id)) throw policyNotModifiable();
   if (changes.name !== undefined && isSystemName(changes.name)) throw policyNameTaken();

@@ -15,7 +15,7 @@ export interface KeyProof {
   lastUse: LastUse;
 }
 
-/** A usable key's owner, as an isolate remembers it: of ten thousand, each only with what is needed of it. */
+/** A usable key's owner, as an isolate caches it: of ten thousand, each only with the fields that are needed. */
 export function knownOf(key: UsableKey, access: FoundAccess): Known<KeyProof> {
   requireActiveCompany(key);
   const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;

@@ -104,7 +104,7 @@ export async function createServiceAccount(ctx: PrincipalContext, input: Service
   return { ...record, ...stored };
 }
 
-/** Changes what is sent. */
+/** Changes the fields that are sent. */
 export async function changeServiceAccount(
   ctx: PrincipalContext,
   id: string,

@@ -35,7 +35,7 @@ export const insertSession = (
   );
 };
 
-/** The live session of a token, with its user and what is to be known of the company. */
+/** The live session of a token, with its user and the state of the company. */
 export const selectLiveSession = (
   db: ControlDb,
   key: { companyId: string; userId: string; sessionId: string },

@@ -31,7 +31,7 @@ export interface EventFilter {
   to?: number;
 }
 
-/** The filter in the terms of the log, without the events of what the caller may not see. */
+/** The filter in the terms of the log, without the events of targets that the caller may not see. */
 async function logFilter(ctx: PrincipalContext, { from, to, ...values }: EventFilter): Promise<LogFilter> {
   const asked = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
   const denied = await deniedEvents(ctx);

@@ -61,8 +61,8 @@ export async function readOwnContexts(
 }
 
 /**
- * A page of the dashboards that the caller's contexts grant, or those of one; once for each context. Without what somebody of
- * the company is denied.
+ * A page of the dashboards that the caller's contexts grant, or those of one; once for each context. Without dashboards that
+ * somebody of the company is denied.
  */
 export async function readOwnDashboards(
   db: ControlDb,

@@ -23,7 +23,7 @@ import { newTotpSecret, otpauthUrl } from './totp.ts';
 /** The context of somebody with a session, or in the middle of a sign-in that waits for a second factor to be set up. */
 type EnrolmentContext = Context<AnonymousActor | UserActor>;
 
-/** The token of a pending sign-in, or else what authenticates the user of a session again. */
+/** The token of a pending sign-in, or else the proof that authenticates the user of a session again. */
 export interface EnrolmentCredential extends Reauthentication {
   pendingToken?: string;
 }
@@ -118,7 +118,7 @@ async function enableAndSignIn(
   });
 }
 
-/** A new authenticator: the statement that stores it, and what is answered to its user. */
+/** A new authenticator: the statement that stores it, and the view for its user. */
 async function prepareFactor(
   ctx: Context,
   { id: userId, companyId, email }: Pick<User, 'id' | 'companyId' | 'email'>,

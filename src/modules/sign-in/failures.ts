@@ -69,7 +69,7 @@ export const noSecondFactor = defineFailure('second_factor.none', 'missing', {
   detail: { field: 'id', reason: 'none' },
 });
 
-/** Otherwise a stolen token could do without the password what its owner needs the password for. */
+/** Nobody resets their own second factor: a stolen token would be enough where its owner needs the password. */
 export const ownSecondFactor = defineFailure('second_factor.own', 'forbidden', {
   message: 'You cannot reset your own second factor. Disable it, with your password or a code.',
 });

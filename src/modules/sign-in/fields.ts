@@ -3,7 +3,7 @@ import { triedPassword } from '../users/fields.ts';
 import type { SecondFactorCode } from './factor-codes.ts';
 import type { Reauthentication } from './reauthentication.ts';
 
-/** The slug of a company, as somebody signing in types it: what is none simply finds no company. */
+/** The slug of a company, as somebody signing in types it: a text that is no slug simply finds no company. */
 export const companySlug = z.string().min(1).max(63);
 
 const LONGEST_TYPED_CODE = 4096;
@@ -37,7 +37,7 @@ const proofs = {
   backup_code: typedCode.optional(),
 };
 
-/** The body of a change of how the caller signs in: what authenticates them again, beside members of its own. */
+/** The body of a change of how the caller signs in: the proof that authenticates them again, beside members of its own. */
 export const reauthentication = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
     .object({ ...shape, ...proofs })

@@ -140,7 +140,7 @@ export const removeFactor = (db: ControlDb, factor: SecondFactor, now: number) =
     .where(and(byId(users, factor.companyId, factor.userId), afterChange)),
 });
 
-/** Deletes what belonged to a second factor that is deleted. */
+/** Deletes the backup codes and used time steps of a second factor that is deleted. */
 export const deleteRemains = (db: ControlDb, factor: SecondFactor) => {
   const isGone = not(isStored(factor));
   const stepsOfFactor = and(eq(usedTotpSteps.companyId, factor.companyId), eq(usedTotpSteps.factorId, factor.id));

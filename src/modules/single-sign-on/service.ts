@@ -152,7 +152,7 @@ function refuse(error: unknown): never {
   throw new SignInRefusal(error instanceof Failure ? 'provider_unavailable' : 'invalid_response', error);
 }
 
-/** The innermost cause: what the library or the network said. */
+/** The innermost cause: the error of the library or the network. */
 const rootOf = (error: unknown): unknown =>
   error instanceof Error && error.cause instanceof Error ? rootOf(error.cause) : error;
 

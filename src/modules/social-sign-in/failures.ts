@@ -1,6 +1,6 @@
 import { defineFailure, notFound } from '../../kernel/failure.ts';
 
-/** Deliberately vague about what is wrong with the token. */
+/** The token is not valid. Deliberately vague about the reason. */
 export const invalidSocialToken = defineFailure('social.invalid_token', 'unauthenticated', {
   message:
     'The token is not a valid ID token of a provider of this company, or its email is not verified: where the provider does not say so, `trust_email` of the configuration decides.',

@@ -114,7 +114,7 @@ export async function getUser(ctx: PrincipalContext, id: string): Promise<UserIn
   return { user, groupIds: shownGroups(ctx, memberships) };
 }
 
-/** Changes what is sent of how a user is called, and the teams. */
+/** Changes the fields that are sent of a user's name and teams. */
 export async function changeProfile(
   ctx: PrincipalContext,
   id: string,

@@ -188,7 +188,7 @@ export type UserSearch = SearchRequest<keyof typeof CONSOLE_ORDER> & {
   where?: SQL;
 };
 
-/** A page of a company's living users with the groups they are in, without what is denied of both. */
+/** A page of a company's living users with the groups they are in, without users and groups that are denied. */
 export function readUsersWithGroups(
   db: ControlDb,
   companyId: string,

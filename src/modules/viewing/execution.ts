@@ -44,7 +44,7 @@ export const optionsFor = (
   search: string,
 ) => optionsUnder(ctx, dashboard, rules, { slug, search }, (work) => withSlot(ctx, work));
 
-/** Whether a viewer asks for a file, and of what. */
+/** The file that a viewer asks for, if any. */
 export interface ExecutionQuery {
   format?: 'csv' | 'xlsx' | undefined;
   visualization_id?: string | undefined;
@@ -52,7 +52,7 @@ export interface ExecutionQuery {
   isFresh?: boolean;
 }
 
-/** An answer to a viewer, and what was downloaded by it. */
+/** An answer to a viewer, and the file that was downloaded by it. */
 export interface Executed {
   answer: PreparedAnswer;
   downloaded?: { visualization_id: string; format: string };
@@ -200,7 +200,7 @@ async function run(ctx: CompanyContext, item: SharedItem, values: BoundValues, l
   return execute(ctx, [{ visualization, values, enforced: limits.enforced }]);
 }
 
-/** The tables that all were read of; what is refused reads none. */
+/** The tables that all executions read; a refused one reads none. */
 const tablesOf = (executions: readonly Execution[]): string[] => [
   ...new Set(executions.flatMap((each) => ('result' in each ? (each.result.tables ?? UNKNOWN_TABLES) : []))),
 ];

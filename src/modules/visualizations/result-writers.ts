@@ -21,7 +21,7 @@ export interface Written {
 export interface ResultWriter {
   begin(columns: readonly ResultColumn[]): Uint8Array;
   rows(rows: readonly Cell[][]): Uint8Array;
-  /** @param facts what JSON tells besides columns and rows */
+  /** @param facts further members of JSON beside columns and rows */
   end(facts: Record<string, unknown>): Uint8Array;
 }
 

@@ -46,7 +46,7 @@ export type Execution = { visualizationId: string; durationMs: number; cached: b
 const MAX_CONNECTIONS = 4;
 /** The number of statements that are sent to a connection at once: a slow one keeps those that were sent with it waiting. */
 const MAX_SENT = 4;
-/** A request that got nowhere tries once more; what failed only after so long is not tried again. */
+/** A request that got nowhere tries once more, unless it took longer than this to fail. */
 const MAX_FIRST_TRY_MS = 10_000;
 /** Limits of one request, however many statements it runs. */
 const TOTAL_MILLISECONDS = 30_000;
@@ -108,11 +108,11 @@ export async function execute(
 /** A run with its index among the results. */
 type PendingRun = Shared['waiting'][number];
 
-/** Takes the share of one of so many connections, at most what is sent at once. */
+/** Takes the share of one of so many connections: at most the number of statements that are sent at once. */
 const take = ({ waiting }: Shared, connections: number): PendingRun[] =>
   waiting.splice(0, Math.min(MAX_SENT, Math.ceil(waiting.length / Math.max(1, connections))));
 
-/** Runs what is left on the first connection that is free, and on others where nobody waits for them. */
+/** Runs the remaining statements on the first connection that is free, and on others where nobody waits for them. */
 async function runOnConnections(
   ctx: CompanyContext,
   shared: Shared,
@@ -141,7 +141,7 @@ async function openedOrUndefined(ctx: CompanyContext, shared: Shared): Promise<T
 }
 
 /**
- * Runs what is left on one connection. Runs whose connection is lost are given back; without a connection (a role may
+ * Runs the remaining statements on one connection. Runs whose connection is lost are given back; without a connection (a role may
  * have only so many) the others do the work.
  */
 async function runOnConnection(

@@ -92,8 +92,8 @@ export async function createVisualization(ctx: PrincipalContext, input: NewVisua
 }
 
 /**
- * Changes what is sent. SQL and parameters must fit each other after the change, whoever else changes them meanwhile. Who
- * changes them where others see the result must be allowed to share it.
+ * Changes the fields that are sent. SQL and parameters must fit each other after the change, whoever else changes them meanwhile.
+ * Who changes them where others see the result must be allowed to share it.
  */
 export function changeVisualization(
   ctx: PrincipalContext,

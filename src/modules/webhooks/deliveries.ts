@@ -15,7 +15,7 @@ export interface DeliveryFilter {
   eventType?: string | undefined;
 }
 
-/** A page of what an endpoint was sent in the last 30 days, the newest first. */
+/** A page of the deliveries to an endpoint in the last 30 days, the newest first. */
 export async function listDeliveries(
   ctx: PrincipalContext,
   endpointId: string,
@@ -61,7 +61,7 @@ export async function sendTest(ctx: PrincipalContext, endpointId: string, type: 
   return id as string;
 }
 
-/** Sends what is kept of the audit trail between two times (ms), the newest first, after all else. */
+/** Sends the stored records of the audit trail between two times (ms), the newest first, after all else. */
 export async function backfill(
   ctx: PrincipalContext,
   endpointId: string,

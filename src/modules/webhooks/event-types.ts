@@ -90,7 +90,7 @@ const NOT_BY_STAR = /^audit\.|\.(?:executed|resolved)$/;
 export type OwnEventType = keyof typeof OWN;
 export type EventTypeName = OwnEventType | ShareEventType;
 
-/** A type of event, with what tells it. */
+/** A type of event, with its description. */
 export interface EventType extends Concept {
   type: EventTypeName;
   description: string;

@@ -79,7 +79,7 @@ export async function createEndpoint(
   return { endpoint, secret };
 }
 
-/** Changes what is sent. One that is active again begins anew to count failures. */
+/** Changes the fields that are sent. An endpoint that is active again begins anew to count failures. */
 export async function changeEndpoint(
   ctx: PrincipalContext,
   id: string,

@@ -142,7 +142,7 @@ export const deleteUntold = (db: ControlDb, before: number) =>
       ),
     );
 
-/** The groups that users are in, and what groups list. */
+/** Reads the groups of users, and the permissions and policies of groups. */
 export const listReads = (db: ControlDb, companyId: string, ids: readonly string[]) => ({
   memberships: db
     .selectDistinct({ of: groupBindings.principalId, id: groupBindings.groupId })

@@ -37,7 +37,7 @@ export const sendingOf = ({ id, type, at, data }: Told): Sending => ({
   body: JSON.stringify({ type, timestamp: isoTimestamp(at), data }),
 });
 
-/** Hands each endpoint what it wants. Repeated, it changes nothing: endpoints know events by their ids. */
+/** Hands each endpoint the events it wants. Repeated, it changes nothing: endpoints know events by their ids. */
 export async function handOut(
   ctx: CompanyContext,
   listeners: readonly Listener[],
@@ -53,7 +53,7 @@ export async function handOut(
   );
 }
 
-/** Tells a company's endpoints what happened. An event goes once all that want it have it. */
+/** Tells a company's endpoints its waiting events. An event is deleted once all that want it have it. */
 export async function tellEvents(ctx: CompanyContext): Promise<void> {
   const { companyId } = ctx.actor;
   for (;;) {
@@ -100,7 +100,10 @@ async function alsoOf(ctx: CompanyContext, events: readonly StoredEvent[]): Prom
   });
 }
 
-/** Brings what happened in the company's Postgres into the control database, and tells it. Broken off, it is done again: events keep their ids. */
+/**
+ * Brings events of the company's Postgres into the control database, and tells them. Broken off, it is done again: events keep
+ * their ids.
+ */
 export async function collectEvents(ctx: CompanyContext): Promise<void> {
   const database = await databaseOf(ctx);
   if (!database) return;

@@ -240,7 +240,7 @@ export interface Records {
   next: number | null;
 }
 
-/** Reads rows of a table after a place, without what is not exported. Together they fit into memory. */
+/** Reads rows of a table after a place, without columns that are not exported. Together they fit into memory. */
 export async function readRecords(db: ControlDb, companyId: string, kind: Kind, after: number): Promise<Records> {
   const all = getTableColumns(kind.table) as Record<string, SQLiteColumn>;
   const shown = Object.keys(all).flatMap((name) => (kind.columns[name] === true ? (all[name] as SQLiteColumn) : []));

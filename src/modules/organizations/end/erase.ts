@@ -85,7 +85,7 @@ async function eraseStore(ctx: CompanyContext, each: Store, from: string | null,
   return false;
 }
 
-/** Erases what came after the end. @returns when to look again; null for never */
+/** Erases data that came after the end. @returns when to look again; null for never */
 async function eraseLate(ctx: CompanyContext, completedAt: number, until: number): Promise<number | null> {
   const { companyId } = ctx.actor;
   try {

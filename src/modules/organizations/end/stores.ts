@@ -296,7 +296,7 @@ const webhookDeliveries: Store = {
   },
 };
 
-/** Puts the pseudonym of a person into what endpoints were sent, and are to be sent. */
+/** Puts the pseudonym of a person into sent and waiting deliveries of endpoints. */
 export async function eraseDeliveries(ctx: CompanyContext, person: Person): Promise<Record<string, number>> {
   let changed = 0;
   for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
@@ -347,8 +347,8 @@ const controlRecords: Store = {
 };
 
 /**
- * Every store that has something of a company, in the order in which they are erased. Those before the last find in the control
- * records what is theirs.
+ * Every store that has data of a company, in the order in which they are erased. Those before the last find in the control
+ * records which data is theirs.
  */
 export const STORES: readonly Store[] = [
   database,
