@@ -73,7 +73,7 @@ type VersionedPathOf<M extends Method> = {
   [P in PathOf<M>]: 'ifNoneMatch' extends keyof RouteOf<M, P> ? P : never;
 }[PathOf<M>];
 
-/** The paths of changes that can be asked what they would change. */
+/** The paths of changes that allow a dry run. */
 type TriedPathOf<M extends Method> = { [P in PathOf<M>]: 'dryRun' extends keyof RouteOf<M, P> ? P : never }[PathOf<M>];
 
 interface Send<M extends Method> {

@@ -17,7 +17,7 @@ export interface Unsigned {
   ask: Ask;
 }
 
-/** Sends a request as it stands, once, and answers what the API does. @throws ApiError */
+/** Sends a request as it stands, once, and returns the API's answer. @throws ApiError */
 export type Ask = (
   method: string,
   url: string,

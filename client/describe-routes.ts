@@ -38,8 +38,8 @@ interface Schema {
 const HEADER = '// Made from /openapi.json by `npm run contract`; test/client holds it to be true.\n';
 
 /**
- * The TypeScript source of `Routes`: for each method and path, what it takes and what it answers; and of `WebhookEvents`: for each
- * type of event, what an endpoint is sent.
+ * Returns the TypeScript source of `Routes`: for each method and path, its input and answer; and of `WebhookEvents`: for each
+ * type of event, the body that an endpoint is sent.
  */
 export function typesOf({ paths = {}, webhooks = {}, components = {} }: OpenApi): string {
   const routes = Object.entries(paths).flatMap(([path, item]) =>

@@ -2,7 +2,7 @@ import { ApiError, mayHelpToRepeat, wait } from './answers.ts';
 import { type Credential, takesToken, type Unsigned } from './credentials.ts';
 import type { TokenPair } from './generated/routes.ts';
 
-/** A person's tokens, as a sign-in and a refresh answer them; what else stands there is kept. */
+/** A person's tokens, as a sign-in and a refresh answer them; other members of the answer are kept. */
 export interface StoredSession extends TokenPair {
   /**
    * When the tokens were received, by the clock of this machine. Milliseconds. When left out, the client takes when it first read

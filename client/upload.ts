@@ -126,7 +126,10 @@ function responseOf(request: Xhr): Response {
   return new Response(request.response, { status: request.status, headers });
 }
 
-/** The form is written here, and its files are read as their bytes are wanted: what a runtime writes tells nobody how far it is. */
+/**
+ * Sends the form as a stream that is written here, and whose files are read as their bytes are wanted: runtimes that write a form
+ * themselves report no progress.
+ */
 function byStream(send: typeof fetch, url: string, { headers, form, signal }: Sending, tell: (bytes: number) => void) {
   const boundary = `form-${crypto.randomUUID()}`;
   const chunks = chunksOf(form, boundary, tell);

@@ -1,7 +1,9 @@
 import type { AnswerOf, PathOf } from './client.ts';
 import type { CompanyExport, DataJob, KnowledgeJob, UploadJob } from './generated/routes.ts';
 
-/** A job as the API answers it: of an upload or of generation, or what a job of the Data API or an export of the company is known by. */
+/**
+ * A job as the API answers it: of an upload or of generation, or the id of a job of the Data API or of an export of the company.
+ */
 export type Job = UploadJob | KnowledgeJob | { job_id: string } | { export_id: string };
 
 /** The job that is answered for one: that of the Data API, and an export, are shown by more than their ids. */

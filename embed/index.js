@@ -173,7 +173,7 @@ export class DataConsoleEmbed extends Base {
     }, milliseconds);
   }
 
-  /** @param {string} [name] of what is shown */
+  /** @param {string} [name] of the dashboard or visualization that is shown */
   #setTitle(name = this.#frame?.title) {
     if (this.#frame) this.#frame.title = this.title || name || this.#texts.dashboard;
   }
@@ -235,7 +235,7 @@ export class DataConsoleEmbed extends Base {
     else if (received === 'click' || received === 'error') this.#emit(received, message);
   }
 
-  /** The page was loaded, perhaps anew: it is sent what the host has set. */
+  /** Called when the page was loaded, perhaps anew: it is sent the settings of the host. */
   #onHello() {
     clearTimeout(this.#pageTimer);
     this.#hasAnswered = true;

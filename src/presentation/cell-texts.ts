@@ -47,7 +47,7 @@ export interface CellTexts {
    * The format of a column's cells in a chart: if all cells are first days of months or years, these months or years are written.
    */
   periodTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
-  /** The formats of a result's columns in a table: of rows, or of what its chart draws. */
+  /** The formats of a result's columns in a table: of rows, or of the points that its chart draws. */
   columnTextsOf(result: Result, chart: Pick<ViewChart['chart'], 'type' | 'options'>): CellText[];
 }
 

@@ -20,9 +20,9 @@ export interface LetInView {
   } | null;
 }
 
-/** A program, and what it asks for. */
+/** A program, and its request. */
 export interface AskedView {
-  /** Names what is asked for to POST /v1/oauth-grants. */
+  /** The signed request, as POST /v1/oauth-grants takes it. */
   request: string;
   client: {
     name: string;

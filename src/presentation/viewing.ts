@@ -20,7 +20,7 @@ export interface ViewChart {
   description: string;
   chart: {
     type: 'table' | 'line' | 'bar' | 'area' | 'pie' | 'number' | 'scatter';
-    /** Names of columns; what is null or empty is chosen from the result. */
+    /** Names of columns; one that is null or empty is chosen from the result. */
     x: string | null;
     y: string[];
     series: string | null;

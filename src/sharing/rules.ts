@@ -33,13 +33,13 @@ export interface ViewerRules {
   /** Whether the viewer may download results, which are those that the other rules leave. */
   downloads: boolean;
   /**
-   * Slugs whose terms can be enforced nowhere, because what they name is gone or changed, or because the viewer lacks the
-   * attribute that decides: nothing is shown then.
+   * Slugs whose terms can be enforced nowhere, because their filter or parameter is gone or changed, or because the viewer lacks
+   * the attribute that decides: nothing is shown then.
    */
   unenforceable: readonly string[];
 }
 
-/** Combines a viewer's terms into what the viewer may choose, what is fixed and what is enforced. */
+/** Combines a viewer's terms into the rules: the values to choose from, those that are fixed and those that are enforced. */
 export function viewerRules(inputs: readonly Input[], terms: Terms = {}): ViewerRules {
   const rules = new Map(inputs.map((input) => [input.slug, initialRule(input, terms)]));
   const narrowing = new Set<string>();
@@ -104,7 +104,7 @@ function ruleOfEmbed(input: Input, { embed, isInsider }: Terms): Rule {
   return { ...rule, mustSend: embed.required.includes(slug) };
 }
 
-/** The rule with one more policy: it allows what both allow, and is open only where both leave it open. */
+/** The rule with one more policy: it allows the values that both allow, and is open only where both leave it open. */
 function narrowed(rule: Rule, { mode, allowed_values }: FilterPolicy): Rule {
   if (mode === 'hidden') {
     return { ...rule, access: 'closed', fallback: rule.fallback === 'default' ? 'none' : rule.fallback };

@@ -19,7 +19,7 @@ interface Bound {
 }
 
 /**
- * The value of an input that is bound to attributes: what all of them allow. A list stays a list.
+ * The value of an input that is bound to attributes: the part that all of them allow. A list stays a list.
  * @returns undefined where the viewer has not all of them, or one of them is no value of the input
  */
 export function attributeValue(
@@ -53,8 +53,8 @@ export function inBoth(
 }
 
 /**
- * The attributes of somebody who is let in for several reasons, such as two groups: where several name one, what is in all
- * of them. Texts, numbers and booleans count as the texts that they are bound as.
+ * The attributes of somebody who is let in for several reasons, such as two groups: where several name one, the values in all of
+ * them. Texts, numbers and booleans count as the texts that they are bound as.
  */
 export function combinedAttributes(all: readonly ViewerAttributes[]): ViewerAttributes {
   const combined = new Map<string, Scalar | readonly Scalar[]>();

@@ -118,7 +118,7 @@ export async function buildPages(): Promise<void> {
   await write(files);
 }
 
-/** The scripts and styles of pages, which share what they have in common. */
+/** The scripts and styles of pages, which share common chunks. */
 const bundle = (pages: readonly PageName[]) =>
   build({
     absWorkingDir: PROJECT,
@@ -142,7 +142,7 @@ const bundle = (pages: readonly PageName[]) =>
     plugins: [GUIDES],
   });
 
-/** Guides become HTML here, so that no page brings what reads Markdown. */
+/** Guides become HTML here, so that no page loads a reader of Markdown. */
 const GUIDES: Plugin = {
   name: 'guides',
   setup({ onLoad }) {

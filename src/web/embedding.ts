@@ -17,7 +17,7 @@ type Listener = (message: Message, origin: string) => void;
 
 /** The page around this one. */
 export interface Host {
-  /** Calls `listener` for what it says, once it is clear that its origin may say so. */
+  /** Calls `listener` for messages of the page around, once it is clear that its origin may send them. */
   on(type: Incoming, listener: Listener): void;
   /** Names the origins that may have this page in theirs, as soon as the token says so; empty for any. */
   allow(origins: readonly string[]): void;

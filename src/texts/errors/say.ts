@@ -2,7 +2,7 @@ import type { Locale } from '../locales.ts';
 import { FAILURES, NOUNS } from './failures.ts';
 import { FIELDS, type FieldReason } from './fields.ts';
 
-/** A sentence with places for what differs from case to case. */
+/** A sentence with places for parts that differ from case to case. */
 interface Sentence {
   /** The literal texts around the places, in English. */
   parts: string[];

@@ -51,7 +51,7 @@ type ChartTerms = ViewChart['chart'];
 export interface Drawing {
   /** The description for screen readers. */
   summary: string;
-  /** Names what was left out; empty if nothing was. */
+  /** Names the series that were left out; empty for none. */
   note: string;
   /** The keyboard's way to the points, where they may be chosen: it stands beside the canvas. */
   points: HTMLElement | undefined;
@@ -182,7 +182,7 @@ const entriesOf = (series: readonly { label: string }[], shape?: string): Entry[
         .slice(0, MAX_SERIES)
         .map(({ label }, at) => ({ label, colour: seriesColour(at), shape: shape ?? pointShape(at) }));
 
-/** The legend of the parts of a whole, and what the last one holds. */
+/** The legend of the parts of a whole, and the content of the last one. */
 function partsOf(slices: readonly Slice[], style: NumberStyle): { entries: Entry[]; note: string } {
   const shareOf = shareIn(slices);
   const held = slices.at(-1)?.holds ?? [];

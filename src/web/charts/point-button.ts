@@ -18,7 +18,7 @@ const STEPS: Record<string, readonly [along: number, across: number]> = {
   ArrowDown: [0, 1],
 };
 
-/** The keyboard's way to what a mouse or finger presses. */
+/** The keyboard's way to the points that a mouse or finger presses. */
 export interface PointButton {
   element: HTMLElement;
   /** Puts it where its point is drawn now. */

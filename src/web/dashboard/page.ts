@@ -12,7 +12,7 @@ import { freshness } from './freshness.ts';
 import { gridOf } from './grid.ts';
 import type { ChosenPoint, DownloadResult } from './widget.ts';
 
-/** Pauses before what is outdated is asked for again, in milliseconds: a database wakes within a second or two. */
+/** Pauses before outdated results are asked for again, in milliseconds: a database wakes within a second or two. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 
 /** The initial values of a page. */

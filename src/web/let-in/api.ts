@@ -1,7 +1,7 @@
 import { ApiProblem, type Call, call } from '../api.ts';
 import { LET_IN } from './texts.ts';
 
-/** Calls the API as `call` does; what it refuses is said in the words of this page. */
+/** Calls the API as `call` does; refusals are in the words of this page. */
 export async function ask<T>(path: string, options: Call = {}): Promise<T> {
   try {
     return await call<T>(path, options);

@@ -184,7 +184,7 @@ export async function returnFromProvider(): Promise<void> {
   location.replace(kept.address);
 }
 
-/** Signs in with what the provider's answer brought along. @throws where it is no answer to what this tab asked */
+/** Signs in with the values that the provider's answer brought along. @throws where it is no answer to this tab's request */
 async function resultOf({ secret, social }: Kept): Promise<SignInResult> {
   if (social) return ask('/v1/auth/social', { body: { company_slug: social.slug, social_token: tokenFor(social) } });
   const code = new URLSearchParams(location.search).get('code');

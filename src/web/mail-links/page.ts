@@ -18,7 +18,7 @@ export function dressPage(): void {
 
 /**
  * Shows a card under the company's logo.
- * @param isAnswer of what somebody did here: the heading has the focus, so that it is read out
+ * @param isAnswer to an action of the person: the heading has the focus, so that it is read out
  */
 export function showCard(title: string, content: (Node | string | false)[], isAnswer = false): void {
   document.title = branding.name === undefined || title.includes(branding.name) ? title : `${title} – ${branding.name}`;

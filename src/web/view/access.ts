@@ -32,7 +32,7 @@ export function embedAccess(
   let failed = false;
   let renewal: PromiseWithResolvers<boolean> | undefined;
 
-  /** Reads what a token opens, and when it ends by the clock of this page's process. */
+  /** Reads the view that a token opens, and when it ends by the clock of this page's process. */
   async function read(candidate: string): Promise<{ view: TokenView; ends: number }> {
     let time = Date.now();
     const view = await call<TokenView>(`${baseOf(candidate)}/info`, { onTime: (serverTime) => (time = serverTime) });
