@@ -39,7 +39,7 @@ export const signsIn = (path: string): boolean => SIGNS_IN.test(path);
 const EARLY_MS = 60_000;
 const EARLY_PART = 0.1;
 
-/** An answer is waited for so long, and asked for again so often: the API answers a retry alike for ten seconds. */
+/** The time that an answer is waited for, and the number of retries: the API answers a retry alike for ten seconds. */
 const TRY_MS = 8_000;
 const RETRIES = 2;
 const PAUSE_MS = 300;

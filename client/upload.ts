@@ -22,7 +22,7 @@ export interface UploadOptions {
   signal?: AbortSignal | undefined;
   /** Called with the id of an upload that can be gone on with, within a day: of one file of more than 50 MB. */
   onBegun?: ((id: string) => void) | undefined;
-  /** Goes on with such an upload, of the same file. */
+  /** The id of an earlier upload of the same file, to go on with it. */
   resumeAt?: string | undefined;
 }
 

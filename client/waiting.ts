@@ -40,7 +40,7 @@ const WAIT_S = 20;
 const PAUSE_MS = 300;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** A look at a job, and how long after the one before. */
+/** A look at a job, and the pause since the look before. */
 export interface Look {
   pause: number;
   input: { query?: { wait: number }; ifNoneMatch?: string };

@@ -270,7 +270,7 @@ export function createApp(): Hono<HttpEnv> {
   return app;
 }
 
-/** The answer to whatever went wrong, in the wording of the surface that the path belongs to. */
+/** The answer to any error, in the wording of the surface that the path belongs to. */
 function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
   const surface = surfaceOf(
     SURFACES.map(({ surface: each }) => each),

@@ -155,7 +155,7 @@ const variables = z
     AI_BACKOFF_MS: limit(2_000),
     /** The seconds that a webhook waits before each further try, separated by commas: one try more than entries. */
     WEBHOOK_RETRY_SECONDS: optionalText.pipe(retrySeconds.default(DEFAULT_RETRY_SECONDS)),
-    /** An endpoint is disabled after so long of nothing but failures. */
+    /** The time of nothing but failures after which an endpoint is disabled. */
     WEBHOOK_DISABLE_AFTER_SECONDS: limit(DEFAULT_DISABLE_AFTER_SECONDS),
     /** Bytes of uploaded files that one queue message works through before the next goes on: sized for 30 s of CPU. */
     UPLOAD_MESSAGE_BYTES: limit(32 * 1024 * 1024),

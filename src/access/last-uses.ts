@@ -20,7 +20,7 @@ let recordedAt = 0;
 /** A credential that was used within this time is in constant use: its next record may wait for the batch. */
 const RECENT_MS = 5 * PRECISION_MS;
 
-/** A batch has at most so many, which bounds memory and the statement. */
+/** The most uses in a batch, which bounds memory and the statement. */
 const MAX_WAITING = 5000;
 
 /**

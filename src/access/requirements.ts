@@ -60,7 +60,7 @@ export function isMet(requirement: () => void): boolean {
   }
 }
 
-/** Refuses those to whom nothing at all allows any of the actions, before anything is told of the request itself. */
+/** Throws unless something allows the caller at least one of the actions, before anything is told of the request itself. */
 export function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
   if (actor.access.isOwner && actor.access.scopes === null) return;
   const [first] = actions;

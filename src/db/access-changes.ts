@@ -67,7 +67,7 @@ const WRITES = /\b(insert(?: or \w+)? into|replace into|update(?! set\b)(?: or \
 /** Whether a statement writes. When in doubt, it does. */
 export const writes = (sql: string): boolean => sql.search(WRITES) !== -1;
 
-/** The columns that a statement sets, of whatever table. */
+/** The columns that a statement sets, whatever its table. */
 const SETS = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 
 const known = new Map<string, boolean>();

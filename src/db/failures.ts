@@ -61,7 +61,7 @@ export function quotaRefusal(message: string): Error | undefined {
     : quotaExceeded({ quota: quota as Quota, limit: Number(limit), use: Number(use) });
 }
 
-/** A change of access that could not be announced in time is not made: somebody might be let in after it. */
+/** A change of access could not be announced in time and is not made: somebody might be let in after it. */
 export const accessNotChanged = defineFailure('access.not_changed', 'unavailable', {
   message: 'Access cannot be changed at the moment. Nothing was changed. Try again.',
   portuguese: 'As permissões não podem ser alteradas neste momento. Tente novamente em instantes.',

@@ -26,7 +26,7 @@ export type Which = 'living' | 'deleted' | 'all';
 export const whichOf = ({ deletedAt }: { deletedAt: SQLiteColumn }, which: Which): SQL | undefined =>
   which === 'all' ? undefined : which === 'living' ? isNull(deletedAt) : isNotNull(deletedAt);
 
-/** Holds while the table has such a row: for the WHERE of a write that depends on it. */
+/** Holds while the table has a row that meets the conditions: for the WHERE of a write that depends on it. */
 export const exists = (table: SQLiteTable, ...conditions: (SQL | undefined)[]): SQL =>
   sql`exists (select 1 from ${table} where ${and(...conditions)})`;
 

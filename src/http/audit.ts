@@ -69,7 +69,7 @@ function namedBy(companyId: string | null, ids: readonly string[]): string | nul
   return companyId !== null && own.length > 0 ? own.join('/') : null;
 }
 
-/** Whether somebody with a credential of their own was let in. */
+/** Whether the caller was let in with a credential of their own. */
 const isKnown = ({ actor }: RequestFacts): boolean =>
   actor?.kind === 'user' || actor?.kind === 'service_account' || actor?.kind === 'outsider';
 

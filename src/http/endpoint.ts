@@ -121,7 +121,7 @@ export interface Versioned {
    * write of the record.
    */
   besides?: readonly string[];
-  /** The version as the answer itself tells it, or undefined where it does not; then it is no digest. */
+  /** The version as the answer itself tells it, else undefined; then the version is no digest. */
   told?: (shown: object) => string | undefined;
   /**
    * Whether the database or the service checks in a write that the version is still current; for `service` see
@@ -235,7 +235,7 @@ export interface Contract {
   versionOf?: string;
   /** For a write whose answer shows a record in a form of its own: the path of the GET that shows the record. */
   shows?: string;
-  /** Largest JSON body in bytes; 1 MiB when not said. */
+  /** Largest JSON body in bytes; 1 MiB by default. */
   bodyLimit?: number;
   returns: Returns;
   /** The protocol of a route that has its own, in headers. */

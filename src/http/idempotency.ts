@@ -89,13 +89,15 @@ export async function keyedRequest(
   }
 }
 
-/** The handler of such a body reads it by itself, which a stream allows once. */
+/** Lets the handler read a body that was read before: a stream allows that once. */
 function readAgain(c: HonoContext<HttpEnv>, body: ArrayBuffer): void {
   const { url, method, headers, signal } = c.req.raw;
   c.req.raw = new Request(url, { method, headers, signal, body });
 }
 
-/** A body may hold a password: whoever got hold of a plain hash could try which one fits. */
+/**
+ * Digests of a request under a key, as its body may hold a password: whoever got hold of a plain hash could try which one fits.
+ */
 async function digestsOf({ KEY_DERIVATION_SECRETS }: Config, hash: string): Promise<string[]> {
   const [keys, purpose] = [KEY_DERIVATION_SECRETS, 'idempotency key'];
   return [await keyedDigest(keys, purpose, hash), ...(await keyedDigests(keys, purpose, hash))];

@@ -191,7 +191,7 @@ function sending({ type, description, payload, example }: SentEvent): ZodOpenApi
   };
 }
 
-/** Two surfaces can be about the same concept. */
+/** The tag of a concept on a surface: two surfaces can be about the same concept. */
 const tagOf = ({ title }: Surface, concept: string): string => `${title}: ${concept}`;
 
 type Override = NonNullable<Extract<CreateDocumentOptions['override'], (context: never) => void>>;

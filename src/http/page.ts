@@ -13,7 +13,7 @@ export interface Served {
   branding?: ViewBranding;
   /** Data for the page, as JSON. It is about one person, so that no cache keeps such a page. */
   told?: unknown;
-  /** 200 when not said. */
+  /** The status; 200 by default. */
   status?: 400;
   /** The content of a plain page. */
   plain?: PlainContent;

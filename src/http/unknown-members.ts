@@ -42,7 +42,7 @@ function bare(schema: Schema): z.core.$ZodTypes {
   }
 }
 
-/** The members of an object that a schema knows; null where it takes any, or is of no object. */
+/** The members of an object that a schema knows; null where the schema takes any, or is of no object. */
 export function knownMembers(schema: Schema): Readonly<Record<string, Schema>> | null {
   const { def } = bare(schema)._zod;
   if (def.type !== 'object') return null;
@@ -272,7 +272,7 @@ async function shownRecord(
   }
 }
 
-/** The query of a GET that shows a member only where it is asked to. */
+/** The query of a GET for members that it shows only on request. */
 function includedBy({ query }: Contract, sent: readonly string[]): { include?: string } {
   const include = query && ownMember(knownMembers(query), 'include');
   const values = include && bare(include)._zod.values;

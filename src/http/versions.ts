@@ -23,7 +23,7 @@ const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 /** The sign that replaces a tag where the rest of a header is looked at. No header holds it. */
 const MARK = '\0';
 
-/** The versions that `If-Match` or `If-None-Match` names; null where it is not in form. */
+/** The versions that `If-Match` or `If-None-Match` names; null for a malformed header. */
 function parseTags(header: string): Tags | null {
   if (header.trim() === '*') return '*';
   const tags = [...header.matchAll(TAG)].map(([, tag]) => tag as string);

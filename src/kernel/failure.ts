@@ -64,7 +64,7 @@ export interface FailureType<Arguments extends any[] = any[]> {
   readonly says: Words;
   /** The failure's meaning, whatever it is made from: for the description of the API. */
   readonly describes: string;
-  /** Whether an error is such a failure. */
+  /** Whether an error is a failure of this type. */
   matches(error: unknown): error is Failure;
 }
 

@@ -4,7 +4,7 @@ import { newSecretToken } from '../kernel/ids.ts';
 import type { Logged } from './log.ts';
 import { type Person, redacted } from './redaction.ts';
 
-/** A queue keeps a message so long, at the most. */
+/** The longest time that a queue keeps a message. */
 const RETENTION_MS = 14 * DAY_MS;
 const SECRET = 'forgotten_secret';
 

@@ -13,7 +13,7 @@ export type LogKind = keyof LogRecords;
 
 export const LOG_KINDS = ['audit', 'share'] as const satisfies LogKind[];
 
-/** A record as its company's log has it: whose it is, is known by where it is. */
+/** A record as its company's log has it: its company is the one of the log. */
 export type Logged<K extends LogKind = LogKind> = Omit<LogRecords[K], 'companyId'>;
 
 /** The fields of a record by which a list may be narrowed. */

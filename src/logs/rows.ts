@@ -221,7 +221,7 @@ export function* daysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Genera
   }
 }
 
-/** A range in slices of so many rows that others need not wait, the newest first. */
+/** A range in slices of few enough rows that others need not wait, the newest first. */
 export function* slicesOf(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange> {
   for (let { upper } = range; compareKeys(range.lower, upper) < 0; ) {
     const [first] = recordsIn(

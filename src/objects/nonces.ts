@@ -6,7 +6,7 @@ export type Nonce = NonNullable<Presented['nonce']>;
 /** The time for which a nonce is remembered after its request is no longer acceptable: clocks differ, and answers get lost. */
 const MARGIN_MS = 15 * MINUTE_MS;
 
-/** Nonces that run out within the same hour stand in a table of their own. */
+/** The hour in which a nonce runs out: those of one hour stand in a table of their own. */
 const hourOf = (time: number): number => Math.floor(time / HOUR_MS);
 
 /**

@@ -132,7 +132,7 @@ export class OrganizationGate extends DurableObject {
     this.#principals.giveBack(principalId, now);
   }
 
-  /** Access is about to be changed. Whoever says so changes nothing before this is answered. */
+  /** Announces a change of access. The caller changes nothing before this is answered. */
   beginChange(change: AnnouncedChange): void {
     this.#access.begin(change, clock.now());
   }

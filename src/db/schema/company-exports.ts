@@ -13,7 +13,7 @@ export const companyExports = sqliteTable(
     /** Whether the operator asked for it: then it goes on while the company is suspended. */
     forOperator: flag('for_operator').notNull(),
     status: text('status', { enum: EXPORT_STATUSES }).notNull(),
-    /** Counts the turns of those who work on it: only the last one may say how far it came. */
+    /** Counts the turns of exporting: only the last one may store the progress. */
     turn: integer('turn').notNull(),
     /** Turns since it last came further. */
     tries: integer('tries').notNull(),
