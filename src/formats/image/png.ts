@@ -62,7 +62,7 @@ function readHeader(view: DataView, at: number) {
   return { width, height, size };
 }
 
-/** Pixels are inflated so many bytes at a time: `DecompressionStream` makes at once all that a few bytes stand for. */
+/** The pixels that are inflated at a time, in bytes: `DecompressionStream` makes at once all that a few bytes stand for. */
 const AT_A_TIME = 64 * 1024;
 
 /** Inflates the pixels piece by piece, and no further than they should be long. */

@@ -44,7 +44,7 @@ export class ObjectReader {
 
   /**
    * @param names the columns that are known already
-   * @param most so many columns are allowed
+   * @param most the number of columns allowed
    */
   constructor(names: string[], most: number, writer: RecordWriter) {
     this.names = [...names];

@@ -40,7 +40,7 @@ const OBJECT = 0x7b;
 /**
  * Writes the objects that are complete in the next bytes, UTF-8, of a file as records.
  * @param isLast the bytes reach the end of the file
- * @param most so many columns are allowed
+ * @param most the number of columns allowed
  * @throws JsonProblem
  */
 export function readJson(

@@ -37,7 +37,7 @@ export abstract class ColumnReader {
     return this.fields.count - this.taken;
   }
 
-  /** Takes so many rows. @returns how many of their values are no numbers among numbers */
+  /** Takes a number of rows. @returns how many of their values are no numbers among numbers */
   take(rows: number): number {
     const { notNumbers } = this.fields;
     const before = this.#counted;
@@ -191,7 +191,7 @@ export class NestedReader extends ColumnReader {
   }
 }
 
-/** Reads the levels and values of up to so many rows of a leaf, and of at least one. */
+/** Reads the levels and values of at most a number of rows of a leaf, and of at least one. */
 async function rowsOf(reader: LeafReader, from: LeafPlace, most: number): Promise<Rows> {
   const { leaf, column } = reader;
   const found: Rows = { definitions: [], repetitions: [], values: [], starts: [], places: [], next: from };

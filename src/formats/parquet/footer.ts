@@ -2,7 +2,7 @@ import { parquetMetadata, parquetSchema, type SchemaElement, type SchemaTree } f
 import { guarded, ParquetProblem } from './problem.ts';
 import { type ValueTexts, valuesOf } from './values.ts';
 
-/** Reads so many bytes of the file from an offset on. */
+/** Reads a number of bytes of the file from an offset on. */
 export type ReadBytes = (offset: number, length: number) => Promise<Uint8Array>;
 
 /** A leaf of the schema, whose values lie together in each group. */

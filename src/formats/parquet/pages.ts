@@ -22,7 +22,7 @@ export interface FoundHeader {
   length: number;
 }
 
-/** Reads the header of a page. @throws whatever, where the bytes do not hold all of it */
+/** Reads the header of a page. @throws any error, where the bytes do not hold all of it */
 export function headerAt(bytes: Uint8Array): FoundHeader {
   const reader = readerOf(bytes);
   const header = parquetHeader(reader);
@@ -255,7 +255,7 @@ function checkedWidth(width = 255): number {
   return width;
 }
 
-/** @returns how many values the header claims */
+/** Checks the header of delta-encoded values. @returns the number of values that it claims */
 function checkDelta(reader: ReturnType<typeof readerOf>, count: number): number {
   const block = readVarInt(reader);
   const miniblocks = readVarInt(reader);

@@ -11,7 +11,7 @@ export interface ParquetState {
   row: number;
   /** The place of the next row, in each leaf: the offset of a page, and rows in it that come before; null at its beginning. */
   places: [offset: number, skip: number][] | null;
-  /** For each column, how many values were no numbers. */
+  /** For each column, the number of values that were no numbers. */
   notNumbers: number[];
 }
 
@@ -23,7 +23,7 @@ export const typesOf = ({ columns, leaves }: Footer): KnownType[] =>
     ({ flat, leaves: [leaf] }) => (flat && leaf !== undefined ? leaves[leaf]?.values.type : undefined) ?? 'text',
   );
 
-/** Texts of all columns that are held at a time: how many, and bytes of them. */
+/** The number of texts of all columns that are held at a time, and of their bytes. */
 const HELD_CELLS = 2 ** 20;
 const HELD_BYTES = 12 * 1024 * 1024;
 /** Bytes of the file that are held at a time, of all leaves, and the least of one. */

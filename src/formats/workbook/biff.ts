@@ -24,7 +24,7 @@ import { SheetText } from './sheet-text.ts';
 
 /** Excel writes cells in order. Cells in another order are sorted in memory, in workbooks up to this size. */
 const MAX_UNSORTED_BYTES = 4 * 1024 * 1024;
-/** A cell of six bytes, the smallest, then takes so many times its bytes in memory. */
+/** The bytes in memory for each byte of a cell in the file, of the smallest cell, which has six. */
 const UNSORTED_RATIO = 16;
 /**
  * The number of times that a workbook's bytes may be read: once for the data before the sheets, and twice for each sheet, as

@@ -10,7 +10,7 @@ export interface SheetFacts {
   sheets?: string[];
 }
 
-/** The workbook has no sheet of the name that was said. */
+/** The workbook has no sheet of the given name. */
 export class SheetUnknown extends Error {}
 
 /** The most names of sheets that are kept. */

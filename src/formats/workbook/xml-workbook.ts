@@ -40,7 +40,10 @@ const MAX_STYLES = 65_536;
 const MAX_MERGES = 10_000;
 /** More of them have no names that can be said. */
 const MAX_SHEETS = 10_000;
-/** A sheet begins at its leftmost value. After so many found further left, all begin at column A. */
+/**
+ * The number of times that a value may be found further left. A sheet begins at its leftmost value; after these, all begin at
+ * column A.
+ */
 const MAX_SHIFTS = 5;
 const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
 
