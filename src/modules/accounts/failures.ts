@@ -18,7 +18,7 @@ export const defaultAccountNotDeletable = defineFailure('account.is_default', 'c
 
 const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
 
-/** Says how many of each are attached. */
+/** The account is in use: tells the numbers of attached users and service accounts. */
 export const accountInUse = defineFailure('account.in_use', 'conflict', {
   message: 'Users or service accounts are still attached to this account. Remove them first.',
   detail: (users: number, serviceAccounts: number) => ({

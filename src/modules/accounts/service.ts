@@ -70,7 +70,7 @@ export async function getAccount(ctx: PrincipalContext, id: string): Promise<Acc
   return account;
 }
 
-/** Makes an account; as the default it takes that over in the same unit. */
+/** Makes an account; a new default account takes over from the former one in the same unit. */
 export async function createAccount(
   ctx: PrincipalContext,
   input: { name: string; isDefault: boolean; metadata: Metadata },

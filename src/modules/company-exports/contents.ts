@@ -135,7 +135,7 @@ const knowledge: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/** As somebody who may see all of the company, and is nobody. */
+/** The context of an actor who may see all of the company, and is nobody. */
 function asOwner(ctx: CompanyContext): PrincipalContext {
   const { companyId } = ctx.actor;
   const nobody = { id: '', companySlug: '', email: '', name: '', sessionId: '' };
@@ -183,7 +183,7 @@ const tables: Stage = async ({ ctx, archive }, from) => {
   }
 };
 
-/** The folder of a table. Two may have had the same name, one after the other. */
+/** The folder of a table. Two tables may have had the same name, one after the other. */
 function folderOf({ files }: Archive, { id, displayName }: ManagedTable): string {
   const folder = `tables/${pathPart(displayName)}`;
   return files.some(({ path }) => path.startsWith(`${folder}/`)) ? `${folder}.${id}` : folder;

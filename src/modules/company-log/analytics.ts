@@ -47,7 +47,7 @@ export async function readAnalytics(
   }
 }
 
-/** The object names all where it has files, too. */
+/** Cuts the lists to the most frequent: the object names all entries where it has files, too. */
 const onlyMost = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
   ...counts,
   top: {

@@ -22,7 +22,7 @@ export async function embedKey(secret: string, key: KeyName): Promise<CryptoKey>
   return known ?? deriveKey(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
 }
 
-/** Keeps a key that has verified a signature; whoever only claims to have one gets none kept. */
+/** Caches a key that has verified a signature: a mere claim to have one caches nothing. */
 export function rememberKey(secret: string, name: KeyName, key: CryptoKey): void {
   derived.set(nameOf(secret, name), key);
 }

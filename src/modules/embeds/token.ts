@@ -72,7 +72,7 @@ async function openOwnToken(ctx: Context, type: TargetType, token: string, count
   return count ? recordRefusals(ctx, claims, open) : open();
 }
 
-/** Whether a host's token is real is known once its key is read, together with all else. */
+/** Opens a host's token. Whether it is real is known once its key is read, together with all else. */
 async function openHostToken(ctx: Context, type: TargetType, token: HostToken, count: Count): Promise<EmbedViewer> {
   const { claims, keyId } = token;
   if (claims.target.type !== type) throw invalidToken();
@@ -113,7 +113,7 @@ interface TokenState {
   item(): SharedItem;
 }
 
-/** The viewer with a token that is real, where it was not revoked and is used from where it may be. */
+/** The viewer of a token that is real, unless it was revoked or is used from an origin that may not. */
 function viewerOf(
   ctx: Context,
   claims: EmbedClaims,

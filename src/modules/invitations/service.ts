@@ -37,7 +37,7 @@ export interface PreparedInvitation {
   /** Milliseconds. */
   expiresAt: number;
   statements: [Statement, ...Statement[]];
-  /** For `commit`: two who invite the same address at once. */
+  /** For `commit`: the failure of two who invite the same address at once. */
   failures: ConstraintFailures;
   sendMail(): void;
 }

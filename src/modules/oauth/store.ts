@@ -104,7 +104,7 @@ export const insertGrant = (
     ) as SQL,
   );
 
-/** Takes a code: whoever comes second finds it used. */
+/** Takes a code. A second taker finds it used. */
 export const takeCode = (db: ControlDb, digest: string, now: number) =>
   db
     .update(oauthGrants)

@@ -18,7 +18,7 @@ export interface DayOfUse {
   modelCalls: number;
 }
 
-/** The context of a company for somebody who is none of it. */
+/** The context of a company for an actor who does not belong to it. */
 export const forCompany = (ctx: Context, companyId: string): CompanyContext => ({
   ...ctx,
   actor: { kind: 'system', companyId },

@@ -66,7 +66,7 @@ export const analysisEndpoints = [
   ),
 ];
 
-/** The access of somebody whom these documents reach alone. */
+/** The access of a principal whom these documents alone reach. */
 const accessBy = (companyId: string, documents: readonly PolicyDocument[]) =>
   compileAccess({
     companyId,

@@ -28,7 +28,7 @@ export type ShareContext = Row & { grants: Grant[]; memberCount: number };
 export type MemberRow = typeof shareMembers.$inferSelect;
 export type ShareMember = MemberRow & { name: string | null; email: string | null };
 
-/** Grants of deleted things are left out. */
+/** The condition that a grant's dashboard or visualization is not deleted. */
 const LIVING = sql`(target_type = 'dashboard' and exists (select 1 from ${dashboards} where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
   or target_type = 'visualization' and exists (select 1 from ${visualizations} where visualizations.id = target_id and visualizations.company_id = share_grants.company_id))`;
 

@@ -38,7 +38,7 @@ const isBelow = (use: SQL, limit: SQL): SQL => sql`(${limit} is null or ${use} <
 /** Holds while the company may mail one more on that day. */
 export const mayMail = (by: UsedBy): SQL => isBelow(mailsTaken(by), quotaOf(by.companyId, 'mails_per_day'));
 
-/** Counts so much more of a day, if a condition holds; less, where the count is below zero. */
+/** Adds to a count of a day, if a condition holds; subtracts where `count` is below zero. */
 export function countUse(
   db: ControlDb,
   { companyId, at }: UsedBy,

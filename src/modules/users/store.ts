@@ -158,7 +158,7 @@ const HAS_STATUS: Record<UserStatus, SQL> = {
   inactive: and(eq(users.isActive, false), isNotNull(users.activatedAt)) as SQL,
 };
 
-/** The members of a group, in whatever account: nobody where the group is denied. */
+/** The members of a group, in any account: nobody where the group is denied. */
 const membersOf = (db: ControlDb, companyId: string, groupId: string, denied: Denials) =>
   db
     .select({ id: groupBindings.principalId })

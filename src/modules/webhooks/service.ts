@@ -149,7 +149,10 @@ export const senderOf = <T>(
   ask: (sender: DurableObjectStub<WebhookSender>) => Promise<T>,
 ): Promise<T> => callObject(bindings.WEBHOOK_SENDER, endpointId, ask);
 
-/** Tells it of a change that is committed. It looks by itself before it sends, so that nothing is lost where it is away. */
+/**
+ * Tells the sender of a change that is committed. The sender looks by itself before it sends, so that nothing is lost where it is
+ * away.
+ */
 async function tellSender(
   ctx: Context,
   id: string,

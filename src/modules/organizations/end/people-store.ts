@@ -47,7 +47,7 @@ export const endSessions = (db: ControlDb, companyId: string, ids: readonly stri
     .set({ endedAt: now })
     .where(and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${idList(ids)}`, isNull(sessions.endedAt)));
 
-/** Takes the name of who invited out of invitations that are open. */
+/** Takes the inviter's name out of open invitations. */
 export const forgetInviter = (db: ControlDb, companyId: string, name: string) =>
   db
     .update(invitations)

@@ -25,7 +25,7 @@ export interface Certificate {
 }
 
 /**
- * Suspends a company at once and has it erased after so many days. Asked again, an earlier time counts.
+ * Suspends a company at once and has it erased after a number of days. Asked again, an earlier time counts.
  * @returns when its erasure begins, in milliseconds
  */
 export async function endOrganization(ctx: Context, id: string, afterDays: number): Promise<number> {
