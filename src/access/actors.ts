@@ -2,7 +2,7 @@ import type { Access } from './evaluation.ts';
 
 /** A program that somebody let in. The scopes of `access` bound its permissions. */
 export interface Client {
-  /** As it names itself when it asks for tokens. */
+  /** The id by which the program names itself when it asks for tokens. */
   id: string;
   /** The grant that its person gave; null where it came with the key of a service account. */
   grantId: string | null;

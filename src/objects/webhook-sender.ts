@@ -66,7 +66,7 @@ export interface Sending {
   id: string;
   type: string;
   body: string;
-  /** All else goes before it. */
+  /** Whether all other deliveries go before it. */
   later?: boolean;
 }
 
