@@ -22,7 +22,10 @@ export class ApiError extends Error {
   }
 }
 
-/** What is wrong with each field, by its name, for the person who filled it in: of an error that names fields. */
+/**
+ * Returns the message for each field at fault, by the field's name, for the person who filled it in; empty for errors that name
+ * no fields.
+ */
 export function fieldErrors(error: unknown): Record<string, string> {
   const { details, message } = Object(error instanceof ApiError ? error.body : undefined) as {
     details?: { field?: unknown; message?: string } | { field?: unknown; message?: string }[];
@@ -47,7 +50,7 @@ export function mayHelpToRepeat(error: unknown, isRepeatable: boolean): boolean 
 /** Types of answers that are texts; others are bytes. */
 const TEXT = /^text\/|json\b/;
 
-/** What a response holds: JSON, a text, or bytes. @throws ApiError when it is a refusal */
+/** Reads the body of a response: JSON, a text, or bytes. @throws ApiError when it is a refusal */
 export async function read(what: string, response: Response): Promise<unknown> {
   const type = response.headers.get('content-type') ?? 'text/plain';
   if (response.ok && !TEXT.test(type)) return response.blob();
@@ -58,14 +61,17 @@ export async function read(what: string, response: Response): Promise<unknown> {
   throw new ApiError(what, response, answer);
 }
 
-/** Ends when it is time, or throws the reason of `signal` once that is aborted. */
+/** Waits for a number of milliseconds, or throws the reason of `signal` once that is aborted. */
 export const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
   unlessAborted(signal, (ended) => {
     const timer = setTimeout(ended.resolve, milliseconds);
     return () => clearTimeout(timer);
   });
 
-/** What others wait for too goes on; only this caller is free. @throws the reason of `signal`, once that is aborted */
+/**
+ * Waits for work that others wait for too, until `signal` is aborted; the work goes on. @throws the reason of `signal`, once that
+ * is aborted
+ */
 export function orAborted<T>(awaited: Promise<T>, signal?: AbortSignal): Promise<T> {
   // Where nobody waits any more, nobody is told.
   awaited.catch(() => {});
@@ -80,7 +86,7 @@ interface Ended<T> {
   reject(reason: unknown): void;
 }
 
-/** Begins something and undoes it by what `begin` answers if `signal` is aborted before its end. */
+/** Begins work, and undoes it by the function that `begin` returns if `signal` is aborted before its end. */
 function unlessAborted<T>(signal: AbortSignal | undefined, begin: (ended: Ended<T>) => () => void): Promise<T> {
   let undo = () => {};
   let listener = () => {};

@@ -23,7 +23,7 @@ export { type SessionOptions, type SessionStore, type StoredSession, withSession
 export type { FileInParts, UploadOptions, UploadProgress } from './upload.ts';
 export type { Job, JobOf, WaitOptions } from './waiting.ts';
 
-/** What a webhook endpoint is sent, of any type or of these: told apart by its `type`. */
+/** The body that a webhook endpoint is sent, of any type or of these: told apart by its `type`. */
 export type WebhookEvent<T extends keyof WebhookEvents = keyof WebhookEvents> = WebhookEvents[T];
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -37,19 +37,19 @@ export type PathOf<M extends Method> = keyof Routes extends infer Name
 
 type RouteOf<M extends Method, P extends PathOf<M>> = Routes[`${M} ${P}` & keyof Routes];
 
-/** What is answered to a method on a path. */
+/** The answer to a method on a path. */
 export type AnswerOf<M extends Method, P extends PathOf<M>> = RouteOf<M, P> extends { answer: infer A } ? A : never;
 
 /** The files that a method on a path can be asked for, by their `format`. */
 export type FilesOf<M extends Method, P extends PathOf<M>> =
   RouteOf<M, P> extends { files: infer F } ? F : Record<never, never>;
 
-/** What is undefined is as if it were left out, whatever `exactOptionalPropertyTypes` says. */
+/** Lets each optional member be undefined, which is as if it were left out, whatever `exactOptionalPropertyTypes` says. */
 type OrUndefined<T> = T extends object
   ? { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
   : T;
 
-/** What a method on a path takes. */
+/** The input of a method on a path. */
 export type InputOf<M extends Method, P extends PathOf<M>> =
   RouteOf<M, P> extends infer R
     ? OrUndefined<{
@@ -62,7 +62,7 @@ export type InputOf<M extends Method, P extends PathOf<M>> =
 
 interface InputOfAll {
   signal?: AbortSignal | undefined;
-  /** Is told the headers of the answer: `x-truncated`, `content-disposition`, `etag`. */
+  /** Called with the headers of the answer: `x-truncated`, `content-disposition`, `etag`. */
   onHeaders?: ((headers: Headers) => void) | undefined;
 }
 
@@ -73,7 +73,7 @@ type VersionedPathOf<M extends Method> = {
   [P in PathOf<M>]: 'ifNoneMatch' extends keyof RouteOf<M, P> ? P : never;
 }[PathOf<M>];
 
-/** The paths of changes that can be asked what they would change. */
+/** The paths of changes that allow a dry run. */
 type TriedPathOf<M extends Method> = { [P in PathOf<M>]: 'dryRun' extends keyof RouteOf<M, P> ? P : never }[PathOf<M>];
 
 interface Send<M extends Method> {
@@ -104,7 +104,7 @@ type ListPathOf = { [P in PathOf<'GET'>]: RecordOf<P> extends never ? never : P 
 type RecordOf<P extends PathOf<'GET'>> =
   AnswerOf<'GET', P> extends { records: (infer R)[] } | { results: (infer R)[] } ? R : never;
 
-/** What a page of a list takes, but for which page it is. */
+/** The input of a list, except for the number of its page. */
 type ListInputOf<P extends PathOf<'GET'>> =
   InputOf<'GET', P> extends infer Input
     ? Input extends { query?: infer Query }
@@ -118,7 +118,7 @@ const UPLOAD_JOB = '/v1/managed-tables/upload-jobs/{jobId}';
 
 /** One function for each method; path, input and answer are those of the contract. */
 export interface Client {
-  /** Every record of a list, page after page; each page is asked for when the one before has been read. */
+  /** Yields every record of a list, page after page; each page is asked for when the one before has been read. */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   /**
    * Sends files, 1 to 10 that feed one table: a new one, or the one that `tableId` names. `waitFor` tells what came of them. One
@@ -128,10 +128,10 @@ export interface Client {
   upload(files: File | FileInParts | Iterable<File>, options?: UploadOptions): Promise<UploadJob>;
   /**
    * Waits until a job waits for a person (`waiting_confirm`) or has ended, well or not: its `status` tells.
-   * What the API answers to a job of its Data API, of generation or to an export of the company is a job too.
+   * A job is also the answer to a job of the Data API or of generation, and to an export of the company.
    */
   waitFor<J extends Job>(job: J, options?: WaitOptions<JobOf<J>>): Promise<JobOf<J>>;
-  /** The same for any job, by the path that shows it. */
+  /** Waits for any job in the same way, by the path that shows it. */
   waitFor<P extends JobPathOf>(
     path: P,
     input: Pick<InputOf<'GET', P>, 'params' & keyof InputOf<'GET', P>> & WaitOptions<AnswerOf<'GET', P>>,
@@ -144,15 +144,15 @@ export interface Client {
 }
 
 export interface ClientOptions {
-  /** Where the API is, without a slash at the end. In a page that the API itself serves: an empty text. */
+  /** The address of the API, without a slash at the end. In a page that the API itself serves: an empty text. */
   baseUrl: string;
-  /** Who calls; nobody when left out. */
+  /** The credential of the caller; left out, nobody is signed in. */
   credential?: Credential | undefined;
   /**
-   * How often a request is sent again that came too often, was not answered, or met a part that was away; after the time the API
-   * says, else after a second, then two. Twice when not said. Only what may be done twice is: reads, PUT and DELETE, and POST
-   * under the idempotency key that each call of a known caller carries. A write for a version is not: what it did itself would be
-   * told as somebody else's change. Nor is a sign-in: each try counts against the person.
+   * The number of times that a request is sent again that came too often, was not answered, or met a part that was away; after
+   * the time the API says, else after a second, then two. Twice when left out. Only requests that may be done twice are: reads,
+   * PUT and DELETE, and POST under the idempotency key that each call of a known caller carries. A write for a version is not:
+   * its own change would be told as somebody else's. Nor is a sign-in: each try counts against the person.
    */
   retries?: number | undefined;
   /**
@@ -174,7 +174,7 @@ interface Input {
   ifNoneMatch?: string;
   signal?: AbortSignal | undefined;
   onHeaders?: (headers: Headers) => void;
-  /** How the form goes out, in the place of `fetch`. */
+  /** A function that sends the form, in the place of `fetch`. */
   way?: FormWay;
 }
 

@@ -2,13 +2,13 @@ import { type Key, sign } from '../examples/signing/sign.ts';
 
 export type { Key };
 
-/** What a credential is asked to vouch for: the request exactly as it will be sent. */
+/** The request exactly as it will be sent, for which a credential makes its headers. */
 export interface Unsigned {
   method: string;
   url: string;
   /** The JSON text, or empty. */
   body: string;
-  /** Where the API is. */
+  /** The address of the API. */
   baseUrl: string;
   /** The longest time that the client waits by itself for a limit (s). */
   longestWait: number;
@@ -17,7 +17,7 @@ export interface Unsigned {
   ask: Ask;
 }
 
-/** Sends a request as it stands, once, and answers what the API does. @throws ApiError */
+/** Sends a request as it stands, once, and returns the API's answer. @throws ApiError */
 export type Ask = (
   method: string,
   url: string,
@@ -38,7 +38,7 @@ const TAKES_TOKEN = /^\/(v1|api|mcp|scim)(\/|$)/;
 
 export const takesToken = (path: string): boolean => TAKES_TOKEN.test(path);
 
-/** How long before its end a service token is exchanged for another one. Milliseconds. */
+/** The time before its end at which a service token is exchanged for another one. Milliseconds. */
 const EARLY_MS = 60_000;
 
 /** A service token with which requests are sent until a time (ms). */
@@ -52,7 +52,7 @@ interface ServiceToken {
  * for a service token, which is renewed a minute before it ends, and when it was refused.
  */
 export function withKey(key: Key): Credential {
-  /** Each request looks at what the one before it found, so that several at once make one exchange. */
+  /** Each request waits for the token of the one before it, so that several at once make one exchange. */
   let known: Promise<ServiceToken | undefined> = Promise.resolve(undefined);
 
   async function exchange({ baseUrl, ask }: Unsigned): Promise<ServiceToken> {

@@ -15,7 +15,7 @@ export type DataValue =
 export type ResultOf<Row> = Omit<DataResult, 'rows'> & { rows: Row[] };
 
 /**
- * A published visualization as a function of its parameters. What they and the rows are is for the caller to say: the contract
+ * A published visualization as a function of its parameters. The caller gives the types of the parameters and rows: the contract
  * knows no company's visualizations.
  */
 export function endpointOf<

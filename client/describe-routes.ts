@@ -1,4 +1,4 @@
-/** As much of an OpenAPI 3.1 document as the types of a client are made of. */
+/** The parts of an OpenAPI 3.1 document that the types of a client are made of. */
 export interface OpenApi {
   paths?: Record<string, Record<string, Operation>>;
   webhooks?: Record<string, Record<string, Operation>>;
@@ -38,8 +38,8 @@ interface Schema {
 const HEADER = '// Made from /openapi.json by `npm run contract`; test/client holds it to be true.\n';
 
 /**
- * The TypeScript source of `Routes`: for each method and path, what it takes and what it answers; and of `WebhookEvents`: for each
- * type of event, what an endpoint is sent.
+ * Returns the TypeScript source of `Routes`: for each method and path, its input and answer; and of `WebhookEvents`: for each
+ * type of event, the body that an endpoint is sent.
  */
 export function typesOf({ paths = {}, webhooks = {}, components = {} }: OpenApi): string {
   const routes = Object.entries(paths).flatMap(([path, item]) =>
@@ -117,7 +117,7 @@ function sent({ required, content }: NonNullable<Operation['requestBody']>): str
   return isForm ? ['form: FormData'] : [];
 }
 
-/** What is answered to a dry run. */
+/** The schema of the answer to a dry run. */
 const TRIED = 'ChangeOfAccess';
 
 function answer(content: Record<string, { schema?: Schema }>): string {
@@ -127,7 +127,7 @@ function answer(content: Record<string, { schema?: Schema }>): string {
   return Object.keys(content).length > 0 ? 'string' : 'undefined';
 }
 
-/** What the client makes of a file, by its media type. */
+/** The format of a file and the type in which the client returns it, by its media type. */
 const FILES: Record<string, [format: string, made: string]> = {
   'text/csv': ['csv', 'string'],
   'application/x-ndjson': ['ndjson', 'string'],
@@ -136,7 +136,7 @@ const FILES: Record<string, [format: string, made: string]> = {
   'application/vnd.apache.parquet': ['parquet', 'Blob'],
 };
 
-/** What is answered to each `format` that a route can be asked for, other than JSON. */
+/** The answer for each `format` that a route can be asked for, other than JSON. */
 function files(parameters: readonly Parameter[], content: Record<string, unknown>): string[] {
   const formats = parameters.find(({ name, in: place }) => name === 'format' && place === 'query')?.schema?.enum ?? [];
   const made = Object.keys(content).flatMap((mediaType) => (FILES[mediaType] ? [FILES[mediaType]] : []));

@@ -11,11 +11,14 @@ export const isSentResumably = ({ name, size }: File): boolean => size > RESUMAB
 
 const UPLOADS = '/v1/managed-tables/uploads';
 const UPLOAD = `${UPLOADS}/{uploadId}`;
-/** What the API stores at once. */
+/** The size of the pieces that the API stores. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** About so many parts: of 5 GiB each is smaller than what proxies let through. */
+/** The number of parts, about: of 5 GiB each is smaller than what proxies let through. */
 const PARTS = 100;
-/** So often in a row a part may fail without a new byte: a request that died keeps others out for ten seconds. */
+/**
+ * The number of failures in a row without a new byte after which a part is given up: a request that died keeps others out for ten
+ * seconds.
+ */
 const TRIES = 8;
 const LONGEST_PAUSE_S = 5;
 /** Answers after which it helps to ask where to go on. */
@@ -32,7 +35,7 @@ interface Asking {
 /** Asks the API for something, as the client does; of the answer only the headers are looked at. */
 type Call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, asking: Asking) => Promise<unknown>;
 
-/** Where an upload is. */
+/** The progress of an upload. */
 interface Place {
   uploadId: string;
   offset: number;
@@ -42,7 +45,7 @@ interface Place {
 
 /**
  * Sends one file by tus 1.0.0. @returns the id of its job
- * @throws what the API refuses it by, or the last of many failures in a row
+ * @throws the API's refusal, or the last of many failures in a row
  */
 export async function sendResumably(call: Call, file: FileInParts, options: UploadOptions): Promise<string> {
   const { onProgress, onBegun, resumeAt, signal } = options;
@@ -114,7 +117,7 @@ async function begin(
   return { uploadId: found.get('location')?.split('/').at(-1) ?? '', offset: 0, isWhole: false };
 }
 
-/** Not an answer at all, or one that another time may be another one. */
+/** Whether an error may pass: there was no answer, or one that may be another one later. */
 const mayPass = (error: unknown): boolean => !(error instanceof ApiError) || PASSING.includes(error.status);
 
 const base64 = (text: string): string =>

@@ -2,13 +2,16 @@ import { ApiError, mayHelpToRepeat, wait } from './answers.ts';
 import { type Credential, takesToken, type Unsigned } from './credentials.ts';
 import type { TokenPair } from './generated/routes.ts';
 
-/** A person's tokens, as a sign-in and a refresh answer them; what else stands there is kept. */
+/** A person's tokens, as a sign-in and a refresh answer them; other members of the answer are kept. */
 export interface StoredSession extends TokenPair {
-  /** When they were received, by the clock of this machine. Milliseconds. When left out, the client takes when it first read them. */
+  /**
+   * When the tokens were received, by the clock of this machine. Milliseconds. When left out, the client takes when it first read
+   * them.
+   */
   received_at?: number | undefined;
 }
 
-/** Where a session is between calls: all tabs of a console see the same. It may be asked at each request. */
+/** The storage of a session between calls: all tabs of a console see the same. It may be asked at each request. */
 export interface SessionStore {
   read(): StoredSession | null | undefined | Promise<StoredSession | null | undefined>;
   /** Null: the session has ended. */
@@ -21,7 +24,7 @@ export interface SessionOptions {
   lock?: string | undefined;
 }
 
-/** As much of a LockManager as is used here: some runtimes have none. */
+/** The part of a LockManager that is used here: some runtimes have none. */
 interface Locks {
   request<T>(name: string, held: () => Promise<T>): Promise<T>;
 }
@@ -32,15 +35,15 @@ const SIGNS_IN =
 
 export const signsIn = (path: string): boolean => SIGNS_IN.test(path);
 
-/** How long before its end a token is exchanged: this time (ms), or this part of the time that it lives. */
+/** The time before its end at which a token is exchanged: this time (ms), or this part of the time that it lives. */
 const EARLY_MS = 60_000;
 const EARLY_PART = 0.1;
 
-/** An answer is waited for so long, and asked for again so often: the API answers a retry alike for ten seconds. */
+/** The time that an answer is waited for, and the number of retries: the API answers a retry alike for ten seconds. */
 const TRY_MS = 8_000;
 const RETRIES = 2;
 const PAUSE_MS = 300;
-/** By these the API says that a refresh token is none, or none any more. */
+/** The statuses by which the API says that a refresh token is invalid, or not valid any more. */
 const ENDED = [400, 401, 422];
 
 /** Refreshes under way, by their store: clients of one store share them where there are no locks. */
@@ -52,7 +55,7 @@ const underWay = new WeakMap<SessionStore, { token: string; renewed: Promise<Sto
  * When the API refuses that, null is written, and the request fails as it did. Without a session, requests are nobody's.
  */
 export function withSession({ store, lock = 'data-console-session' }: SessionOptions): Credential {
-  /** When a session was first seen that does not say when it was received. */
+  /** The first time that a session was seen which does not say when it was received. */
   const seen = { token: '', at: 0 };
 
   const receivedAt = ({ token, received_at: at }: StoredSession): number => {
@@ -94,7 +97,7 @@ export function withSession({ store, lock = 'data-console-session' }: SessionOpt
 
 const bearer = ({ token }: StoredSession) => ({ authorization: `Bearer ${token}` });
 
-/** Under a lock of all tabs, where there are any. */
+/** Runs `held` under a lock of all tabs, where the browser has locks. */
 function alone<T>(name: string, held: () => Promise<T>): Promise<T> {
   const { navigator } = globalThis as unknown as { navigator?: { locks?: Locks } };
   return navigator?.locks ? navigator.locks.request(name, held) : held();
@@ -103,7 +106,7 @@ function alone<T>(name: string, held: () => Promise<T>): Promise<T> {
 /**
  * Exchanges the tokens of the store, unless that has others by now. A refresh token is used up by its exchange: it is never sent
  * after its successor is known, since that would end the session.
- * @returns what the store has then
+ * @returns the session that the store has then
  */
 async function renew(store: SessionStore, token: string, request: Unsigned): Promise<StoredSession | null> {
   const before = await store.read();

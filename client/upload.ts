@@ -1,4 +1,4 @@
-/** How much of an upload has gone out. Bytes of the files. */
+/** The progress of an upload. Bytes of the files. */
 export interface UploadProgress {
   sent: number;
   total: number;
@@ -7,19 +7,22 @@ export interface UploadProgress {
 export interface UploadOptions {
   /** The managed table that the rows are for; a new one when left out. */
   tableId?: string | undefined;
-  /** What becomes of the rows that are there: as the API says of an upload into a table. */
+  /** The effect on the rows that are there: as the API says of an upload into a table. */
   mode?: 'append' | 'replace' | 'upsert' | undefined;
   /** The columns by which `upsert` finds rows. */
   key?: readonly string[] | undefined;
   /** Whether the load may change the columns of the table: by new ones (`add`), and by wider types (`widen`). */
   evolve?: 'none' | 'add' | 'widen' | undefined;
-  /** Is told at the beginning, as bytes go out, and at the end. A browser that is given a `fetch` of its own tells no more than these. */
+  /**
+   * Called at the beginning, as bytes go out, and at the end. With a `fetch` of the caller's own, a browser reports no more than
+   * these.
+   */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** Stops the upload. What was begun is then deleted, unless `onBegun` was told of it. */
+  /** Stops the upload. A begun upload is then deleted, unless `onBegun` was told of it. */
   signal?: AbortSignal | undefined;
-  /** Is told the id of an upload that can be gone on with, within a day: of one file of more than 50 MB. */
+  /** Called with the id of an upload that can be gone on with, within a day: of one file of more than 50 MB. */
   onBegun?: ((id: string) => void) | undefined;
-  /** Goes on with such an upload, of the same file. */
+  /** The id of an earlier upload of the same file, to go on with it. */
   resumeAt?: string | undefined;
 }
 
@@ -41,7 +44,7 @@ interface Sending {
 /** Sends a form by POST, and answers as `fetch` does. */
 export type FormWay = (url: string, sending: Sending) => Promise<Response>;
 
-/** As much of an XMLHttpRequest as is used here: what runs outside browsers does not know the type. */
+/** The part of an XMLHttpRequest that is used here: other runtimes than browsers do not know the type. */
 interface Xhr {
   open(method: string, url: string): void;
   setRequestHeader(name: string, value: string): void;
@@ -123,7 +126,10 @@ function responseOf(request: Xhr): Response {
   return new Response(request.response, { status: request.status, headers });
 }
 
-/** The form is written here, and its files are read as their bytes are wanted: what a runtime writes tells nobody how far it is. */
+/**
+ * Sends the form as a stream that is written here, and whose files are read as their bytes are wanted: runtimes that write a form
+ * themselves report no progress.
+ */
 function byStream(send: typeof fetch, url: string, { headers, form, signal }: Sending, tell: (bytes: number) => void) {
   const boundary = `form-${crypto.randomUUID()}`;
   const chunks = chunksOf(form, boundary, tell);

@@ -1,7 +1,9 @@
 import type { AnswerOf, PathOf } from './client.ts';
 import type { CompanyExport, DataJob, KnowledgeJob, UploadJob } from './generated/routes.ts';
 
-/** A job as the API answers it: of an upload or of generation, or what a job of the Data API or an export of the company is known by. */
+/**
+ * A job as the API answers it: of an upload or of generation, or the id of a job of the Data API or of an export of the company.
+ */
 export type Job = UploadJob | KnowledgeJob | { job_id: string } | { export_id: string };
 
 /** The job that is answered for one: that of the Data API, and an export, are shown by more than their ids. */
@@ -19,23 +21,26 @@ export type JobPathOf = {
 }[PathOf<'GET'>];
 
 export interface WaitOptions<J> {
-  /** Is told the job as it was found, each time that it was looked at. */
+  /** Called with the job as it was found, each time that it was looked at. */
   onProgress?: ((job: J) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Ends waiting on the side of the API only: a job that waits for a person waits for whoever confirms it. */
+/** The statuses of jobs that run. One that waits for a person is not waited for: somebody has to confirm it. */
 const RUNS = ['queued', 'analisando', 'inserting', 'running'];
 
 export const runs = (job: unknown): boolean => RUNS.includes((Object(job) as { status: string }).status);
 
-/** How long the API may keep its answer until a job has another version than the one that is known. Seconds. */
+/** The time that the API may keep its answer until a job has another version than the one that is known. Seconds. */
 const WAIT_S = 20;
-/** Between two looks at a job, which may both be answered at once; longer each time where jobs have no versions. Milliseconds. */
+/**
+ * The pause between two looks at a job, which may both be answered at once; longer each time where jobs have no versions.
+ * Milliseconds.
+ */
 const PAUSE_MS = 300;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** A look at a job, and how long after the one before. */
+/** A look at a job, and the pause since the look before. */
 export interface Look {
   pause: number;
   input: { query?: { wait: number }; ifNoneMatch?: string };

@@ -1,17 +1,17 @@
 /** Values of filters by slug: a text, a number, a list of them, `{ from, to }` for a range; null for none. */
 export type ParameterValues = Record<string, unknown>;
 
-/** What `data-console:click` tells of the point that the viewer chose. */
+/** The detail of `data-console:click`: the point that the viewer chose. */
 export interface ClickDetail {
   visualization: { id: string; name: string };
-  /** By column of the result. */
+  /** Values by column of the result. */
   values: Record<string, string | number | boolean | null>;
 }
 
 export interface ErrorDetail {
   /** `BAD_SRC`, `NO_TOKEN`, `NOT_LOADED`, `TOKEN_FAILED`, `TOKEN_REFUSED`, or what the API says, such as `TOKEN_INVALID`. */
   code: string;
-  /** In English, for developers. */
+  /** The message in English, for developers. */
   message: string;
   /** Seconds until it is tried again. */
   retryIn?: number;
@@ -31,7 +31,7 @@ export class DataConsoleEmbed extends HTMLElement {
   readonly parameters: ParameterValues;
   /** Sets values of the filters that the token allows; null removes one. */
   setParameters(values: ParameterValues): void;
-  /** Gives a token in the place of `token-endpoint`. What it throws is an error that passes: it is asked again. */
+  /** Gives a token in the place of `token-endpoint`. An error that it throws is taken to pass: it is asked again. */
   getToken: (() => Promise<string>) | null;
   addEventListener<Type extends keyof DataConsoleEmbedEventMap>(
     type: Type,

@@ -3,13 +3,13 @@ import { textsFor } from './texts.js';
 import { fetchToken, isToken, Refused, TIMEOUT_MS } from './token.js';
 
 const PREFIX = 'data-console:';
-/** How long a page may take to send its first message: in all, and once it is loaded. Milliseconds, as all that follow. */
+/** The time that a page has to send its first message: in all, and once it is loaded. Milliseconds, as all that follow. */
 const LOADING_MS = 20_000;
 const STARTING_MS = 3_000;
 /** Pauses before a token is fetched again: each is twice the one before. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** No page is higher. CSS pixels. */
+/** The greatest height of a page. CSS pixels. */
 const MAX_HEIGHT = 200_000;
 
 const STYLE = `:host { display: block } :host([hidden]) { display: none }
@@ -18,7 +18,7 @@ const STYLE = `:host { display: block } :host([hidden]) { display: none }
 /** @typedef {import('./index.d.ts').ParameterValues} ParameterValues */
 /** @typedef {{ origin: string; address: string; query: URLSearchParams; token: string | undefined }} EmbedAddress */
 
-/** Where there is no browser, such as on a server that makes pages, nothing is defined. */
+/** The base class. Without a browser, such as on a server that makes pages, it is empty, and nothing is defined. */
 const Base = globalThis.HTMLElement ?? /** @type {typeof HTMLElement} */ (class {});
 
 export class DataConsoleEmbed extends Base {
@@ -30,7 +30,7 @@ export class DataConsoleEmbed extends Base {
   #shadow;
   /** @type {HTMLIFrameElement | undefined} */
   #frame;
-  /** Where the page of the frame is. @type {EmbedAddress | undefined} */
+  /** The address of the page in the frame. @type {EmbedAddress | undefined} */
   #address;
   /** Aborts everything that belongs to the present frame. */
   #lifetime = new AbortController();
@@ -173,7 +173,7 @@ export class DataConsoleEmbed extends Base {
     }, milliseconds);
   }
 
-  /** @param {string} [name] of what is shown */
+  /** @param {string} [name] of the dashboard or visualization that is shown */
   #setTitle(name = this.#frame?.title) {
     if (this.#frame) this.#frame.title = this.title || name || this.#texts.dashboard;
   }
@@ -235,7 +235,7 @@ export class DataConsoleEmbed extends Base {
     else if (received === 'click' || received === 'error') this.#emit(received, message);
   }
 
-  /** The page was loaded, perhaps anew: it is sent what the host has set. */
+  /** Called when the page was loaded, perhaps anew: it is sent the settings of the host. */
   #onHello() {
     clearTimeout(this.#pageTimer);
     this.#hasAnswered = true;
@@ -295,7 +295,10 @@ export class DataConsoleEmbed extends Base {
   }
 }
 
-/** Where an embed is: …/embed/d or /embed/v, or the link of a share, /p; with its token or without. @param {string | null} src @param {string} base @returns {EmbedAddress | undefined} */
+/**
+ * Parses the address of an embed: …/embed/d or /embed/v, or the link of a share, /p; with its token or without.
+ * @param {string | null} src @param {string} base @returns {EmbedAddress | undefined}
+ */
 function parseAddress(src, base) {
   const url = src !== null && URL.canParse(src, base) ? new URL(src, base) : null;
   const [, path, token] = /^((?:\/[^/]+)*\/(?:embed\/[dv]|p))(?:\/([^/]+))?\/?$/.exec(url?.pathname ?? '') ?? [];

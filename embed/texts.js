@@ -1,4 +1,4 @@
-/** What the element says itself; all else is said by the page that it shows. */
+/** The texts of the element itself; all else is said by the page that it shows. */
 const TEXTS = {
   en: {
     dashboard: 'Dashboard',
@@ -20,7 +20,7 @@ const TEXTS = {
   },
 };
 
-/** In the language of the element, else of the page, else of the browser, else in English. @param {string} locale */
+/** The texts in the language of the element, else of the page, else of the browser, else in English. @param {string} locale */
 export function textsFor(locale) {
   const languages = [locale, ...(globalThis.navigator?.languages ?? [])].map((each) => each.slice(0, 2).toLowerCase());
   const [language = 'en'] = languages.filter((each) => Object.hasOwn(TEXTS, each));

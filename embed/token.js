@@ -1,4 +1,4 @@
-/** How long a host may take. */
+/** The time that a host has to answer. */
 export const TIMEOUT_MS = 10_000;
 /** Longer ones are no tokens of embeds. */
 const MAX_LENGTH = 6_000;

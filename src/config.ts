@@ -10,7 +10,7 @@ import type { WebhookSender } from './objects/webhook-sender.ts';
 import { gatherVersions } from './platform/key-versions.ts';
 import { DEFAULT_DISABLE_AFTER_SECONDS, DEFAULT_RETRY_SECONDS, retrySeconds } from './platform/webhooks.ts';
 
-/** What the platform hands the Worker: see wrangler.toml. */
+/** The bindings and variables that the platform gives the Worker: see wrangler.toml. */
 export interface Bindings {
   CONTROL_DB: D1Database;
   FILES: R2Bucket;
@@ -30,7 +30,7 @@ export interface Bindings {
   COMPANY_LOG: DurableObjectNamespace<CompanyLog>;
   WEBHOOK_SENDER: DurableObjectNamespace<WebhookSender>;
   EMAIL: SendEmail;
-  /** What `src/web/build.ts` wrote. */
+  /** The assets that `src/web/build.ts` wrote. */
   PAGES: Fetcher;
 }
 
@@ -80,14 +80,14 @@ const variables = z
   .object({
     /** True on a developer's machine, where any origin may call. */
     DEVELOPMENT: flag,
-    /** What data of Durable Objects does not leave. With another one than before they begin anew, empty. */
+    /** The jurisdiction that data of Durable Objects does not leave. With another one than before they begin anew, empty. */
     DATA_JURISDICTION: z.enum(['eu', 'fedramp']).optional(),
     /** Answers of /health name it. */
     VERSION: z.string().default('0.1.0'),
     /**
-     * Where people open the console: links in mails point there. `PUBLIC_URL` when left out. Where it is the address of this
-     * API, no console of its own is named, and the API serves the pages of these links: `/accept-invitation` and
-     * `/reset-password`, which do not exist otherwise.
+     * The address of the console, for links in mails. `PUBLIC_URL` when left out. Where it is the address of this API, no console
+     * of its own is named, and the API serves the pages of these links: `/accept-invitation` and `/reset-password`, which do not
+     * exist otherwise.
      */
     CONSOLE_URL: optionalText.pipe(z.url().optional()),
     /**
@@ -98,11 +98,11 @@ const variables = z
     /** The address of this API as outsiders see it; the address of the request when not set. */
     PUBLIC_URL: z.url().optional(),
     MAIL_FROM: z.string().default('Data Console <no-reply@example.com>'),
-    /** Who sends mails: Cloudflare's `send_email` binding, or a service that speaks Resend's API. */
+    /** The sender of mails: Cloudflare's `send_email` binding, or a service that has Resend's API. */
     MAIL_PROVIDER: optionalText.pipe(z.enum(['cloudflare', 'resend']).default('cloudflare')),
-    /** Where that API is. */
+    /** The address of that API. */
     MAIL_API_URL: optionalText.pipe(z.url().default('https://api.resend.com')),
-    /** Its key; needed for `resend`. */
+    /** The key of the mail API; needed for `resend`. */
     MAIL_API_KEY: optionalText,
     /** Comma-separated origins that browsers may call from; `*` for any, in development only. */
     ALLOWED_ORIGINS: origins,
@@ -122,11 +122,13 @@ const variables = z
     /** The organization at Neon that companies' projects are made in: `org-…`. A key of an organization needs none. */
     NEON_ORG_ID: optionalText,
     NEON_WS_PROXY: z.string().optional(),
-    /** Where companies' databases are made, such as `aws-eu-central-1`; what is made stays there. */
+    /** The region of companies' new databases, such as `aws-eu-central-1`; existing ones stay where they are. */
     NEON_REGION: optionalText,
-    /** How far back a company's database can be restored. Neon's plans allow 6 hours (Free), 7 days (Launch), 30 (Scale). */
+    /**
+     * The time for which a company's database can be restored. Neon's plans allow 6 hours (Free), 7 days (Launch), 30 (Scale).
+     */
     NEON_HISTORY_SECONDS: limit(7 * 24 * 60 * 60),
-    /** Between which sizes a company's compute is scaled: 1 is 4 GB of memory. */
+    /** The sizes between which a company's compute is scaled: 1 is 4 GB of memory. */
     NEON_MIN_CU: computeUnits(0.25),
     NEON_MAX_CU: computeUnits(2),
     RATE_LIMIT_ORGANIZATION_PER_MINUTE: limit(1000),
@@ -147,13 +149,13 @@ const variables = z
     /** Any endpoint that speaks OpenAI's chat completions with JSON schemas; ends in `/v1`. */
     AI_BASE_URL: optionalText.pipe(z.url().default('https://api.openai.com/v1')),
     AI_MODEL: optionalText.pipe(z.string().default('gpt-5-mini')),
-    /** How long one try of asking the provider may take. */
+    /** The longest time for one request to the provider. */
     AI_TIMEOUT_MS: limit(60_000),
     /** Pause before the second try; the one before the third is four times as long. */
     AI_BACKOFF_MS: limit(2_000),
-    /** How long a webhook waits before each further try, in seconds, separated by commas: one try more than entries. */
+    /** The seconds that a webhook waits before each further try, separated by commas: one try more than entries. */
     WEBHOOK_RETRY_SECONDS: optionalText.pipe(retrySeconds.default(DEFAULT_RETRY_SECONDS)),
-    /** An endpoint is disabled after so long of nothing but failures. */
+    /** The time of nothing but failures after which an endpoint is disabled. */
     WEBHOOK_DISABLE_AFTER_SECONDS: limit(DEFAULT_DISABLE_AFTER_SECONDS),
     /** Bytes of uploaded files that one queue message works through before the next goes on: sized for 30 s of CPU. */
     UPLOAD_MESSAGE_BYTES: limit(32 * 1024 * 1024),

@@ -23,26 +23,29 @@ import { type Mailer, parseSender } from './platform/mail.ts';
 import { cloudflareMailer } from './platform/mail-cloudflare.ts';
 import { resendMailer } from './platform/mail-resend.ts';
 
-/** What a request tells about where it comes from. Anybody may send anything here. */
+/** The origin of a request, as the request says. Anybody may send anything here. */
 export interface Caller {
   /** ISO 3166 code, as the edge sees it. */
   country: string | null;
   userAgent: string | null;
   /** Origin of the page that sent the request. */
   origin: string | null;
-  /** That page is one of ours, or there is none. */
+  /** Whether that page is one of ours, or there is none. */
   fromOwnPage: boolean;
 }
 
 const NOBODY: Caller = { country: null, userAgent: null, origin: null, fromOwnPage: true };
 
-/** Whose a request is that came without a credential, or was refused before its credential was checked to the end. */
+/**
+ * The company and principal of a request that came without a credential, or was refused before its credential was checked to the
+ * end.
+ */
 export interface RequestOwner {
   companyId: string;
   principal?: { type: 'user' | 'service_account' | 'outsider'; id: string; credential?: string };
 }
 
-/** All that a service may reach for. Made once per request, queue message or scheduled run. */
+/** The means of a service: database, files, queues, settings and more. Made once per request, queue message or scheduled run. */
 export interface Context<A extends Actor = Actor> {
   readonly actor: A;
   /**
@@ -61,26 +64,29 @@ export interface Context<A extends Actor = Actor> {
   readonly baseUrl: string;
   /** The caller's address, or null in the background. */
   readonly ip: string | null;
-  /** What the request tells of where it comes from. */
+  /** The origin that the request claims. */
   caller(): Caller;
   readonly correlationId: string;
-  /** Counts what is used. */
+  /** Counts the use of resources. */
   readonly meter: Meter;
   /**
    * Says of a request that came without a credential which company it is made for, and who of that company is known by now
    * to have made it: its record in the audit trail is theirs.
    */
   belongsTo(companyId: string, principal?: RequestOwner['principal']): void;
-  /** Says what the audit trail is to call the request, where its route alone does not tell, and whom else it is about. */
+  /**
+   * Sets the action under which the audit trail records the request, where its route alone does not tell, and the ids of others
+   * that it is about.
+   */
   recordAs(action: Action, ids?: readonly string[]): void;
   /**
-   * Changes who may do what, or who lives: no request that begins after this resolves is let in by what was true before.
-   * `work` is one `commit`: see `commitAccess`. Outside of this a commit that changes access fails.
+   * Changes permissions, or who lives: no request that begins after this resolves is let in by the state before. `work` is one
+   * `commit`: see `commitAccess`. Outside of this a commit that changes access fails.
    */
   changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;
   /**
-   * Where the request is made for one version of a record of the company's Postgres: to be asked, under the lock of the write,
-   * with what the surface shows of the record. @throws where that is another version
+   * Where the request is made for one version of a record of the company's Postgres: checks that version under the lock of the
+   * write, against the record as the surface shows it. @throws where that is another version
    */
   readonly requireVersion?: (shown: object) => Promise<void>;
   /** Milliseconds since the epoch. */
@@ -88,7 +94,7 @@ export interface Context<A extends Actor = Actor> {
   newId(): string;
   /** Work that may go on after the answer was sent. */
   defer(work: Promise<unknown>): void;
-  /** Something to close when the request ends, in reverse order. Failures of it are logged, never answered. */
+  /** Has `close` called when the request ends, the last registered first. Failures of it are logged, never answered. */
   cleanup(close: () => Promise<void>): void;
 }
 
@@ -97,7 +103,7 @@ export type CompanyContext = Context<Principal | OutsiderActor | ViewerActor | S
 export type PrincipalContext = Context<Principal>;
 export type UserContext = Context<UserActor>;
 
-/** What a credential is read from: the request, whose body may be read once more. */
+/** The request that a credential is read from, whose body may be read once more. */
 export interface IncomingRequest {
   readonly method: string;
   readonly url: string;
@@ -116,9 +122,9 @@ export type Authenticate = (
 export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: IncomingRequest) => Promise<void>;
 
 /**
- * Finds out what the token of a path opens.
- * @param count counts the request as one of this token (an id of it, never itself), as soon as it is known to be real; it
- *   throws when there were too many. Null for what is not counted, and leaves no trace: a preflight
+ * Finds the record that the token of a path opens.
+ * @param count counts the request as one of this token (an id of it, never itself), as soon as it is known to be real; it throws
+ * when there were too many. Null for a request that is not counted, and leaves no trace: a preflight
  */
 export type OpenToken = (
   ctx: Context<AnonymousActor>,
@@ -133,7 +139,10 @@ function mailerOf({ EMAIL }: Bindings, config: Config): Mailer {
   return MAIL_PROVIDER === 'resend' ? resendMailer({ baseUrl, apiKey, sender }) : cloudflareMailer(EMAIL, sender);
 }
 
-/** Has companies' webhook endpoints told what happened. A message that is not sent is sent by the scheduled run. */
+/**
+ * Sends messages so that companies' webhook endpoints are told of events. A message that is not sent is sent by the scheduled
+ * run.
+ */
 async function tell(jobs: JobQueue, companyIds: readonly string[]): Promise<void> {
   try {
     await jobs.sendAll(companyIds.map((companyId) => ({ type: 'webhooks.tell', companyId }) as const));
@@ -142,25 +151,25 @@ async function tell(jobs: JobQueue, companyIds: readonly string[]): Promise<void
   }
 }
 
-/** What a context is made of: where the work comes from and on whose behalf. */
+/** The origin of a piece of work, from which a context is made. */
 export interface Origin {
   env: Bindings;
   waitUntil(work: Promise<unknown>): void;
   correlationId: string;
   baseUrl: string;
   ip: string | null;
-  /** Counts what is used by all contexts of one origin. */
+  /** Counts the use of all contexts of one origin. */
   meter?: Meter;
   caller?(): Caller;
-  /** Takes what `belongsTo` says. */
+  /** Called with the owner that `belongsTo` gives. */
   noteOwner?(owner: RequestOwner): void;
-  /** Takes what `recordAs` says. */
+  /** Called with the action that `recordAs` gives. */
   noteAction?(action: Action, ids: readonly string[]): void;
 }
 
 /**
- * A context and the way to end it: `close` runs the cleanups that there are by then, whatever happened.
- * @param options `nearest` lets the nearest replica of the control database answer, with what is five seconds old at the most
+ * Opens a context. `close` runs the cleanups that there are by then, also after a failure.
+ * @param options `nearest` lets the nearest replica of the control database answer, with data that is at most five seconds old
  */
 export function openContext<A extends Actor>(
   origin: Origin,

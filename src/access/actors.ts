@@ -1,8 +1,8 @@
 import type { Access } from './evaluation.ts';
 
-/** A program that somebody let in. What it may is in `access`, whose scopes bound it. */
+/** A program that somebody let in. The scopes of `access` bound its permissions. */
 export interface Client {
-  /** As it names itself when it asks for tokens. */
+  /** The id by which the program names itself when it asks for tokens. */
   id: string;
   /** The grant that its person gave; null where it came with the key of a service account. */
   grantId: string | null;
@@ -38,7 +38,7 @@ export interface ServiceAccountActor {
   access: Access;
 }
 
-/** Somebody from outside the company, known by an email address that a code was sent to. */
+/** A person from outside the company, known by an email address that a code was sent to. */
 export interface OutsiderActor {
   kind: 'outsider';
   id: string;
@@ -48,11 +48,11 @@ export interface OutsiderActor {
   sessionId: string;
 }
 
-/** Whoever holds the token of a share or of an embed. `Opened` is what the module that checked the token found behind it. */
+/** The caller who holds the token of a share or of an embed. `Opened` is the data behind the token that its module found. */
 export interface ViewerActor<Opened = unknown> {
   kind: 'viewer';
   companyId: string;
-  /** What requests are counted under; never the token itself. */
+  /** The id under which the token's requests are counted; never the token itself. */
   tokenId: string;
   /** Origins whose pages may use the token; none are named where all may. */
   allowedOrigins: readonly string[];

@@ -9,7 +9,7 @@ import type { GroupGrants } from './evaluation.ts';
 import { accessCompiler, groupsOf, keyOf, type Likes, type Person, readConcerned, readGrants } from './population.ts';
 import { comparisonBudget } from './resource-languages.ts';
 
-/** What somebody may do after a change, or before it, that they may not do on the other side of it. */
+/** An action on a resource that somebody may do only after a change, or only before it. */
 export interface PersonsWitness extends Witness {
   principal: Person;
 }
@@ -27,7 +27,7 @@ export const MOST_WITNESSES = 1000;
 /** Principals that are looked at in one go. */
 const PAGE = 1000;
 
-/** What `readsNaming` found. */
+/** The result of the queries of `readsNaming`. */
 interface Naming {
   groups: Map<string, Role[]>;
   attached: { groupId: string; policyId: string }[];
@@ -56,8 +56,8 @@ function namingOf([living = [], attached = [], listed = [], documents = [], bind
 }
 
 /**
- * Who gains and who loses what by a change that was rehearsed: for each principal and action one shortest resource.
- * @param ids what was observed: all that the change touches names one of them
+ * Returns who gains and who loses which actions by a rehearsed change: for each principal and action one shortest resource.
+ * @param ids the ids that were observed: all that the change touches names one of them
  * @throws accessTooComplex where that would take too long
  */
 export async function changeOfAccess(
@@ -110,7 +110,7 @@ function groupsAfter({ id, groups: text }: Person & Likes, ids: ReadonlySet<stri
   return JSON.stringify([...new Set(joined)].toSorted());
 }
 
-/** What groups give and deny after the change; deleted ones give nothing. */
+/** The grants and denials of groups after the change; deleted groups give nothing. */
 function grantsAfter(
   grants: ReadonlyMap<string, GroupGrants>,
   ids: ReadonlySet<string>,

@@ -1,20 +1,20 @@
 import { type ConstraintFailures, type ControlDb, commit, type Results, type Unit } from '../db/client.ts';
 
-/** Whose access a unit of work changes: these principals of a company, or everybody in it. */
+/** The principals of a company whose access a unit of work changes, or everybody in it. */
 export interface Affected {
   companyId: string;
   principals: readonly string[] | 'everybody';
 }
 
-/** What a context can do for a change of access. */
+/** The part of a context that a change of access needs. */
 export interface CanChangeAccess {
   db: ControlDb;
   changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;
 }
 
 /**
- * Runs a unit of work that changes who may do what, or who lives, as `commit` does: no request that begins after it is let in
- * by what was true before.
+ * Runs a unit of work that changes permissions, or who lives, as `commit` does: no request that begins after it is let in by
+ * earlier permissions.
  */
 export const commitAccess = <const U extends Unit>(
   ctx: CanChangeAccess,
@@ -23,8 +23,8 @@ export const commitAccess = <const U extends Unit>(
   failures: ConstraintFailures = {},
 ): Promise<Results<U>> => ctx.changeAccess(affected, () => commit(ctx.db, unit, failures));
 
-/** Everybody in a company: what a group or a policy gives reaches all who are bound to it. */
+/** Everybody in a company: the permissions of a group or a policy reach all who are bound to it. */
 export const everybodyIn = (companyId: string): Affected => ({ companyId, principals: 'everybody' });
 
-/** Some principals of a company; those who were just made are known to nobody yet, and need not be named. */
+/** Only some principals of a company; those who were just made are known to nobody yet, and need not be named. */
 export const onlyPrincipals = (companyId: string, ...principals: string[]): Affected => ({ companyId, principals });

@@ -14,7 +14,7 @@ export interface Witness {
   resource: string;
 }
 
-/** What the later of two accesses allows and the earlier does not, and the other way round: one witness for each action. */
+/** The difference between two accesses: a witness for each action that only the later one allows, or only the earlier one. */
 export interface AccessChange {
   gains: Witness[];
   losses: Witness[];
@@ -40,7 +40,7 @@ export function compareAccess(before: Access, after: Access, budget: Budget = co
   if (before.isOwner && after.isOwner) return change;
   // What both have of the same decides nothing where all else says nothing of an action.
   const [only, others] = [without(before, after), without(after, before)];
-  /** Most actions have the same patterns as others. */
+  /** Results by patterns: most actions have the same patterns as others. */
   const known = new Map<string, { gain: string | null; loss: string | null }>();
   for (const action of ALL_ACTIONS) {
     if (before.isOwner === after.isOwner && !saysSomething(only, action) && !saysSomething(others, action)) continue;

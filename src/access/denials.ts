@@ -8,7 +8,7 @@ import { type Access, decide, rulesFor } from './evaluation.ts';
 interface Kind {
   list: readonly Action[];
   get: readonly Action[];
-  /** Of an action's service with several resource types. */
+  /** The resource type, of an action's service with several. */
   type?: ResourceType;
 }
 
@@ -20,7 +20,10 @@ const listedOnly = (action: Action, type?: ResourceType): Kind => ({
 });
 const shared = (get: Action, share: Action): Kind => ({ list: [get, share], get: [get, share] });
 
-/** What lists hold, by what a GET of one asks. Users, groups and service accounts are asked for in the words of each surface. */
+/**
+ * The kinds of records in lists, with the actions of a list and a GET. Users, groups and service accounts have those of each
+ * surface.
+ */
 const KINDS = {
   account: listedAndRead('accounts:ListAccounts', 'accounts:GetAccount'),
   service_account: listedAndRead('service-accounts:ListServiceAccounts', 'service-accounts:GetServiceAccount'),
@@ -29,7 +32,10 @@ const KINDS = {
   user: listedAndRead('users:list', 'users:get'),
   /** A service account, in the words of the console. */
   integration_user: listedOnly('users:list_integration_users'),
-  /** One that the console shows as a member of a group, or is asked about: by what shows it on either surface. */
+  /**
+   * A service account that the console shows as a member of a group, or is asked about: by the actions that show it on either
+   * surface.
+   */
   named_service_account: {
     list: ['service-accounts:GetServiceAccount', 'users:list_integration_users'],
     get: ['service-accounts:GetServiceAccount', 'users:list_integration_users'],
@@ -54,10 +60,10 @@ const KINDS = {
 
 export type RecordKind = keyof typeof KINDS;
 
-/** What Deny statements keep from the caller in lists. Outsiders, viewers and background work are denied nothing. */
+/** The records that Deny statements hide from the caller in lists. Outsiders, viewers and background work are denied nothing. */
 export const deniedInLists = (actor: Actor, kind: RecordKind): Denials => denialsOf(actor, kind, 'list');
 
-/** What they keep from the caller everywhere: it is as if it were not there. */
+/** The records that Deny statements hide from the caller everywhere, as if they were not there. */
 export const deniedEverywhere = (actor: Actor, kind: RecordKind): Denials => denialsOf(actor, kind, 'get');
 
 /** Whether a Deny keeps one record from the caller everywhere. */
@@ -67,7 +73,7 @@ export function isDenied(actor: Actor, kind: RecordKind, id: string): boolean {
   return actions.some((action) => isDeniedOn(actor.access, action, resourceArn(action, actor.companyId, id, type)));
 }
 
-/** Whether the caller may get one record, by what its GET asks. */
+/** Whether the caller may get one record, by the actions that its GET asks for. */
 export function mayGet(actor: Principal, kind: RecordKind, id: string): boolean {
   const { get: actions, type } = KINDS[kind] as Kind;
   return actions.every(
@@ -115,7 +121,7 @@ function fitsSomeId(pattern: string): boolean {
   return literal.length === ID_LENGTH || pattern.includes('*');
 }
 
-/** The patterns that together fit what may follow `prefix` in the texts that `pattern` fits, each `*` alone. */
+/** The patterns that together fit all that may follow `prefix` in the texts that `pattern` fits, each `*` alone. */
 export function patternsAfter(pattern: string, prefix: string): string[] {
   const text = pattern.replaceAll(/\*+/g, '*');
   let places = [0];
@@ -132,7 +138,7 @@ export function patternsAfter(pattern: string, prefix: string): string[] {
   return [...new Set(places.map((place) => text.slice(place)))];
 }
 
-/** From the last `*` that was reached, all is possible that is from the places before it. */
+/** Drops the places before the last `*` that was reached: all that can follow from them can follow from the `*` too. */
 function beyondLastStar(text: string, places: readonly number[]): number[] {
   const star = Math.max(-1, ...places.filter((place) => text[place] === '*'));
   return [...new Set(places.filter((place) => place >= star))];

@@ -24,7 +24,7 @@ export interface AccessSources extends Grants {
   isOwner: boolean;
 }
 
-/** Whether an action is allowed, and what decided it. Fields that do not apply to the kind are null. */
+/** Whether an action is allowed, and the rule that decided it. Fields that do not apply to the kind are null. */
 export interface Decision {
   allowed: boolean;
   decided_by: {
@@ -75,13 +75,15 @@ export interface Access {
   readonly groups: readonly CompiledGroup[];
   /** Patterns of the actions that a program was let in for, on behalf of the principal; null where the principal acts. */
   readonly scopes: readonly string[] | null;
-  /** Made when it is first needed. */
+  /** The rules by action, made when they are first needed. */
   index: Map<Action, Indexed> | null;
   /** The action evaluated last: a request evaluates one action on many resources. */
   recent: Indexed | null;
 }
 
-/** How many decisions are kept per action: more than a request needs, and few enough for an access that lives long. */
+/**
+ * The number of decisions that are cached per action: more than a request needs, and few enough for an access that lives long.
+ */
 const REMEMBERED = 1024;
 
 const because = (
@@ -96,7 +98,7 @@ const because = (
 
 const OWNER = because('owner');
 const NONE = because('none');
-/** Of an action that only a Deny keeps from anybody. */
+/** The decision on an action that only a Deny keeps from anybody. */
 const NOT_DENIED: Decision = { ...NONE, allowed: true };
 
 /**
@@ -129,14 +131,14 @@ function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
   return { source: JSON.stringify([companyId, group]), statements, legacy };
 }
 
-/** What an access is made of, as texts: those of two principals are equal only if they may do the same. */
+/** The texts that an access is made of: those of two principals are equal only if they may do the same. */
 export const sourcesOf = ({ isOwner, groups, scopes }: Access): readonly unknown[] => [
   isOwner,
   scopes,
   ...groups.map(({ source }) => source).toSorted(),
 ];
 
-/** The same access for a program that was let in for some actions only: one more Allow, which must hold too. */
+/** The access of a program that was let in for some actions only: one more Allow, which must hold too. */
 export const withinScopes = (access: Access, scopes: readonly string[]): Access => ({
   ...access,
   scopes,
@@ -148,13 +150,13 @@ export const withinScopes = (access: Access, scopes: readonly string[]): Access 
 const isInScope = ({ scopes }: Access, action: Action): boolean =>
   scopes === null || scopes.some((pattern) => compile(pattern)(action));
 
-/** The same access for one request: what is looked up on the way is forgotten with it. */
+/** A copy of an access for one request: rules that are looked up on the way are forgotten with it. */
 export const forRequest = (access: Access): Access => ({ ...access, index: null, recent: null });
 
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
- * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. What the scopes of a
- * program do not hold is allowed to nobody. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
+ * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. An action outside
+ * a program's scopes is never allowed. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
  * which only patterns for every resource of the type match. If several statements match, the decision names the first.
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
@@ -180,7 +182,7 @@ export function dependsOnResource(access: Access, action: Action): boolean {
   return [deny, allow, legacy].some((rules) => rules.some(({ resource }) => resource !== '*'));
 }
 
-/** Every action that something allows on `*`, that is on all resources at once: not those that nobody needs an Allow of. */
+/** Every action that an Allow permits on `*`, that is on all resources at once: not those that nobody needs an Allow of. */
 export function allowedActions(access: Access): Action[] {
   return ALL_ACTIONS.filter((action) => {
     const decision = decide(access, action, '*');

@@ -1,7 +1,7 @@
 import { defineFailure, everywhere } from '../kernel/failure.ts';
 import type { Action } from '../permissions/actions.ts';
 
-/** The same wherever a credential is missing, wrong or at its end: whoever asks learns no more. */
+/** A credential is missing, wrong or expired: the answer is the same, so that whoever asks learns no more. */
 export const invalidToken = defineFailure('token.invalid', 'unauthenticated', {
   message: 'The token is missing, invalid or expired.',
   sharing: 'TOKEN_INVALID',
@@ -29,7 +29,7 @@ export const peopleOnly = defineFailure('access.people_only', 'forbidden', {
   message: 'This is for people, with a session of their own. A service account has none.',
 });
 
-/** Of what no action of the catalogue stands for: a program is let in for actions. */
+/** A program is refused where no action of the catalogue fits: programs are let in for actions. */
 export const programsRefused = defineFailure('access.programs_refused', 'forbidden', {
   message: 'A program that somebody let in may not do this: sign in yourself.',
 });
@@ -52,7 +52,7 @@ export const accessTooComplex = defineFailure('access.too_complex', 'invalid', {
   ...everywhere('ACCESS_TOO_COMPLEX'),
 });
 
-/** Of whoever comes with a credential of a company, or to sign in there, while the platform's operator has suspended it. */
+/** The platform's operator has suspended the company of the credential or sign-in. */
 export const companySuspended = defineFailure('company.suspended', 'forbidden', {
   message: 'This organization is suspended. Nothing of it is lost: ask whoever runs this platform.',
   portuguese: 'Esta organização está suspensa. Nada foi perdido: fale com quem opera esta plataforma.',
@@ -62,7 +62,7 @@ export const companySuspended = defineFailure('company.suspended', 'forbidden', 
   'managed-tables': 'COMPANY_SUSPENDED',
 });
 
-/** Also of routes that exist, for those who are not to know. */
+/** The route does not exist, or the caller is not to know that it does. */
 export const unknownRoute = defineFailure('request.unknown_route', 'missing', {
   message: 'There is no such route.',
   portuguese: 'Rota não encontrada.',

@@ -18,7 +18,7 @@ export function requireMayGrant(granter: Principal, granted: Grants, held?: Gran
 
 /**
  * Runs a write by which the caller could come to act as a principal: refused where that one may do more than the caller. It is
- * applied only while what the principal may do is what was looked at.
+ * applied only while the principal's permissions are those that were checked.
  */
 export async function withinReach<T>(
   { db, actor }: { db: ControlDb; actor: Principal },

@@ -2,7 +2,7 @@ import { RecentlyUsed } from '../kernel/recently-used.ts';
 import type { OutsiderActor, Principal } from './actors.ts';
 import type { CompiledGroup } from './evaluation.ts';
 
-/** What the control database says of a principal. `Proof` is what else the module that checks the credential needs to know. */
+/** A principal as read from the control database. `Proof` is further data for the module that checks the credential. */
 export interface Known<Proof = unknown> {
   actor: Principal;
   /** When the credential ends by itself, in milliseconds. */
@@ -10,29 +10,29 @@ export interface Known<Proof = unknown> {
   proof: Proof;
 }
 
-/** What an isolate remembers of a principal, and under which version of the gate it was read. */
+/** A principal in the isolate's cache, and the gate's version under which it was read. */
 interface Remembered {
   known: Known;
   stamp: string | null;
-  /** About how many bytes it takes up, without its groups: as many as its JSON has characters. */
+  /** The bytes that it takes up, about, without its groups: as many as its JSON has characters. */
   bytes: number;
 }
 
 /**
- * What an isolate remembers of principals together, of its 128 MB: ten thousand, if their groups and policies are few. Where
- * more come in turn, each is forgotten before it comes again.
+ * The size of the isolate's cache of principals, of its 128 MB: ten thousand, if their groups and policies are few. Where more
+ * come in turn, each is forgotten before it comes again.
  */
 const CAPACITY_BYTES = 12 * 1024 * 1024;
 
-/** What is remembered of groups: each once, for as long as somebody is remembered who belongs to it. */
+/** Compiled groups of cached principals: each once, for as long as one of its members is cached. */
 const groups = new Map<string, { group: CompiledGroup; members: number }>();
 
-/** Roughly what a compiled group takes up, and what is around it. */
+/** The bytes that a compiled group and its entry take up, about. */
 const bytesOfGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.length;
 
 /**
- * What the isolate knows of principals, by credential. It is never right by itself: the company's gate is asked at each
- * request whether the version under which it was read still holds.
+ * The isolate's cache of principals, by credential. It is never right by itself: the company's gate is asked at each request
+ * whether the version under which it was read still holds.
  */
 const remembered = new RecentlyUsed<string, Remembered>(
   CAPACITY_BYTES,
@@ -40,7 +40,7 @@ const remembered = new RecentlyUsed<string, Remembered>(
   (_, { known, bytes }) => known.actor.access.groups.reduce((sum, group) => sum + leave(group), bytes),
 );
 
-/** One more is remembered of a group. @returns how many bytes that adds */
+/** Counts one more cached member of a group. @returns how many bytes that adds */
 function join(group: CompiledGroup): number {
   const known = groups.get(group.source);
   if (!known) groups.set(group.source, { group, members: 1 });
@@ -48,7 +48,7 @@ function join(group: CompiledGroup): number {
   return known ? 0 : bytesOfGroup(group);
 }
 
-/** One less is. @returns how many bytes that frees */
+/** Counts one less. @returns how many bytes that frees */
 function leave(group: CompiledGroup): number {
   const known = groups.get(group.source);
   if (known && known.members > 1) {
@@ -69,7 +69,7 @@ export function remember(credential: string, { actor, expiresAt, proof }: Known,
   remembered.set(credential, { known, stamp, bytes });
 }
 
-/** Whose a credential says that it is. */
+/** The company and principal that a credential claims to belong to. */
 export interface Claims {
   companyId: string;
   type: Principal['kind'];
@@ -88,25 +88,25 @@ export const claimsOf = ({ actor }: Known): Claims => ({
 /** Longest name of a client that the audit trail keeps: some are addresses. */
 const CLIENT_LENGTH = 256;
 
-/** What the audit trail calls a principal's credential: the session or key, and the program that acts with it. */
+/** The name of a principal's credential in the audit trail: the session or key, and the program that acts with it. */
 export function credentialOf(actor: Principal): string {
   const own = actor.kind === 'user' ? actor.sessionId : actor.keyId;
   return actor.client ? `oauth:${own}:${actor.client.id.slice(0, CLIENT_LENGTH)}` : own;
 }
 
-/** What a request shows of its sender, checked as far as that goes without asking anybody. */
+/** A credential as a request presents it, checked as far as that goes without asking anybody. */
 export interface Presented {
-  /** The name of the credential: what is known of its principal is remembered under it. */
+  /** The name of the credential: the key under which its principal is cached. */
   credential: string;
-  /** Whose it is, where the credential itself proves that. */
+  /** The company and principal, where the credential itself proves them. */
   claims: Claims | null;
   /** The nonce that must not come again, and until when (ms) its date is acceptable. */
   nonce?: { accessKey: string; value: string; goodUntil: number };
-  /** Whether the request is by who is known: its signature fits. What is known may be out of date. */
+  /** Whether the request is by the cached principal: its signature fits. The cached data may be out of date. */
   fits(known: Known): Promise<boolean>;
   /** Asks the control database who it is, in one batch. Fails when the credential is not good. */
   read(): Promise<Known>;
-  /** Somebody has been let in with it. */
+  /** Records the use of the credential, with which somebody has been let in. */
   recordUse(known: Known): void;
 }
 

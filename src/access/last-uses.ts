@@ -5,7 +5,7 @@ import { logError } from '../platform/log.ts';
 /** The precision of `last_used_at`. */
 const PRECISION_MS = 60_000;
 
-/** What an isolate knows of the last use of a credential. It is changed as uses are recorded. */
+/** The last use of a credential, as an isolate knows it. It is changed as uses are recorded. */
 export interface LastUse {
   used: readonly Used[];
   recordedAt: number | null;
@@ -20,7 +20,7 @@ let recordedAt = 0;
 /** A credential that was used within this time is in constant use: its next record may wait for the batch. */
 const RECENT_MS = 5 * PRECISION_MS;
 
-/** A batch has at most so many, which bounds memory and the statement. */
+/** The most uses in a batch, which bounds memory and the statement. */
 const MAX_WAITING = 5000;
 
 /**

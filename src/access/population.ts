@@ -16,14 +16,17 @@ import { deniedEverywhere } from './denials.ts';
 import { type Access, compileAccess, type GroupGrants } from './evaluation.ts';
 import { grantReads, permissionRead } from './sources.ts';
 
-/** Somebody who may act: active, and in an active account. */
+/** A user or service account that may act: active, and in an active account. */
 export interface Person {
   type: Principal['kind'];
   id: string;
   name: string;
 }
 
-/** Those who are in the same groups, and so may do the same: one of them is decided for all. `groups` is JSON, in order. */
+/**
+ * The groups of principals who are in the same ones, and so may do the same: one of them is decided for all. `groups` is JSON, in
+ * order.
+ */
 export interface Likes {
   isOwner: number;
   groups: string;
@@ -71,11 +74,11 @@ const groupsAsJson = (companyId: string, type: Principal['kind'], id: SQL, accou
     )}
     order by 1))`;
 
-/** Who is alike, and how many they are. */
+/** Counts the principals of each set of groups, owners apart: those with the same groups may do the same. */
 export const countLikes = (db: ControlDb, caller: Principal): Promise<(Likes & { count: number })[]> =>
   db.all(sql`select "isOwner", groups, count(*) as count from ${everybody(caller)} group by "isOwner", groups`);
 
-/** Some of those who are alike: people first, by name. */
+/** Reads a page of the principals with such groups: people first, by name. */
 export const readLikes = (
   db: ControlDb,
   caller: Principal,
@@ -87,7 +90,7 @@ export const readLikes = (
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
 
-/** Those who are in one of the groups, or are named themselves: a page in an order of their own. */
+/** Reads a page of the principals who are in one of the groups, or are named themselves, in the page's own order. */
 export const readConcerned = (
   db: ControlDb,
   caller: Principal,
@@ -108,8 +111,8 @@ export const keyOf = ({ isOwner, groups: text }: Likes): string => `${isOwner}${
 const DOCUMENTS = 50;
 
 /**
- * What groups give and deny, by their ids, compiled.
- * @param keep what is kept of a document, so that those of a whole company need not be held at once
+ * Reads the grants and denials of groups, by their ids, compiled.
+ * @param keep returns the part of a document to keep, so that those of a whole company need not be held at once
  */
 export async function readGrants(
   db: ControlDb,
@@ -184,7 +187,7 @@ export function accessCompiler(companyId: string, grants: ReadonlyMap<string, Gr
   });
 }
 
-/** All of a company's access that names one of some ids: what a change of those can change. */
+/** All of a company's access that names one of some ids: the part that a change of those can change. */
 export function readsNaming(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
   const named = idList(ids);
   const text = (column: unknown) => sql<string>`${column}`;

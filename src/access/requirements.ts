@@ -10,12 +10,12 @@ export function requireAdministrator(actor: Principal): void {
   throw administratorsOnly();
 }
 
-/** For what holds everything that the company has. */
+/** Throws unless the caller is the owner: for routes that export or change all data of the company. */
 export function requireOwner(actor: Principal): void {
   if (!actor.access.isOwner) throw ownerOnly();
 }
 
-/** For what is about a person's own session, password or second factor: a program has none of these. */
+/** Throws unless the caller is a person: for a session, password or second factor of their own. A program has none of these. */
 export function requirePerson(actor: Principal): void {
   if (actor.kind !== 'user') throw peopleOnly();
 }
@@ -29,7 +29,7 @@ export function requireAction(actor: Principal, action: Action, resourceId: stri
   requireActionOn(actor, action, resourceArn(action, actor.companyId, resourceId, type));
 }
 
-/** The same for a resource whose ARN is known. */
+/** Requires the action on a resource whose ARN is known. */
 export function requireActionOn(actor: Principal, action: Action, resource: string): void {
   if (decide(actor.access, action, resource).allowed) return;
   throw accessDenied(action, resource);
@@ -60,7 +60,7 @@ export function isMet(requirement: () => void): boolean {
   }
 }
 
-/** Refuses those to whom nothing at all allows any of the actions, before anything is told of the request itself. */
+/** Throws unless something allows the caller at least one of the actions, before anything is told of the request itself. */
 export function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
   if (actor.access.isOwner && actor.access.scopes === null) return;
   const [first] = actions;

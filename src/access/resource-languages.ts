@@ -7,14 +7,14 @@ export interface ResourceLanguage {
   deny: readonly string[];
 }
 
-/** What comparing may cost: places of patterns that are visited. About a second; hostile patterns would need years. */
+/** The work that a comparison may still cost: places of patterns to visit. About a second; hostile patterns would need years. */
 export interface Budget {
   left: number;
 }
 
 export const comparisonBudget = (): Budget => ({ left: 3_000_000 });
 
-/** What a resource is: all of them at once, or a name that begins like this. */
+/** The two forms of a resource: all of them at once, or a name that begins like this. */
 const EVERYTHING = '*';
 const NAMES_BEGIN = 'arn:svc:';
 
@@ -70,7 +70,7 @@ export function spend(budget: Budget, cost = 1): true {
   return true;
 }
 
-/** Nothing that begins like this fits. */
+/** The state from which nothing fits any more. */
 const DEAD = -1;
 
 /**
@@ -80,11 +80,11 @@ const DEAD = -1;
  */
 interface Automaton {
   characters: readonly string[];
-  /** How long the part before the first wildcard is; all of it where there is none. */
+  /** The length of the part before the first wildcard; of all where there is none. */
   head: number;
   /** For each state in a later part: the state to go on from, or the beginning of the part. */
   back: readonly number[];
-  /** Where the part of each state begins. */
+  /** For each state, the state at which its part begins. */
   begin: readonly number[];
   /** The state from which everything fits, of a pattern that ends in a wildcard. */
   everything: number | null;

@@ -1,6 +1,6 @@
 import { defineFailure } from '../kernel/failure.ts';
 
-/** What a signed request can lack. All of them are 401; `details.reason` tells its sender what to put right. */
+/** The failures of a signed request. All of them are 401; `details.reason` tells its sender what to put right. */
 export const missingSignatureHeader = defineFailure('signature.missing_header', 'unauthenticated', {
   message: 'A header of the signature is missing.',
   detail: (field: string) => ({ message: `The header ${field} is missing.`, field, reason: 'missing_header' }),
@@ -25,7 +25,7 @@ export const signedRequestsOnly = defineFailure('signature.token_sent', 'unauthe
   }),
 });
 
-/** @param serverTime what our clock says, where the sender can still use it */
+/** @param serverTime our clock's time, where the sender can still use it */
 export const clockSkew = defineFailure('signature.clock_skew', 'unauthenticated', {
   message: 'x-date differs from the server’s clock by more than 300 seconds.',
   detail: (serverTime?: string) => ({

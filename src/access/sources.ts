@@ -77,7 +77,7 @@ export const permissionRead = (db: ControlDb, companyId: ValueOrQuery, which: SQ
     )
     .where(and(eq(groupPermissions.companyId, companyId), which));
 
-/** What the reads of `accessReads` found. */
+/** The rows that the reads of `accessReads` found. */
 export type FoundAccess = Results<ReturnType<typeof grantReads>>;
 
 /** Converts the queries' results for the evaluator. */

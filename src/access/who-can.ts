@@ -6,7 +6,7 @@ import type { Principal } from './actors.ts';
 import { compileAccess, type Decision, decide, type GroupGrants } from './evaluation.ts';
 import { countLikes, groupsOf, keyOf, type Likes, type Person, readGrants, readLikes } from './population.ts';
 
-/** Somebody who may do something, and what decides that. */
+/** A principal who may do something, and the rule that decides that. */
 export interface Able {
   principal: Person;
   decidedBy: Decision['decided_by'];

@@ -9,19 +9,19 @@ import { apiKeys, serviceAccounts } from './schema/service-accounts.ts';
 import { sessions } from './schema/sign-in.ts';
 import { users } from './schema/users.ts';
 
-/** Which writes of a table change what an isolate may know of a principal. */
+/** The writes to a table that change data an isolate may have cached about a principal. */
 interface Touching {
   table: SQLiteTable;
-  /** A new row changes what is known: it gives or denies somebody something. A new principal is not known yet. */
+  /** Whether a new row changes cached data: it gives or denies somebody something. A new principal is not cached yet. */
   insert?: true;
-  /** These columns; `all` of a table whose every row grants something. */
+  /** The columns whose updates do; `all` of a table whose every row grants something. */
   update: readonly SQLiteColumn[] | 'all';
   /** Deletions change it, unless the statement reads like this. */
   deleteUnless?: RegExp;
 }
 
 /**
- * All that authentication and access are read from: who lives, and who may do what. Every other table of the control
+ * The tables that authentication and access are read from: who lives, and who may do what. Every other table of the control
  * database touches neither.
  */
 const TOUCHING: readonly Touching[] = [
@@ -67,7 +67,7 @@ const WRITES = /\b(insert(?: or \w+)? into|replace into|update(?! set\b)(?: or \
 /** Whether a statement writes. When in doubt, it does. */
 export const writes = (sql: string): boolean => sql.search(WRITES) !== -1;
 
-/** The columns that a statement sets, of whatever table. */
+/** The columns that a statement sets, whatever its table. */
 const SETS = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 
 const known = new Map<string, boolean>();
@@ -75,7 +75,7 @@ const known = new Map<string, boolean>();
 /** Statements that are remembered: those of a Worker are some hundreds, but lists make some longer than others. */
 const REMEMBERED = 2000;
 
-/** Whether a statement changes who may do what, or who lives. When in doubt, it does. */
+/** Whether a statement changes permissions, or who lives. When in doubt, it does. */
 export function touchesAccess(sql: string): boolean {
   const remembered = known.get(sql);
   if (remembered !== undefined) return remembered;

@@ -18,7 +18,7 @@ export function openControlDb(database: D1Database, told: (companyIds: readonly 
   return drizzle(dependentSession(rehearsingSession(guarded, session)) as unknown as D1Database);
 }
 
-/** The same, answered by the nearest replica: what anonymous viewers read may be five seconds old. */
+/** Opens the control database at the nearest replica: anonymous viewers may read data that is five seconds old. */
 export function openNearestControlDb(database: D1Database, now: () => number): ControlDb {
   return drizzle(guardedSession(openNearestSession(database, now)) as unknown as D1Database);
 }
@@ -27,11 +27,11 @@ export function openNearestControlDb(database: D1Database, now: () => number): C
 export const changingAccess = <T>(db: ControlDb, deadline: number, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as GuardedSession).changingAccess(deadline, work);
 
-/** Runs `work`, which only reads. @returns its result, and what it read of the control database */
+/** Runs `work`, which only reads. @returns its result, and the rows that it read of the control database */
 export const remembering = <T>(db: ControlDb, work: () => Promise<T>) =>
   (db.$client as unknown as DependentSession).remembering(work);
 
-/** Runs `work`, whose first change of what was read is applied only while all of it is still so. It writes by `commit`. */
+/** Runs `work`, whose first write is applied only while the rows that were read are unchanged. It writes by `commit`. */
 export const depending = <T>(db: ControlDb, on: Dependency, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DependentSession).depending(on, work);
 
@@ -44,7 +44,7 @@ export type ControlDb = ReturnType<typeof openControlDb>;
 /** A write or read that can stand in a batch. */
 export type Statement = BatchItem<'sqlite'>;
 
-/** Which failure a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
+/** The failure that a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
 export type ConstraintFailures = Record<string, () => Error>;
 
 /**
@@ -55,7 +55,7 @@ export interface Unit {
   readonly [name: string]: Statement | readonly Statement[] | Unit;
 }
 
-/** What each statement of a unit answered, in its place. */
+/** The result of each statement of a unit, in its place. */
 export type Results<Step> = Step extends Statement
   ? Step['_']['result']
   : Step extends readonly (infer One)[]
@@ -97,14 +97,14 @@ async function runTogether<U extends Unit>(db: ControlDb, unit: U): Promise<Resu
   return mapStatements(unit, () => results.next().value) as Results<U>;
 }
 
-/** A copy of the unit with what `make` answers in the place of each statement, asked in their order. */
+/** A copy of the unit with the result of `make` in the place of each statement, in their order. */
 export function mapStatements(step: Unit[string], make: (statement: Statement) => unknown): unknown {
   if (isStatement(step)) return make(step);
   if (Array.isArray(step)) return step.map(make);
   return Object.fromEntries(Object.entries<Unit[string]>(step).map(([name, one]) => [name, mapStatements(one, make)]));
 }
 
-/** Only statements can be prepared by drizzle, which asks this of what it is to run in a batch. */
+/** Whether a step is a statement: only those can be prepared by drizzle, which asks this of what it is to run in a batch. */
 const isStatement = (step: Unit[string]): step is Statement => '_prepare' in step;
 
 function constraintFailure(error: unknown, failures: ConstraintFailures): Error | undefined {
@@ -122,7 +122,7 @@ function errorText(error: unknown): string {
   return error.cause ? `${error.message} ${errorText(error.cause)}` : error.message;
 }
 
-/** How many rows a write of a batch changed. */
+/** The number of rows that a write of a batch changed. */
 export function changes(result: unknown): number {
   return (result as D1Result).meta.changes;
 }

@@ -3,8 +3,8 @@ import type { Denials } from '../permissions/denials.ts';
 import { idList } from './statements.ts';
 
 /**
- * For the WHERE of a list: what the column names is not denied, or it names nothing. Undefined where nothing is denied.
- * However many are denied, it binds two parameters; a pattern has at most 49 of the 50 bytes that D1 takes.
+ * The condition for the WHERE of a list that the record in the column is not denied, or that the column is null. Undefined where
+ * nothing is denied. However many are denied, it binds two parameters; a pattern has at most 49 of the 50 bytes that D1 takes.
  */
 export function isNotDenied(column: SQLWrapper, { everything, ids, patterns }: Denials): SQL | undefined {
   if (everything) return sql`${column} is null`;

@@ -4,26 +4,26 @@ import { RUNS } from './guarded-session.ts';
 import { failUnlessUnchanged, isChanged, type Read, sameRows } from './read-sets.ts';
 import type { RehearsingSession } from './rehearsing-session.ts';
 
-/** What writes depend on. */
+/** The reads that writes depend on. */
 export interface Dependency {
-  /** What was read of the control database. */
+  /** Reads of the control database with their rows. */
   reads: readonly Read[];
-  /** Reads again what others changed. @throws where that is not what the writes are for */
+  /** Reads again after a change by others. @throws where the writes are not meant for the new state */
   renew(): Promise<readonly Read[]>;
 }
 
-/** A D1 session whose writes can depend on what was read before: optimistic, without a lock. */
+/** A D1 session whose writes can depend on rows that were read before: optimistic, without a lock. */
 export interface DependentSession extends RehearsingSession {
-  /** Runs `work`, which only reads. @returns its result, and what it read */
+  /** Runs `work`, which only reads. @returns its result, and the rows that it read */
   remembering<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly Read[] }>;
   /**
-   * Runs `work`, whose next change of what was read is applied only while all of it is still so, and all that a dependency around
-   * this one has read. What it writes after that change depends on nothing.
+   * Runs `work`. Its next write is applied only while all rows that the dependency read are unchanged, and all that a dependency
+   * around this one has read. Its later writes depend on nothing.
    */
   depending<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
 }
 
-/** Whoever writes in between is done then, and only so many of them in a row are in the way. */
+/** The most tries of a write whose reads others change meanwhile. */
 const ATTEMPTS = 5;
 
 interface Query {
@@ -33,7 +33,7 @@ interface Query {
 
 const rowsOf = ({ results }: D1Result): unknown[][] => results.map((row) => Object.values(row as object));
 
-/** Adds to a session what a `DependentSession` can do. Without a dependency it is the same as before. */
+/** Adds the methods of a `DependentSession` to a session. Without a dependency it is the same as before. */
 export function dependentSession(session: RehearsingSession): DependentSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
   let remembered: Read[] | null = null;

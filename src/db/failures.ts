@@ -2,10 +2,10 @@ import { defineFailure, everywhere } from '../kernel/failure.ts';
 import { POLICY_LIMITS } from '../permissions/policy-document.ts';
 import type { Quota } from './schema/companies.ts';
 
-/** Without a pause: whoever comes in between is done then, and only so many of them in a row are in the way. */
+/** The number of tries, without a pause: whoever writes in between is done then, and only a few in a row are in the way. */
 const ATTEMPTS = 5;
 
-/** Others change the same thing, again and again. */
+/** Others change the same resource, again and again. */
 export const concurrentChange = defineFailure('request.concurrent_change', 'conflict', {
   message: 'Someone else is changing the same resource at the moment. Try again.',
   portuguese: 'Outras pessoas estão alterando o mesmo recurso agora. Tente novamente.',
@@ -32,7 +32,7 @@ export const policyLimitExceeded = defineFailure('policy.limit_exceeded', 'confl
   console: 'POLICY_LIMIT_EXCEEDED',
 });
 
-/** What a write means that one of these triggers refuses, whichever module it comes from. */
+/** The failures of writes that one of these triggers refuses, whichever module they come from. */
 export const POLICY_LIMIT_FAILURES = {
   policies_of_group: () =>
     policyLimitExceeded(`At most ${POLICY_LIMITS.attached} policies can be attached to a group.`),
@@ -42,7 +42,7 @@ export const POLICY_LIMIT_FAILURES = {
     ),
 };
 
-/** What a company has used up, or would with this: nothing of it is done. `use` is without it. */
+/** A quota of the company is used up, or would be with this write: nothing of it is done. `use` is without it. */
 export const quotaExceeded = defineFailure('quota.exceeded', 'forbidden', {
   message: 'This would pass a quota of the organization. Nothing was done.',
   portuguese: 'Isto passaria de uma cota da organização. Nada foi feito.',
@@ -50,7 +50,7 @@ export const quotaExceeded = defineFailure('quota.exceeded', 'forbidden', {
   ...everywhere('QUOTA_EXCEEDED'),
 });
 
-/** What a trigger that holds a quota says: its name, the limit, and the use. */
+/** The message of a trigger that refuses a write for a quota: its name, the limit, and the use. */
 const QUOTA_REFUSED = /constraint failed: quota (\w+) (\d+) (\d+)/;
 
 /** The refusal of a write that a trigger of the database holds against a quota, whichever module it comes from. */
@@ -61,7 +61,7 @@ export function quotaRefusal(message: string): Error | undefined {
     : quotaExceeded({ quota: quota as Quota, limit: Number(limit), use: Number(use) });
 }
 
-/** A change of access that could not be announced in time is not made: somebody might be let in after it. */
+/** A change of access could not be announced in time and is not made: somebody might be let in after it. */
 export const accessNotChanged = defineFailure('access.not_changed', 'unavailable', {
   message: 'Access cannot be changed at the moment. Nothing was changed. Try again.',
   portuguese: 'As permissões não podem ser alteradas neste momento. Tente novamente em instantes.',

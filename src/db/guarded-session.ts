@@ -7,19 +7,22 @@ export interface GuardedSession {
   batch(statements: D1PreparedStatement[]): Promise<D1Result[]>;
   getBookmark(): D1SessionBookmark | null;
   /**
-   * Lets batches change access while `work` runs. None of them is applied after `deadline` (ms), whenever it arrives: what
-   * was announced is forgotten some time later.
+   * Lets batches change access while `work` runs. None of them is applied after `deadline` (ms), whenever it arrives: the
+   * announcement is forgotten some time later.
    */
   changingAccess<T>(deadline: number, work: () => Promise<T>): Promise<T>;
 }
 
-/** How a statement is run alone. */
+/** The methods that run a statement alone. */
 export const RUNS = ['all', 'raw', 'run', 'first'] as const;
 
 /** Fails, and the batch with it, once the deadline is past by the database's own clock. */
 const FENCE = `select case when unixepoch('subsec') * 1000 > ? then json('too late') end`;
 
-/** What the database says of the fence's text, which is no JSON. Nothing else reads JSON that it has not written. */
+/**
+ * Whether an error is the database's refusal of the fence's text, which is no JSON. Nothing else reads JSON that it has not
+ * written.
+ */
 const isTooLate = (error: unknown): boolean => /malformed JSON/.test(String(error));
 
 /** Watches the statements of a session for those that change access: see `access-changes.ts`. */

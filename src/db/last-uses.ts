@@ -6,7 +6,7 @@ import { sessions } from './schema/sign-in.ts';
 
 const TABLES = { session: sessions, grant: oauthGrants, key: apiKeys, service_account: serviceAccounts };
 
-/** Something whose last use is recorded. */
+/** A record whose last use is noted: a session, grant, key or service account. */
 export interface Used {
   kind: keyof typeof TABLES;
   companyId: string;

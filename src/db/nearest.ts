@@ -1,6 +1,6 @@
 import { RUNS } from './guarded-session.ts';
 
-/** How old what a replica answers may be. */
+/** The greatest age of the data in a replica's answer. */
 const MAX_AGE_MS = 5_000;
 
 /** A state of the database that a replica must have reached, and when (ms) it was the newest one. */
@@ -9,12 +9,12 @@ interface Reached {
   at: number;
 }
 
-/** What each database's primary has told this isolate last. */
+/** For each database, the newest state of its primary that this isolate knows. */
 const latest = new WeakMap<D1Database, Reached>();
 
 /**
- * A session that the nearest replica answers, with what was true five seconds ago at the earliest: the replica must have
- * reached the state that the primary had then. Where this isolate knows of no such state the primary answers, and tells it.
+ * Opens a session at the nearest replica, whose data is at most five seconds old: the replica must have reached the state that
+ * the primary had then. Where this isolate knows of no such state the primary answers, and tells it.
  */
 export function openNearestSession(database: D1Database, now: () => number): D1DatabaseSession {
   const known = latest.get(database);

@@ -8,29 +8,32 @@ import { contains } from './search.ts';
 /** A table whose rows are listed. */
 type Listed = SQLiteTable & { id: SQLiteColumn };
 
-/** What is listed. Each ordering of a long list needs an index that begins with the filter's columns, or holds them. */
+/** The records of a list. Each ordering of a long list needs an index that begins with the filter's columns, or holds them. */
 export interface Listing<T extends Listed, Extra extends Extras> {
   table: T;
   filter: SQL;
   /** The exact number of rows that `filter` lets through, where that is known more cheaply than by counting them. */
   total?: SQL;
-  /** Another table in which the ids are found, ordered by a column of its own; then `filter` is about that one. */
+  /** A further table in which the ids are found, ordered by a column of its own; then `filter` is about that one. */
   via?: { table: SQLiteTable; id: SQLiteColumn; by: SQLiteColumn };
   /** Fields to read besides the table's own columns: subqueries about the row. */
   extra?: Extra;
 }
 
-/** Which page of it, in which order. Pages count from 1. Rows that tie in `by` are ordered by id, so pages are stable. */
+/**
+ * The page of a list that is asked for, and its order. Pages count from 1. Rows that tie in `by` are ordered by id, so pages are
+ * stable.
+ */
 export interface PageRequest<By = SQLiteColumn | SQL> {
   by: By;
   descending: boolean;
   page: number;
   perPage: number;
-  /** How many rows come before it, where pages are not all of one size. */
+  /** The number of rows before the page, where pages are not all of one size. */
   skipped?: number;
 }
 
-/** The same of what contains a text; empty for all. */
+/** The page that is asked for of the records that contain a text; empty for all. */
 export interface SearchRequest<By> extends PageRequest<By> {
   search: string;
 }
@@ -81,7 +84,8 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
 }
 
 /**
- * Which page of records with names, without those that are denied. `search` is a part of the name; empty for all.
+ * The page that is asked for of a list of named records, without those that are denied. `search` is a part of the name; empty for
+ * all.
  */
 export interface ListRequest {
   page: number;

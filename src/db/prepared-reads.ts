@@ -2,7 +2,7 @@ import { Placeholder, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type ControlDb, mapStatements, type Statement, type Unit } from './client.ts';
 
-/** What drizzle's prepared queries can do, as its own `batch` uses them. */
+/** The methods of drizzle's prepared queries that its own `batch` uses. */
 interface Prepared {
   getQuery(): { sql: string; params: unknown[] };
   mapResult(result: D1Result, isFromBatch: true): unknown;

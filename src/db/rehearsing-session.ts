@@ -7,7 +7,7 @@ export interface Query {
   values: readonly unknown[];
 }
 
-/** What is to be read before a rehearsed batch, and as if it had been applied. */
+/** Queries to be read before a rehearsed batch, and as if it had been applied. */
 export interface Observed {
   queries: readonly Query[];
   /** For each query, its rows before the latest batch and after it; null where there was none. */
@@ -32,7 +32,7 @@ export interface RehearsingSession extends GuardedSession {
 const TELL = `select json_extract('{}', 'rehearsed:' || hex(json_array(`;
 const TOLD = /rehearsed:((?:[0-9A-F]{2})+)/;
 
-/** Should the statement before it ever answer, nothing is applied all the same. */
+/** Fails in any case: should the statement before it ever answer, nothing is applied all the same. */
 const FAIL = 'select abs(-9223372036854775808)';
 
 /** More columns than any statement returns. */

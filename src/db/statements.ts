@@ -8,7 +8,7 @@ type Owned = { companyId: SQLiteColumn; id: SQLiteColumn };
 /** A value, or the subquery that finds it. */
 type Found = string | SQL;
 
-/** What must hold at the moment of a write. */
+/** A condition that must hold at the moment of a write. */
 export type Condition = SQL;
 
 /** The row of an id, if it is the company's. */
@@ -19,14 +19,14 @@ export const byId = (table: Owned, companyId: Found, id: Found): SQL =>
 export const livingById = (table: Owned & { deletedAt: SQLiteColumn }, companyId: string, id: string): SQL =>
   and(byId(table, companyId, id), isNull(table.deletedAt)) as SQL;
 
-/** Which records of a table are listed. */
+/** The records of a table that a list shows. */
 export type Which = 'living' | 'deleted' | 'all';
 
 /** The condition of those records; none for all. */
 export const whichOf = ({ deletedAt }: { deletedAt: SQLiteColumn }, which: Which): SQL | undefined =>
   which === 'all' ? undefined : which === 'living' ? isNull(deletedAt) : isNotNull(deletedAt);
 
-/** Holds while the table has such a row: for the WHERE of a write that depends on it. */
+/** Holds while the table has a row that meets the conditions: for the WHERE of a write that depends on it. */
 export const exists = (table: SQLiteTable, ...conditions: (SQL | undefined)[]): SQL =>
   sql`exists (select 1 from ${table} where ${and(...conditions)})`;
 

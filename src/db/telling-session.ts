@@ -39,8 +39,8 @@ export const COMPANIES_WITH_EVENTS = `
   where exists (select 1 from companies where companies.id = waiting.company_id and suspended_at is null)`;
 
 /**
- * Watches a session for batches that may have written events, and says which companies have some. What is missed, or said in
- * vain, does no harm: the scheduled run looks for itself.
+ * Watches a session for batches that may have written events, and says which companies have some. A company that is missed, or
+ * told in vain, does no harm: the scheduled run looks for itself.
  */
 export function tellingSession(
   session: D1DatabaseSession,

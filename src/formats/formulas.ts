@@ -1,4 +1,4 @@
-/** What a spreadsheet takes for the beginning of a formula. */
+/** The beginnings of a text that a spreadsheet takes for a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 /** A text that no spreadsheet takes for a formula. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ABOUT_TEXTS } from '../texts/about.ts';
 import { pageLocale, pageResponse } from './page.ts';
 
-/** What the API is called, and the paths to read on at. */
+/** The name and version of the API, and the paths of its documentation, description and health check. */
 export const aboutView = z.object({
   name: z.string(),
   version: z.string(),
@@ -14,7 +14,7 @@ export const aboutView = z.object({
 const NAME = 'Data Console API';
 const PLACES = { docs: '/docs', openapi: '/openapi.json', health: '/health' };
 
-/** What answers at the root: what this is, and where to read on. A browser gets it as a page, in its reader's language. */
+/** Answers `GET /`: the API's name and version, and links to read on. A browser gets a page, in its reader's language. */
 export async function aboutResponse(assets: Fetcher, version: string, request: Request): Promise<Response> {
   const vary = { Vary: 'Accept, Accept-Language' };
   if (!/\btext\/html\b/i.test(request.headers.get('Accept') ?? ''))

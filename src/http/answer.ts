@@ -5,10 +5,10 @@ import { tryAgainIn } from '../texts/errors/say.ts';
 import { DEFAULT_LOCALE, type Locale } from '../texts/locales.ts';
 import { mediaTypeOf, messageOf, type Surface, secondsToWait, worded } from './surface.ts';
 
-/** What says in which language an answer is, and that others get it in another. */
+/** The headers that tell the language of an answer, and that it depends on the languages the caller accepts. */
 export const inLanguage = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
 
-/** The answer to a failure in the wording of its surface. @param locale what the caller speaks */
+/** The answer to a failure in the wording of its surface. @param locale the caller's language */
 export function failureResponse(surface: Surface, failure: Failure, locale: Locale = surface.language): Response {
   if (failure.kind === 'too_many' && !surface.mediaType)
     return tooManyRequests(failure, messageOf(surface, failure, locale), locale);
@@ -27,8 +27,8 @@ export function failureResponse(surface: Surface, failure: Failure, locale: Loca
 }
 
 /**
- * One shape of body for all surfaces: clients that wait and try again need not know which they called.
- * @param message what it says, and when to try again
+ * Answers 429 with one shape of body for all surfaces: clients that wait and try again need not know which they called.
+ * @param message the message, and when to try again
  */
 export function tooManyRequests(
   failure: Failure,

@@ -17,7 +17,7 @@ export type KeepRecord = (bindings: Bindings, record: AuditRecord) => Promise<vo
 const METHOD_LENGTH = 16;
 const RESOURCE_ID = /^[\w-]{1,64}$/;
 
-/** What the audit trail calls a write that only asked what it would change. */
+/** The action under which the audit trail records a dry run of a write. */
 const DRY_RUN = 'access:dry_run';
 
 /** Leaves a record of every request, handed over after the answer: nobody waits for it. */
@@ -61,15 +61,15 @@ export const audited =
 const OF_COMPANY = /^(?<company>[a-f0-9]{24})-/;
 
 /**
- * What a record says of the resources that were named. It stays when another company ends, and so names none: what belongs to no
- * company has no ids, and what belongs to one has none that begin with the id of another.
+ * The resource ids for a record of the audit trail. The record outlives other companies and must not name their resources: it has
+ * no ids where it belongs to no company, else none that begin with the id of another company.
  */
 function namedBy(companyId: string | null, ids: readonly string[]): string | null {
   const own = ids.filter((id) => (OF_COMPANY.exec(id)?.groups?.company ?? companyId) === companyId);
   return companyId !== null && own.length > 0 ? own.join('/') : null;
 }
 
-/** Whether somebody with a credential of their own was let in. */
+/** Whether the caller was let in with a credential of their own. */
 const isKnown = ({ actor }: RequestFacts): boolean =>
   actor?.kind === 'user' || actor?.kind === 'service_account' || actor?.kind === 'outsider';
 

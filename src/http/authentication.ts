@@ -15,7 +15,7 @@ import { repetitionUnknown, replayUnknown } from './failures.ts';
 import { giveUpKey, type HeldKey, heldKey } from './idempotency.ts';
 import { rateLimited } from './rate-limits.ts';
 
-/** Who is calling, under which idempotency key, and how to take that back. */
+/** The caller of a request, the idempotency key it holds, and `uncount`, which takes back the count and the key. */
 export interface AuthenticatedPrincipal {
   actor: Principal;
   key: HeldKey | null;
@@ -23,13 +23,13 @@ export interface AuthenticatedPrincipal {
 }
 
 /**
- * Finds out who a request is by, and counts it. What the isolate remembers of the principal is good if the company's gate
+ * Finds the sender of a request, and counts it. The isolate's cached data about the principal is good if the company's gate
  * says so, which is asked in any case: one way for the request. Otherwise the control database is asked after the gate, so
- * that what it says is known to be no older than the version that the gate gave.
+ * that its answer is known to be no older than the version that the gate gave.
  *
- * Of a key that is not remembered only the control database can say whose it is. It is asked before the gate, so what it
- * says holds for this request alone, whose authorization stands at the time of its reading; the next one asks again.
- * @param limits takes what the limits say, for the answer's headers, also of a request that they refuse
+ * Only the control database knows the owner of a key that is not cached. It is asked before the gate, so its answer holds
+ * for this request alone, whose authorization stands at the time of its reading; the next one asks again.
+ * @param limits takes the state of the limits, for the answer's headers, also of a request that they refuse
  */
 export async function authenticatePrincipal(
   ctx: Context,
@@ -82,7 +82,7 @@ interface GateAnswer {
   uncount(): Promise<void>;
 }
 
-/** How long a gate may take to answer before a request does without it. */
+/** The time that a company's gate has to answer. After that, a request goes on without it. */
 const GATE_MS = 3_000;
 
 /** Asks the company's gate, which counts the request and checks its nonce, date and key. */
@@ -132,7 +132,10 @@ const WINDOW_MS = MINUTE_MS;
 /** Counted by this isolate alone, while gates are away. */
 const countedHere = new FixedWindows(WINDOW_MS);
 
-/** Stands in for a gate that does not answer: counts in this isolate alone. @throws for what needs the gate: nonces and keys */
+/**
+ * Decides in the place of a gate that does not answer: counts in this isolate alone. @throws for requests that need the gate: for
+ * nonces and keys
+ */
 function answerWithoutGate(
   companyId: string,
   { principalId, limits, nonce, once }: Admission,

@@ -15,7 +15,7 @@ export const limitBody =
     await next();
   };
 
-/** The same where the body is wanted earlier. */
+/** Limits the body of a request whose body is needed before that middleware. */
 export async function boundBody({ raw: { body, headers }, bodyCache }: HonoRequest, limit: number): Promise<void> {
   if (body === null || bodyCache.arrayBuffer) return;
   const announced = headers.has('transfer-encoding') ? null : headers.get('content-length');

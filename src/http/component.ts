@@ -1,9 +1,9 @@
-/** Where the name of the component's present version stands among the assets: see src/web/build.ts. */
+/** The asset that holds the file name of the component's present version: see src/web/build.ts. */
 const CURRENT = 'https://assets.invalid/embed/current';
 
-/** Scripts of any site may load it, also where that site isolates itself. */
+/** Headers that let scripts of any site load the component, also where that site isolates itself. */
 const ANY_SITE = { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' };
-/** How long a site may go on with an older version. */
+/** Lets caches keep an answer for five minutes, so that a site runs an older version at most that long. */
 const SHORTLY = 'public, max-age=300';
 const FOR_EVER = 'public, max-age=31536000, immutable';
 

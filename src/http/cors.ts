@@ -32,7 +32,9 @@ const REQUEST_HEADERS = [
   'Mcp-Name',
 ];
 
-/** What a preflight of these routes is told, whoever asks; a browser may remember it for two hours, as long as any does. */
+/**
+ * The CORS headers that answer a preflight for these routes, whoever asks. Browsers may keep them for two hours, their maximum.
+ */
 export function preflightOf(contracts: readonly Contract[], headers: readonly string[] = REQUEST_HEADERS): Header[] {
   const methods = METHODS.filter((method) => contracts.some((contract) => contract.method === method));
   return [
@@ -42,7 +44,7 @@ export function preflightOf(contracts: readonly Contract[], headers: readonly st
   ];
 }
 
-/** What a path's routes speak in headers, besides what all do. */
+/** The headers that the protocols of a path's routes read and send, besides those of all routes. */
 function protocolAt(contracts: readonly Contract[], path: string) {
   const spoken = contracts.flatMap(({ speaks, path: own }) => (speaks && matchesPath(own, path) ? [speaks] : []));
   const namesOf = (part: keyof Protocol) => [...new Set(spoken.flatMap((protocol) => Object.keys(protocol[part])))];

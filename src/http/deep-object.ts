@@ -13,7 +13,7 @@ export interface DeepParameter {
 const PART = /^([^[\]]+)\[([^[\]]*)\]\[([^[\]]*)\]$/;
 
 /**
- * What gathers the parameters of a query that belong to its deep objects, which the schema names by
+ * Returns a function that gathers the parameters of a query that belong to its deep objects, which the schema names by
  * `param: { style: 'deepObject' }`: `filter[a][eq]=1&filter[b][in]=2` become a list under `filter`, one element for each
  * parameter, however often it comes. The same as one parameter is JSON: `filter={"a":{"eq":1},"b":{"in":[2]}}`. Both fit
  * together. Those of a deep object in another form are refused.
@@ -27,7 +27,7 @@ export function gatherDeepObjects(schema: z.ZodType): (query: unknown) => unknow
 const deepObjectsOf = (shape: Record<string, z.ZodType>): string[] =>
   Object.keys(shape).filter((name) => shape[name]?.meta()?.param?.style === 'deepObject');
 
-/** A parameter's text; of a tool, which has read it, what it means. */
+/** A parameter's text; of a tool, which has read it, its parts. */
 type Sent = string | DeepParameter;
 
 /** @throws invalid */

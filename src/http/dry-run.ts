@@ -7,13 +7,13 @@ import type { PrincipalContext } from '../context.ts';
 import { rehearsing } from '../db/client.ts';
 import type { Contract } from './endpoint.ts';
 
-/** Whether a request asks what a change of access would change. Its query is not validated yet. */
+/** Whether a request is a dry run of a change of access. Its query is not validated yet. */
 export const isDryRun = (request: HonoRequest, { dryRun }: Contract): boolean =>
   dryRun === true && (request.queries('dry_run') ?? []).includes('true');
 
 const principal = z.object({ type: z.enum(['user', 'service_account']), id: z.string(), name: z.string() });
 
-/** Somebody who may act. */
+/** A user or service account that may act. */
 export const principalView = principal.meta({ id: 'ActivePrincipal' });
 
 const witness = z.object({
@@ -22,7 +22,7 @@ const witness = z.object({
   resource: z.string().meta({ description: 'A shortest of the resources on which it changes.' }),
 });
 
-/** What a change of access would change. */
+/** The permissions that a change of access would give and take away. */
 export const changeOfAccessView = z
   .object({
     gains: z.array(witness).max(MOST_WITNESSES),
@@ -32,7 +32,7 @@ export const changeOfAccessView = z
   .meta({ id: 'ChangeOfAccess' });
 
 /**
- * Does what a write does up to its last check, undoes it, and tells who would gain and who would lose what.
+ * Runs a write up to its last check, undoes it, and tells who would gain and who would lose which permissions.
  * @param params of the path
  * @throws as the write does
  */

@@ -17,7 +17,7 @@ import type { Stamps } from './waiting.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** What a token that stands in a path, `{token}`, was made for. */
+/** The purpose of a token that stands in a path, `{token}`. */
 export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'data-result' | 'company-export';
 
 /**
@@ -55,7 +55,7 @@ export function actionOf(access: RouteAccess): Action | null {
   return isAction(access) ? access : null;
 }
 
-/** What a success looks like. Made by `ok`, `created`, `accepted`, `noContent`, `prepared` and `raw`. */
+/** The status and body of a success. Made by `ok`, `created`, `accepted`, `noContent`, `prepared` and `raw`. */
 export type Returns =
   | { status: 200 | 201 | 202; body: ZodType }
   | { status: 200; json: ZodType; mediaTypes: readonly string[] }
@@ -76,11 +76,11 @@ export const noContent = { status: 204 } as const;
 /** JSON of this shape, which the handler may have as bytes already, or another media type that the caller asks for. */
 export const prepared = <S extends ZodType>(json: S, ...mediaTypes: string[]) =>
   ({ status: 200, json, mediaTypes }) as const;
-/** An answer the handler builds itself: a page, a redirect. `description` says what it is; a redirect has no media type. */
+/** An answer the handler builds itself: a page, a redirect. `description` describes it; a redirect has no media type. */
 export const raw = <S extends RawReturns['status']>(status: S, description: string, ...mediaTypes: string[]) =>
   ({ status, raw: description, mediaTypes }) as const;
 
-/** Those who have a credential of their own. */
+/** A caller with a credential of their own. */
 type Credentialed = Principal | OutsiderActor;
 
 type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -112,7 +112,7 @@ type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer may return nothing at all.
         void;
 
-/** How the answer of a GET gets its version, the `ETag`. */
+/** The way in which the answer of a GET gets its version, the `ETag`. */
 export interface Versioned {
   /** Fields that do not count: times of last use, and counters. */
   without: readonly string[];
@@ -121,39 +121,42 @@ export interface Versioned {
    * write of the record.
    */
   besides?: readonly string[];
-  /** The version as the answer itself tells it, or undefined where it does not; then it is no digest. */
+  /** The version as the answer itself tells it, else undefined; then the version is no digest. */
   told?: (shown: object) => string | undefined;
-  /** Who decides in a write whether it is still that version: for `service` see `Context.requireVersion`. */
+  /**
+   * Whether the database or the service checks in a write that the version is still current; for `service` see
+   * `Context.requireVersion`.
+   */
   decidedBy: 'database' | 'service';
 }
 
 /** Versions an answer by all of its fields but these; the database checks `If-Match`. */
 export const versioned = (...without: string[]): Versioned => ({ without, decidedBy: 'database' });
 
-/** What a protocol of others says in headers. */
+/** The headers of a protocol that others define, such as resumable uploads. */
 export interface Protocol {
-  /** What all answers carry, refusals too. */
+  /** Headers of all answers, refusals too, with their values. */
   always: Readonly<Record<string, string>>;
-  /** What OPTIONS of the path tells besides. */
+  /** Further headers of the answer to OPTIONS on the path, with their values. */
   options: Readonly<Record<string, string>>;
-  /** What is read of a request, with what it says. An idempotency key stands for all of it, too. */
+  /** Headers that are read from a request, with descriptions. An idempotency key stands for their values, too. */
   reads: Readonly<Record<string, string>>;
-  /** What a success may carry, with what it says. */
+  /** Headers that a success may have, with descriptions. */
   tells: Readonly<Record<string, string>>;
 }
 
 /** The contract of a route: routing, validation, authorization and /openapi.json are derived from it. */
 export interface Contract {
   method: Method;
-  /** In OpenAPI's form: `/accounts/{id}`. */
+  /** The path in OpenAPI's form: `/accounts/{id}`. */
   path: string;
   access: RouteAccess;
-  /** What the audit trail calls a way of signing in, which asks for no action: `auth:login`. */
+  /** The action under which the audit trail records a way of signing in, which needs no permission: `auth:login`. */
   recordedAs?: string;
   /**
-   * Besides what `access` asks for. `administrators`: only they and the owner may, for what the route changes leads to
-   * everything. `people`: no service account may, for it is about a person's own session, password or second factor. `owner`: the
-   * company's owner alone may.
+   * The only callers, besides what `access` asks for. `administrators`: only they and the owner may, for what the route changes
+   * leads to everything. `people`: no service account may, for it is about a person's own session, password or second factor.
+   * `owner`: the company's owner alone may.
    */
   only?: 'administrators' | 'people' | 'owner';
   /**
@@ -166,22 +169,25 @@ export interface Contract {
   /** The parameter of the query that only administrators and the owner may send as `true`. */
   administratorsWith?: string;
   /**
-   * What the path's `{id}` names, where that is not the first resource type of the action's service: another type of it,
-   * or `none` when it is something of another service, so that the action is checked on all resources of the type.
+   * The resource type that the path's `{id}` names, where that is not the first of the action's service: another type of it, or
+   * `none` when the id is of another service, so that the action is checked on all resources of the type.
    */
   resource?: ResourceType | 'none';
   /** The parameter of the path with the id that the action is checked on, where that is not `id`: of a part that is of its own type. */
   resourceIn?: string;
-  /** How callers prove who they are, where it is not the surface's way. */
+  /** The kind of credential that callers send, where it is not the surface's. */
   credential?: Credential;
-  /** What generated clients call it: verb and noun, such as `replaceGroupPermissions`. Once in the API, and kept for good. */
+  /**
+   * The method's name in generated clients: verb and noun, such as `replaceGroupPermissions`. Unique in the API, and kept for
+   * good.
+   */
   operationId: string;
-  /** The same for people, `Replace a group's permissions`: begins with the same verb, and has no full stop. */
+  /** The route's name for people, `Replace a group's permissions`: begins with the same verb, and has no full stop. */
   summary: string;
-  /** What the summary does not say: what is returned or refused, what else changes, limits. No two routes have the same. */
+  /** More than the summary: what is returned or refused, what else changes, limits. No two routes have the same. */
   description: string;
   query?: ZodType;
-  /** Lets parameters of the query be that it does not know: of pages, and of what others make the addresses for. */
+  /** Whether the query may have parameters that it does not know: of pages, and of addresses that others make. */
   openQuery?: true;
   /** The JSON body. */
   body?: ZodType;
@@ -194,53 +200,53 @@ export interface Contract {
   raw?: Readonly<Record<string, ZodType>>;
   /** Numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
   exactNumbers?: boolean;
-  /** Of a body that may be large: the list whose objects the handler reads by itself, one after another. */
+  /** For a body that may be large: the list whose objects the handler reads by itself, one after another. */
   unread?: Unread;
   /**
-   * Of a write of what somebody may do: with `dry_run=true` it answers who would gain and who would lose what, and changes
+   * For a write that changes permissions: with `dry_run=true` it answers who would gain and who would lose what, and changes
    * nothing. All that it changes of access names an id of the path, or a principal that the change is announced for.
    */
   dryRun?: true;
-  /** Of a POST: it asks for something and changes nothing, so that it may be repeated. It ignores an idempotency key. */
+  /** For a POST that asks for something and changes nothing, so that it may be repeated. It ignores an idempotency key. */
   safe?: true;
   /**
-   * What an answer is given again under an idempotency key for only while it passes, where more than `access` decides that and
-   * it depends on other data than the caller's access. Where no GET of the surface shows what the path names, it also tells whether
-   * that is there. @throws as the service does
+   * A check before an answer is repeated under an idempotency key, where more than `access` decides that and it depends on other
+   * data than the caller's access. Where no GET of the surface shows the resource of the path, it also checks that this is there.
+   * @throws as the service does
    */
   stillMay?: (ctx: PrincipalContext, params: Record<string, string>) => Promise<unknown>;
-  /** Where `access` is `pending`: the member of the body with the token of who is in the middle of signing in. */
+  /** Where `access` is `pending`: the member of the body with the token of somebody in the middle of signing in. */
   pendingIn?: string;
-  /** Of a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
+  /** For a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
   changes?: readonly string[];
-  /** Of a POST whose body is made of what the GET of the path's record shows: the member that it is made of. */
+  /** For a POST whose body is made of what the GET of the path's record shows: the member that it is made of. */
   readBack?: string;
   /** For the audit trail: the field of the body with the id or ids of what is attached to the resource of the path, or to what is made. */
   attaches?: string;
-  /** Where what a 201 made can be read, as the path before its id, when that is not beneath the route's own path. */
+  /** The path, without the id, at which a resource that a 201 made can be read, when that is not beneath the route's own path. */
   madeUnder?: string;
-  /** Of a GET: its answer has a version, and the writes of the same path can be made for that version. */
+  /** For a GET: its answer has a version, and the writes of the same path can be made for that version. */
   versioned?: Versioned;
-  /** Leaves out of an answer, whose version is that of the whole, what the query does not ask for. */
+  /** Leaves parts out of an answer that the query does not ask for. Its version is that of the whole answer. */
   narrows?: (shown: object, query: unknown) => object;
-  /** Of such a GET, whose caller can wait for another version: tells whether there may be one. Made by `waiting`. */
+  /** For such a GET, whose caller can wait for another version: tells whether there may be one. Made by `waiting`. */
   waits?: Stamps;
-  /** Of a write: the path of the GET whose version it is made for, when that is not its own. */
+  /** For a write: the path of the GET whose version it is made for, when that is not its own. */
   versionOf?: string;
-  /** Of a write whose answer shows a record in a form of its own: the path of the GET that shows the record. */
+  /** For a write whose answer shows a record in a form of its own: the path of the GET that shows the record. */
   shows?: string;
-  /** Largest JSON body in bytes; 1 MiB when not said. */
+  /** Largest JSON body in bytes; 1 MiB by default. */
   bodyLimit?: number;
   returns: Returns;
-  /** Of a route that speaks a protocol of its own, in headers. */
+  /** The protocol of a route that has its own, in headers. */
   speaks?: Protocol;
-  /** Which requests it answers with 202 and no body in the place of `returns`. */
+  /** The requests that it answers with 202 and no body in the place of `returns`, in words. */
   acknowledges?: string;
   /** The failures it can answer with, besides those that its declarations imply (`impliedFailures`). */
   fails?: readonly FailureType[];
   /** Failures that are told in another shape than the surface's, and redirects of a page, by status. */
   otherwise?: Readonly<Record<number, ZodType | RawReturns>>;
-  /** Pages of any origin may call it and read its answer: whoever calls shows no more than what the page itself knows. */
+  /** Whether pages of any origin may call it and read its answer: nobody who calls shows more than the page itself knows. */
   anyOrigin?: true;
 }
 
@@ -252,7 +258,7 @@ const DEFAULT_BODY_LIMIT = 1024 * 1024;
 
 export const bodyLimitOf = ({ bodyLimit }: Contract): number => bodyLimit ?? DEFAULT_BODY_LIMIT;
 
-/** What a handler is given: validated input and the context of the caller. */
+/** The arguments of a handler: validated input and the context of the caller. */
 export interface Call<C extends Contract, P extends Credentialed, V extends ViewerActor> {
   ctx: Context<ActorOf<C['access'], CallersOf<C, P>, V>>;
   params: Record<PathParameter<C['path']>, string>;
@@ -263,7 +269,10 @@ export interface Call<C extends Contract, P extends Credentialed, V extends View
   perform: Perform;
 }
 
-/** What a route is asked by another: parameters of its path, its query in terms of its schema, its body as parsed JSON. */
+/**
+ * The input of a route that another one performs: parameters of its path, its query in terms of its schema, its body as parsed
+ * JSON.
+ */
 export interface RouteInput {
   params: Record<string, string>;
   query: Record<string, unknown>;
@@ -277,9 +286,9 @@ export interface Route {
 }
 
 /**
- * Does what another route does, for the same caller and inside of this request: authorized, validated and recorded as that
- * route, whose failures are thrown. Credential and limits are those of the request.
- * @param ask what `ask` throws is recorded as a failure of that route, too
+ * Performs another route, for the same caller and inside of this request: authorized, validated and recorded as that route, whose
+ * failures are thrown. Credential and limits are those of the request.
+ * @param ask makes the input; a failure that it throws is recorded as one of that route, too
  */
 export type Perform = (route: Route, ask: () => RouteInput) => Promise<unknown>;
 

@@ -9,7 +9,7 @@ import sharing from '../generated/examples/sharing.json' with { type: 'json' };
 
 /** A request and its answer, without secrets, as they really were. */
 export interface Example {
-  /** Of the path. */
+  /** The parameters of the path. */
   params?: Record<string, unknown>;
   query?: Record<string, unknown>;
   /** Sent as JSON. */
@@ -18,7 +18,10 @@ export interface Example {
   answer: unknown;
 }
 
-/** By method and path, `GET /accounts/{id}`. The tests in `test/contract/walk` record them, and hold them to be true. */
+/**
+ * The recorded examples by method and path, `GET /accounts/{id}`. The tests in `test/contract/walk` record them, and hold them to
+ * be true.
+ */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   ...organization,
   ...console,

@@ -119,7 +119,7 @@ export const repetitionUnknown = defineFailure('idempotency.unknown', 'unavailab
   detail: { retryAfter: 5 },
 });
 
-/** What every route with such a declaration can answer, besides the failures that its contract lists. */
+/** The failures that every route with such declarations can answer, besides those that its contract lists. */
 export function impliedFailures(contract: Contract, surfaceCredential: Credential): FailureType[] {
   const { access, body, query, openQuery, only, administratorsWith } = contract;
   const credential = contract.credential ?? surfaceCredential;

@@ -22,15 +22,15 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: 'must be a UUID',
 };
 
-/** What is said of each field that a schema does not know. */
+/** The message for each field that a schema does not know. */
 export const UNKNOWN = 'is not a field of this request';
 
 /** Characters of the values that are listed to choose from, and of the names that are not known. */
 const MAX_VALUES = 500;
 
 /**
- * What is said of a field that a schema refuses and has no words of its own for: in English, which `texts/errors` says in
- * other languages.
+ * The message for a field that a schema refuses and has no message of its own for: in English, which `texts/errors` says in other
+ * languages.
  */
 function wordsFor(issue: Issue): string {
   switch (issue.code) {

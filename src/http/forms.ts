@@ -5,7 +5,7 @@ import { bodyTooLarge } from './failures.ts';
 export const FORM = 'application/x-www-form-urlencoded';
 const LARGEST_FORM = 64 * 1024;
 
-/** What a form says, by name; what is empty is as if it were not there. */
+/** The fields of a form, by name; an empty field counts as absent. */
 export type Form = Readonly<Partial<Record<string, string>>>;
 
 /**

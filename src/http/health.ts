@@ -3,7 +3,7 @@ import { clock } from '../kernel/clock.ts';
 import { withinTime } from '../kernel/time-limit.ts';
 import { logError } from '../platform/log.ts';
 
-/** How long an answer is good for: whoever asks more often costs nothing. */
+/** The time for which a health check's result is answered again, so that frequent callers cost nothing. */
 const CACHE_MS = 10_000;
 const TIMEOUT_MS = 2_000;
 
@@ -15,8 +15,8 @@ const CHECKS: Record<string, (bindings: Bindings) => Promise<unknown>> = {
 const lastCheck = new WeakMap<Bindings, { at: number; broken: string[] }>();
 
 /**
- * Which of the parts that everything needs do not answer. Each isolate checks at most every ten seconds, and only for one
- * request at a time: the others are told what was found before.
+ * Returns the needed parts of the system that do not answer. Each isolate checks at most every ten seconds, and only for one
+ * request at a time: the others are told the last result.
  */
 export async function brokenParts(bindings: Bindings): Promise<string[]> {
   const known = lastCheck.get(bindings);

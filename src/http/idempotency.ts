@@ -35,7 +35,7 @@ export interface HeldKey {
   end(how: KeyEnd): Promise<void>;
 }
 
-/** Under which key a request came, if any; a failure in place of a key that cannot be taken. */
+/** The idempotency key of a request, if any; a failure in place of a key that cannot be taken. */
 export type RequestKey = HeldKey | Failure | null;
 
 /** A place that keeps idempotency keys. */
@@ -45,8 +45,8 @@ interface KeyKeeper {
 }
 
 /**
- * A key as the place that keeps it knows it. What is told to that place never throws: a key becomes free by itself later.
- * @param tell calls that place
+ * A key as the object that stores it knows it. Calls of that object never throw: a key becomes free by itself later.
+ * @param tell calls that object
  */
 export function heldKey(
   state: KeyState,
@@ -63,7 +63,7 @@ export function heldKey(
 }
 
 /**
- * What a request says is to be done once. Its body is read for that, up to the route's limit.
+ * Reads the idempotency key of a request, and its body for that, up to the route's limit.
  * @returns null where it carries no key, or the route takes none; a failure for what cannot be a key, or not of this request
  */
 export async function keyedRequest(
@@ -89,13 +89,15 @@ export async function keyedRequest(
   }
 }
 
-/** The handler of such a body reads it by itself, which a stream allows once. */
+/** Lets the handler read a body that was read before: a stream allows that once. */
 function readAgain(c: HonoContext<HttpEnv>, body: ArrayBuffer): void {
   const { url, method, headers, signal } = c.req.raw;
   c.req.raw = new Request(url, { method, headers, signal, body });
 }
 
-/** A body may hold a password: whoever got hold of a plain hash could try which one fits. */
+/**
+ * Digests of a request under a key, as its body may hold a password: whoever got hold of a plain hash could try which one fits.
+ */
 async function digestsOf({ KEY_DERIVATION_SECRETS }: Config, hash: string): Promise<string[]> {
   const [keys, purpose] = [KEY_DERIVATION_SECRETS, 'idempotency key'];
   return [await keyedDigest(keys, purpose, hash), ...(await keyedDigests(keys, purpose, hash))];
@@ -147,21 +149,21 @@ interface KeptAnswer {
   headers: [string, string][];
   body: string | null;
   resourceIds: string[];
-  /** What its handler called it, if anything. */
+  /** The action that its handler recorded it as, if any. */
   recordedAs?: RequestFacts['recordedAs'];
-  /** What its sender could do, see `accessOf`. */
+  /** The digest of its sender's access, see `accessOf`. */
   access: string | null;
 }
 
 /**
- * A digest of what a principal may do. Null for an outsider, whose access is decided by records of contexts and shares: their
+ * A digest of a principal's permissions. Null for an outsider, whose access is decided by records of contexts and shares: their
  * answers are not given again.
  */
 async function accessOf(actor: Actor): Promise<string | null> {
   return 'access' in actor ? sha256Hex(JSON.stringify(sourcesOf(actor.access))) : null;
 }
 
-/** Before it leaves: whoever got no answer can ask for it again at once. */
+/** Stores the answer before it leaves: whoever got no answer can ask for it again at once. */
 async function keepAnswer(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> {
   const { status, headers, body } = c.res;
   if (status >= 500 || status === 429) return key.end({ state: 'undone' });

@@ -17,10 +17,10 @@ import type { HttpEnv } from './mount.ts';
  */
 export const JSON_BOUNDS: JsonBounds = { depth: 100, signs: 131_072, names: 10_000 };
 
-/** Characters of the field of a problem, and of what is said of it. */
+/** The most characters of a problem's field, and of its message. */
 const MAX_WORDS = 1000;
 
-/** What is wrong with the members of a body that its schema does not know. */
+/** Returns the problems of members of a body that its schema does not know. */
 type CheckUnknown = (c: HonoContext<HttpEnv>, body: unknown) => Promise<FieldProblem[]>;
 
 /**
@@ -61,7 +61,7 @@ const problemsOf = (issue: z.core.$ZodIssue): FieldProblem[] =>
     message: issue.code === 'unrecognized_keys' ? UNKNOWN : issue.message,
   }));
 
-/** What an issue is about: the field, or each of those that the schema does not know. */
+/** The paths of the fields that an issue is about: one, or each of those that the schema does not know. */
 const fieldsOf = (issue: z.core.$ZodIssue): PropertyKey[][] =>
   issue.code === 'unrecognized_keys'
     ? issue.keys.slice(0, MAX_PROBLEMS).map((key) => [...issue.path, key])
@@ -88,7 +88,7 @@ function requireBounded(text: string): void {
   }
 }
 
-/** The same of a body whose objects are left unread. */
+/** Reads a body whose objects are left unread; undefined where there is none. */
 async function unreadOf(request: HonoRequest, unread: Unread): Promise<unknown> {
   const bytes = new Uint8Array(request.raw.body === null ? new ArrayBuffer() : await request.arrayBuffer());
   return bytes.length === 0 ? undefined : parsed(request, () => readUnread(bytes, unread, JSON_BOUNDS.depth));
@@ -113,7 +113,7 @@ function parseText(text: string): unknown {
   return value;
 }
 
-/** What a half or a whole pair begins with where it is escaped: only then it can be half. */
+/** The beginning of an escaped surrogate. Without one, no text can hold half a surrogate pair. */
 const HALF_A_PAIR = /\\u[dD][89a-fA-F]/;
 
 /** Whether a request says that its body is a form. */

@@ -3,12 +3,12 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Problems of a body that are reported at most. Whoever sent more has not sent what was asked for. */
+/** The most problems of a body that are reported. */
 export const MAX_PROBLEMS = 100;
 
-/** What a JSON text may be made of, however long it is. */
+/** The limits of a JSON text, apart from its length. */
 export interface JsonBounds {
-  /** How deep arrays and objects may stand in one another: what works through nested values usually calls itself. */
+  /** The deepest nesting of arrays and objects: code that works through nested values is usually recursive. */
   depth: number;
   /** Commas and opening brackets: behind each begins a value, and even an empty one takes memory. */
   signs: number;
@@ -17,8 +17,8 @@ export interface JsonBounds {
 }
 
 /**
- * What a JSON text has more of than it may; null where it has not. It is looked at before it is parsed. Of a text that is no
- * JSON the answer means nothing.
+ * The limit that a JSON text exceeds, null for none. It is looked at before it is parsed. Of a text that is no JSON the answer
+ * means nothing.
  */
 export function excessOf(
   text: string,
@@ -62,7 +62,7 @@ function hasMoreNames(text: string, most: number): boolean {
   return false;
 }
 
-/** Where the string that begins at `start` ends: its closing quote, or the end of the text. */
+/** The position at which the string that begins at `start` ends: its closing quote, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

@@ -1,11 +1,11 @@
-/** As much as the edge lets through. A body of more is not waited for. */
+/** The largest body that the edge lets through. A larger one is not waited for. */
 const LEFTOVER_BYTES = 100 * 1024 * 1024;
-/** How long a sender may pause, and take in all. */
+/** The longest time between two pieces of a body, and for all of it. Milliseconds. */
 const PAUSE_MS = 2_000;
 const TOTAL_MS = 30_000;
 
 /**
- * Reads what is left of a body that nobody wanted, and keeps nothing of it: a connection whose request was not read to its end is
+ * Reads the rest of a body that nobody wanted, and keeps nothing of it: a connection whose request was not read to its end is
  * closed after the answer, often before the sender has read that, and the next request on it is lost. Never throws.
  */
 export async function readLeftover({ body, headers }: Request): Promise<void> {

@@ -76,7 +76,7 @@ export const pageRequest = <Field extends string>(query: {
   perPage: query.quantity,
 });
 
-/** What a list adds to its contract and its query that holds deleted records too where administrators ask for them. */
+/** For lists that show deleted records too when an administrator asks for them: their additions to the contract and the query. */
 export const INCLUDE_DELETED = {
   contract: { administratorsWith: 'include_deleted' },
   query: { include_deleted: queryFlag },
@@ -97,9 +97,9 @@ export const searchIn = (where: string) =>
 /** The query of the lists of visualizations and dashboards. */
 export const searchableList = pageQuery('per_page').extend({ search: searchIn('the name') });
 
-/** How a list of people, or of what people administer, is searched and ordered. */
+/** The search and the order of a list of people, or of resources that people administer. */
 interface Sorting<Fields extends readonly [string, ...string[]]> {
-  /** What is searched: `the name`. */
+  /** The field that is searched, in words: `the name`. */
   search: string;
   fields: Fields;
   /** The order when none is asked for. */

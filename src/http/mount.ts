@@ -29,7 +29,7 @@ import { type Call, forVersion, isKnown, versionedBy, versionOf } from './versio
 import { type Stamps, secondsOf, whenChanged } from './waiting.ts';
 import { readersOf, writtenFor } from './written-records.ts';
 
-/** What the Worker's Hono apps carry from one middleware to the next. */
+/** The bindings and variables that the Worker's Hono apps share between middlewares. */
 export interface HttpEnv {
   Bindings: Bindings;
   Variables: {
@@ -37,7 +37,7 @@ export interface HttpEnv {
     facts: RequestFacts;
     context: ReturnType<typeof openContext<AnonymousActor>>['context'];
     key: RequestKey;
-    /** Closes what the context has open by now. */
+    /** Closes the connections that the context has open by now. */
     release: () => Promise<void>;
     /** The JSON body, validated; undefined on routes that take none. */
     body: unknown;
@@ -65,7 +65,7 @@ export function mount(
   }
 }
 
-/** Whether what a route makes is read at its own path, followed by the id. */
+/** Whether the resource that a route makes is read at the route's own path, followed by the id. */
 function isReadBeneath({ path }: Contract, endpoints: Endpoint[]): boolean {
   return endpoints.some(
     ({ contract }) =>
@@ -146,7 +146,7 @@ function checkAccess(contract: Contract, surface: Surface, authentication: Authe
   };
 }
 
-/** What an answer depends on besides its endpoint. */
+/** Data about an endpoint that its answers depend on. */
 interface Mounted {
   surface: Surface;
   authentication: Authentication;
@@ -199,7 +199,7 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
   return c.json(shown, contract.returns.status as 200, { 'Content-Type': mediaTypeOf(surface) });
 }
 
-/** What a handler is given, but for the query and the body. */
+/** The arguments of a handler, except for the query and the body. */
 const callOf = (c: HonoContext<HttpEnv>) => ({
   ctx: c.get('context') as unknown as PrincipalContext,
   params: c.req.param() as Record<string, string>,
@@ -245,13 +245,13 @@ function handleWhenChanged(
   });
 }
 
-/** The id of what an answer shows, under the name its surface gives it. */
+/** The id of the record in an answer, under the name its surface gives it. */
 function madeId(result: unknown): string[] {
   const { id, _id, job_id, export_id, organization } = Object(result);
   return idsOf(id ?? _id ?? job_id ?? export_id ?? organization?.id);
 }
 
-/** Where a request comes from, for the context. */
+/** The origin of a request, for its context: bindings, correlation id, address and base URL. */
 export function originOf(c: HonoContext<HttpEnv>): Origin {
   return {
     env: c.env,
@@ -271,7 +271,7 @@ export function originOf(c: HonoContext<HttpEnv>): Origin {
   };
 }
 
-/** The edge says it beside the request; without an edge in front, what the client sends counts. */
+/** The caller's country, which the edge tells beside the request; without an edge in front, the client's header counts. */
 const countryOf = ({ req }: HonoContext<HttpEnv>): string | undefined =>
   (req.raw.cf as { country?: string } | undefined)?.country ?? req.header('cf-ipcountry');
 

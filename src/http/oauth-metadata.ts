@@ -1,7 +1,7 @@
-/** Where anybody learns how to prove who they are, by RFC 9728: beneath it stands the path of the resource. */
+/** The path of the metadata that tells anybody how to authenticate, by RFC 9728: beneath it stands the path of the resource. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
 
-/** What a 401 says to who can find the way from there. @param path of the resource: empty for the whole API */
+/** The `WWW-Authenticate` of a 401, which leads a client to the metadata. @param path of the resource: empty for the whole API */
 export const challengeOf =
   (path: '' | '/mcp') =>
   (baseUrl: string): string =>

@@ -75,7 +75,7 @@ function shared(id: string, make: () => ZodOpenApiResponseObject): ZodOpenApiRes
   return response;
 }
 
-/** More failures than these make no readable name; hardly two routes have the same ones. */
+/** The most failures in a name: more make no readable one, and hardly two routes have the same. */
 const MOST_NAMED = 3;
 
 /** `console-404-group-not-found` */

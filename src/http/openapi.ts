@@ -23,7 +23,7 @@ import { answerSchema, readersOf } from './written-records.ts';
 export interface SurfaceEndpoints {
   surface: Surface;
   endpoints: Endpoint[];
-  /** The endpoints by what they are about, such as `Users`. */
+  /** The endpoints by concept, such as `Users`. */
   concepts: Readonly<Record<string, Endpoint[]>>;
 }
 
@@ -81,7 +81,7 @@ const NOT_MODIFIED = {
   headers: z.object({ ETag: E_TAG }),
 };
 
-/** Of the deployment that a description is of. */
+/** The deployment that a description is for. */
 interface Deployment {
   version: string;
   /** The console's address, where people who use the API find those who run it. */
@@ -93,7 +93,7 @@ export interface SentEvent {
   type: string;
   description: string;
   payload: z.ZodType;
-  /** What `data` of one might be. */
+  /** An example of the event's `data`. */
   example: object;
 }
 
@@ -191,12 +191,12 @@ function sending({ type, description, payload, example }: SentEvent): ZodOpenApi
   };
 }
 
-/** Two surfaces can be about the same concept. */
+/** The tag of a concept on a surface: two surfaces can be about the same concept. */
 const tagOf = ({ title }: Surface, concept: string): string => `${title}: ${concept}`;
 
 type Override = NonNullable<Extract<CreateDocumentOptions['override'], (context: never) => void>>;
 
-/** What is written otherwise than zod has it, for those who make clients of the description. */
+/** Adapts zod's schemas for those who generate clients from the description. */
 function forGenerators(): Override {
   const defaults = new Map<string, string>();
   return (context) => {
@@ -212,7 +212,7 @@ function forGenerators(): Override {
 
 /**
  * Says the default of a member in its description. A schema around another comes after it, with a description of its own.
- * @param defaults what was said, by place
+ * @param defaults the sentences so far, by place
  */
 function sayDefault(schema: Parameters<Override>[0]['jsonSchema'], place: string, defaults: Map<string, string>): void {
   if (schema.default !== undefined) {
@@ -235,7 +235,7 @@ interface Parameter {
   schema?: object;
 }
 
-/** What a request said in this place when it was really made. An address has texts alone, of numbers too. */
+/** The value of a parameter in a recorded request. An address has texts alone, of numbers too. */
 function exampleOf(contract: Contract, { name, in: place, schema }: Parameter): { example?: unknown } {
   const { params, query } = recorded(contract) ?? {};
   const said = place === 'path' ? params?.[name] : query?.[name];
@@ -336,7 +336,7 @@ const DRY_RUN = {
   content: { 'application/json': { schema: changeOfAccessView } },
 };
 
-/** What the handler of a `raw` answer writes: text, JSON of a shape that others decide, else bytes. */
+/** The schema of a `raw` answer: text, JSON of a shape that others decide, else bytes. */
 const rawSchema = (mediaType: string): z.ZodType =>
   mediaType.startsWith('text/') ? z.string() : mediaType === 'application/json' ? z.unknown() : BYTES;
 
@@ -363,7 +363,7 @@ function success(mediaType: string, contract: Contract, readers: readonly Contra
 const rawContent = (mediaTypes: readonly string[]) =>
   Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: rawSchema(mediaType) }]));
 
-/** What a caller must be allowed, and the legacy permission of document 2 that allows it too. */
+/** The permission that a caller needs, and the legacy permission of document 2 that allows it too. */
 function permission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
   if (typeof access === 'object' && 'decidedBy' in access) return { 'x-permission': access.decidedBy };
   if (access === 'administrator') return { 'x-permission': access };

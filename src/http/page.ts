@@ -5,17 +5,17 @@ import { acceptedLocale, DEFAULT_LOCALE, type Locale, localeOf } from '../texts/
 /** The pages that `src/web` builds. */
 export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password' | 'let-in' | 'plain' | 'docs';
 
-/** How a page is served. */
+/** The headers and data with which a page is served. */
 export interface Served {
   frames: FrameAncestors;
   locale: Locale;
-  /** Where the page wears a brand before it asks for anything. */
+  /** The brand of a page that shows one before its first request. */
   branding?: ViewBranding;
-  /** What the page is told besides, as JSON. It is about one person, so that nothing keeps such a page. */
+  /** Data for the page, as JSON. It is about one person, so that no cache keeps such a page. */
   told?: unknown;
-  /** 200 when not said. */
+  /** The status; 200 by default. */
   status?: 400;
-  /** What stands on a plain page. */
+  /** The content of a plain page. */
   plain?: PlainContent;
 }
 
@@ -24,15 +24,13 @@ export interface PlainContent {
   title: string;
   text: string;
   links?: { href: string; title: string; text: string }[];
-  /** In small type at the end. */
+  /** A note in small type at the end. */
   note?: string;
   /** The first is the one that most want. `query` goes to the address that is posted to. */
   forms: { button: string; query?: Record<string, string> }[];
 }
 
-/**
- * The language of a page: of its address, else what a token says, else what the reader's browser accepts, else English.
- */
+/** The language of a page: of its address, else of its token, else of the reader's browser, else English. */
 export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale {
   const asked = localeOf(new URL(url).searchParams.get('locale'));
   return asked ?? ofToken ?? acceptedLocale(headers.get('Accept-Language')) ?? DEFAULT_LOCALE;
@@ -76,7 +74,7 @@ function withData(html: string, values: Record<string, unknown>): string {
   return html.replace('<!--data-->', () => scripts.join('\n'));
 }
 
-/** Puts what it says into a plain page. */
+/** Puts the content into a plain page. */
 function withContent(html: string, { title, text, links = [], note, forms }: PlainContent, locale: Locale): string {
   const buttons = forms.map(({ button, query }, at) => {
     const action = escapeHtml(`?${new URLSearchParams({ ...query, locale })}`);
@@ -104,7 +102,7 @@ function withContent(html: string, { title, text, links = [], note, forms }: Pla
 /** An origin as CSP can name it: no separator that would end the directive, no wildcard. */
 const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
 
-/** The policy of a page. `frame-ancestors` names only what is an origin: anything else allows nobody. */
+/** The policy of a page. `frame-ancestors` names only valid origins: anything else allows nobody. */
 function contentSecurityPolicy(name: PageName, frames: FrameAncestors): string {
   const origins = frames === 'anywhere' ? ['*'] : frames.filter((origin) => ORIGIN.test(origin));
   return [

@@ -9,7 +9,7 @@ import { authorize, authorizeQuery, type RequestFacts } from './request-checks.t
 import { wordingOf } from './surface.ts';
 import { unknownMembers, unknownProblem } from './unknown-members.ts';
 
-/** What is known of the request that another route is performed in. */
+/** The context and facts of the request that another route is performed in. */
 interface Within {
   context: Context;
   facts: RequestFacts;

@@ -12,7 +12,7 @@ export function queryOf(contract: Contract): z.ZodType {
   return z.preprocess(gatherDeepObjects(known), openQuery ? known : closed(known));
 }
 
-/** The query that a route is declared with, and what its other declarations add to it. */
+/** The query that a route is declared with, and the parameters that its other declarations add to it. */
 export const declaredQuery = ({ query, dryRun }: Contract): z.ZodType | undefined =>
   dryRun ? ((query ?? z.object({})) as z.ZodObject).extend(DRY_RUN) : query;
 
@@ -23,14 +23,14 @@ const DRY_RUN = {
   }),
 };
 
-/** A query that refuses parameters which it does not know, unless it says itself what becomes of those. */
+/** A query that refuses parameters which it does not know, unless its schema has a rule for those. */
 const closed = (query: z.ZodType): z.ZodType =>
   query instanceof z.ZodObject && query.def.catchall === undefined ? query.strict() : query;
 
 interface Issue {
   path: PropertyKey[];
   message: string;
-  /** What the schema does not know, of an issue of that kind. */
+  /** The unknown members, for an issue of that kind. */
   keys?: string[];
 }
 
@@ -50,7 +50,7 @@ function textOf(url: string): string {
   return mark < 0 ? '' : url.slice(mark + 1);
 }
 
-/** What is percent-encoded in one go. */
+/** A run of percent-encoded bytes. */
 const ENCODED = /(?:%[\da-f]{2})+/gi;
 
 /**

@@ -17,7 +17,7 @@ export async function countByIp(ctx: Context): Promise<LimitState> {
   return callObject(ctx.bindings.IP_LIMITER, limiterOf(ctx.ip), async (limiter) => await limiter.take(limit));
 }
 
-/** How many preflights an address may send for each request it may. */
+/** The number of preflights that an address may send for each request it may. */
 const PREFLIGHTS_PER_REQUEST = 10;
 
 /** Counts a preflight. Browsers send them by themselves, so they neither use up the limit of requests nor meet it. */

@@ -34,29 +34,31 @@ import { parametersOf } from './paths.ts';
 import { countByIp, countByToken, rateLimited } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
 
-/** What has become known of a request, wherever it ends. */
+/** Facts about a request, for the limits' headers, the log and the audit trail, wherever it ends. */
 export interface RequestFacts {
   /** The limits counted for it; they become headers of the answer. */
   limits: LimitState[];
   /** The route it took. */
   contract: Contract | null;
-  /** Who sent it, once that is proved. */
+  /** The sender, once authenticated. */
   actor: Actor | null;
-  /** Whose it is, where it came without a credential. */
+  /** The company that it belongs to, where it came without a credential. */
   owner: RequestOwner | null;
-  /** The ids of its path, in order, or what it made where it names none; then those of its body that it attaches. */
+  /**
+   * The ids of its path, in order, or of the resource it made where the path names none; then those of its body that it attaches.
+   */
   resourceIds: string[];
   /** The route that it had done in its place, and how that one would have answered. */
   performed: { contract: Contract; status: number } | null;
-  /** What its handler called it, and whom else it is about. */
+  /** The action that its handler recorded it as, and the ids of others that it is about. */
   recordedAs?: { action: Action; ids: readonly string[] };
-  /** It asked what its route would change, and changed nothing. */
+  /** Set for a dry run: it asked what its route would change, and changed nothing. */
   isDryRun?: true;
-  /** Counts what it uses. */
+  /** Counts its use of resources. */
   meter: Meter;
 }
 
-/** How each credential is checked; given by the modules that own them. */
+/** The check of each kind of credential; given by the modules that own them. */
 export type Authenticators = Record<Credential, Authenticate>;
 
 export interface Authentication {
@@ -65,7 +67,7 @@ export interface Authentication {
   operator: AuthenticateOperator;
 }
 
-/** Who is calling, and under which idempotency key. */
+/** The caller of a request and its idempotency key. */
 export interface CheckedRequest {
   actor: Actor;
   key: RequestKey;
@@ -74,14 +76,14 @@ export interface CheckedRequest {
 /** A request before its checks. */
 export interface RequestToCheck {
   contract: Contract;
-  /** How callers of the surface prove who they are. */
+  /** The kind of credential that callers of the surface send. */
   surfaceCredential: Credential;
   authentication: Authentication;
   ctx: Context<AnonymousActor>;
   request: HonoRequest;
   /** Filled on the way, so that a refused request too answers with the limits' headers and leaves a record of who sent it. */
   facts: RequestFacts;
-  /** What the request says is to be done once. */
+  /** Reads the request's idempotency key. */
   readKeyedRequest(): Promise<KeyedRequest | Failure | null>;
 }
 
@@ -116,7 +118,7 @@ export async function checkRequest(asked: RequestToCheck): Promise<CheckedReques
   return { actor, key };
 }
 
-/** Who is calling. `uncount` takes back that the request of a principal was counted, and that a key is in use. */
+/** The caller of a request that was counted. `uncount` takes back its count, and the use of its idempotency key. */
 interface CountedCaller extends CheckedRequest {
   uncount(): Promise<void>;
 }
@@ -153,8 +155,8 @@ export type RequestToRecheck = Pick<
 >;
 
 /**
- * Finds out anew who sends a request, and whether they may still do what it asks for.
- * @param returning its `ctx` is opened since, so that it reads what is true now
+ * Authenticates and authorizes a request again.
+ * @param returning its `ctx` is opened since, so that it reads present data
  * @throws as `checkRequest` does
  */
 export async function recheckRequest(returning: RequestToRecheck): Promise<PrincipalContext | Context<OperatorActor>> {
@@ -224,7 +226,7 @@ async function count(ctx: Context, facts: RequestFacts, tokenId: string, use?: K
 /** The value of a parameter of the path. */
 type Parameter = (name: string) => string | undefined;
 
-/** Whether the caller may do what a route does to the resource that its path names. @throws where they may not */
+/** Checks that the caller may call a route on the resource that its path names. @throws where they may not */
 export async function authorize(contract: Contract, ctx: PrincipalContext, parameter: Parameter): Promise<void> {
   if (ctx.actor.client && !takesPrograms(contract)) throw programsRefused();
   const { unlessDenied } = contract;
@@ -235,7 +237,10 @@ export async function authorize(contract: Contract, ctx: PrincipalContext, param
   if (contract.only === 'owner') requireOwner(ctx.actor);
 }
 
-/** Whether the caller may send what the query holds. It is not validated yet: who may not is told so before. @throws where they may not */
+/**
+ * Checks that the caller may send the parameters of the query. It is not validated yet: who may not is told so before. @throws
+ * where they may not
+ */
 export function authorizeQuery(
   { administratorsWith: name }: Contract,
   actor: Principal,

@@ -5,9 +5,9 @@ import { explainField, translate, tryAgainIn } from '../texts/errors/say.ts';
 import { acceptedLocale, type Locale } from '../texts/locales.ts';
 
 /**
- * How callers of a surface prove who they are. `bearer` is a session token or a service token, `external` these or the token
- * of an outsider, `machine` a signature or a service token, `agent` what `bearer` is or an API key with its secret, `directory`
- * a service token or an API key with its secret.
+ * The kind of credential that callers of a surface send. `bearer` is a session token or a service token, `external` these or the
+ * token of an outsider, `machine` a signature or a service token, `agent` what `bearer` is or an API key with its secret,
+ * `directory` a service token or an API key with its secret.
  */
 export type Credential = 'signature' | 'bearer' | 'external' | 'machine' | 'agent' | 'directory';
 
@@ -25,55 +25,55 @@ const fieldProblem = z
   .loose()
   .meta({ id: 'FieldProblem' });
 
-/** What `details` of an error hold: what is wrong with each field, or what else is told of the failure. */
+/** The `details` of an error: the problem of each field, or other data about the failure. */
 export const errorDetails = z.union([z.array(fieldProblem), z.record(z.string(), z.unknown())]);
 
-/** What an error tells. */
+/** The parts of an error body. */
 export interface ErrorWords {
   status: number;
   code: string;
-  /** In the language of the caller, and in that of the surface. */
+  /** The message in the language of the caller, and in that of the surface. */
   message: string;
   ownMessage: string;
   details?: unknown;
 }
 
-/** How a surface words all failures of a family that say nothing else. An empty code is none. */
+/** A surface's code, and further wording, for all failures of a family that have none of their own. An empty code is none. */
 export type FamilyWording = Wording & { code: string };
 
-/** One way to say the domain: who calls, and how failures are worded. */
+/** One of the API's surfaces, for its callers, with its own wording of failures. */
 export interface Surface {
   name: string;
   title: string;
   /** For the reader of the API's description: who calls, and what it is for. */
   description: string;
   credential: Credential;
-  /** What its paths begin with; empty for all paths that belong to no other surface. */
+  /** The beginnings of its paths; empty for all paths that belong to no other surface. */
   bases: readonly string[];
-  /** Whose words it uses. */
+  /** The name under which failures define its wording. */
   wordedAs: SurfaceName;
-  /** How it words a failure by its family, where the failure says nothing else. */
+  /** Its wording for the families of failures, for failures that have none of their own. */
   families: Record<FailureKind, FamilyWording>;
-  /** What it speaks to who asks for no language. */
+  /** Its language for callers that ask for none. */
   language: Locale;
-  /** It speaks that to everybody: to programs, whose protocol has no other. */
+  /** Set where it speaks that language to everybody: to programs, whose protocol has no other. */
   hasOneLanguage?: true;
   /** Schema of an error body, for the API's description, and the field of it that holds the code. */
   errorBody: ZodObject;
   codeField: string;
   /** The body of an error. */
   errorOf(words: ErrorWords): unknown;
-  /** Of a surface whose clients look there: the challenge of every 401, at this address of the API. */
+  /** For a surface whose clients look there: the challenge of every 401, at this address of the API. */
   challenge?(baseUrl: string): string;
   /** The media type of its bodies, where that is not `application/json`. Its 429 is in its own words, too. */
   mediaType?: string;
-  /** Headers that repeat what an answer's body tells. */
+  /** Headers that repeat parts of an answer's body. */
   repeats?(shown: object): Readonly<Record<string, string>>;
-  /** How it words a 500, which tells nothing of what went wrong inside. */
+  /** Its wording of a 500, which tells nothing about the cause. */
   internalError: Pick<ErrorWords, 'code' | 'message'>;
 }
 
-/** What a 500 says, in English. */
+/** The message of a 500, in English. */
 export const INTERNAL_ERROR = 'Something went wrong on our side. Try again later.';
 
 export const JSON_TYPE = 'application/json';
@@ -126,7 +126,9 @@ export const CONSOLE_FAMILIES = withCodes({
   unavailable: 'SERVICE_UNAVAILABLE',
 });
 
-/** The words of a surface for a failure, or for every failure of a type: status, code and what replaces its own words. */
+/**
+ * The words of a surface for a failure, or for every failure of a type: status, code and the parts that replace its own words.
+ */
 export function wordingOf(
   { wordedAs, families }: Pick<Surface, 'wordedAs' | 'families'>,
   { kind, says }: Pick<FailureType, 'kind' | 'says'>,
@@ -135,7 +137,7 @@ export function wordingOf(
   return { status: STATUS[kind], ...families[kind], ...(typeof own === 'string' ? { code: own } : own) };
 }
 
-/** A failure in the words of a surface. @param locale what the caller speaks */
+/** A failure in the words of a surface. @param locale the caller's language */
 export function worded(
   surface: Surface,
   failure: Failure,
@@ -147,7 +149,7 @@ export function worded(
   return { status, body: surface.errorOf({ status, code, message, ownMessage, details }) };
 }
 
-/** What a failure says on a surface. One of too many requests also says when to try again, in the same language. */
+/** The message of a failure on a surface. For too many requests it also says when to try again, in the same language. */
 export function messageOf(surface: Surface, failure: Failure, locale: Locale = surface.language): string {
   const sentence = sentenceOf(surface, failure, locale);
   return failure.kind === 'too_many' ? `${sentence} ${tryAgainIn(secondsToWait(failure), locale)}` : sentence;
@@ -160,21 +162,21 @@ function sentenceOf(surface: Surface, failure: Failure, locale: Locale): string 
   return translate(surface.language === 'en' ? (message ?? failure.message) : failure.message, locale);
 }
 
-/** Something went wrong inside, in the words of a surface: nothing is told of it. */
+/** The body of a 500 in the words of a surface, which tells nothing of the cause. */
 export function internalErrorOf(surface: Surface, locale: Locale): unknown {
   const { code, message: ownMessage } = surface.internalError;
   const message = locale === surface.language ? ownMessage : translate(INTERNAL_ERROR, locale);
   return surface.errorOf({ status: 500, code, message, ownMessage });
 }
 
-/** The language of an answer: what the caller likes best of ours, or that of the surface. */
+/** The language of an answer: the caller's favourite among ours, or that of the surface. */
 export const languageOf = ({ language, hasOneLanguage }: Surface, headers: Headers): Locale =>
   hasOneLanguage ? language : (acceptedLocale(headers.get('Accept-Language'), language) ?? language);
 
-/** How long to wait before a request is made again that was one of too many. */
+/** The seconds to wait before a request that was one of too many is made again. */
 export const secondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));
 
-/** What the answer's `details` hold: the fields at fault, or what else the failure tells; undefined when none. */
+/** The answer's `details`: the fields at fault, or other data about the failure; undefined for none. */
 function detailsOf(failure: Failure, locale: Locale): unknown {
   const { message: _message, problems, retryAfter: _retryAfter, ...rest } = failure.detail;
   if (problems)

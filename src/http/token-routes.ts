@@ -12,9 +12,8 @@ const NO_REFERRER: Header = ['Referrer-Policy', 'no-referrer'];
 const ANY_PAGE: Header = ['Access-Control-Allow-Origin', '*'];
 
 /**
- * Cross-origin rules, and what answers to outsiders have in common: nobody keeps them for others, and an address that
- * holds a token is told to no other site. Which origins may call with a token is for the token to say; everywhere else the
- * configuration does.
+ * Cross-origin rules, and the headers of answers to outsiders: no cache keeps them for others, and an address that holds a token
+ * is told to no other site. A token names the origins that may call with it; everywhere else the configuration does.
  */
 export function crossOrigin(
   contracts: readonly Contract[],
@@ -42,7 +41,7 @@ export function crossOrigin(
   };
 }
 
-/** Finds the token in a path that begins as a route of tokens does, and what opens such tokens. */
+/** Finds the token in a path that begins as a route of tokens does, and the function that opens such tokens. */
 function tokenOpeners(contracts: readonly Contract[], tokens: Authentication['tokens']) {
   const openers = new Map<string, OpenToken>();
   for (const { path, access } of contracts) {
@@ -58,7 +57,7 @@ function tokenOpeners(contracts: readonly Contract[], tokens: Authentication['to
   };
 }
 
-/** Who may read the answer: any page where the token names none, else the pages it names. */
+/** The header that lets a page read the answer: any page where the token names none, else the pages it names. */
 function allowedReader(viewer: ViewerActor | null, origin: string | undefined): Header[] {
   if (viewer === null || origin === undefined) return [];
   if (viewer.allowedOrigins.length === 0) return [ANY_PAGE];
@@ -70,7 +69,7 @@ function knownViewer(c: HonoContext<HttpEnv>): ViewerActor | null {
   return actor?.kind === 'viewer' ? actor : null;
 }
 
-/** Whom a preflight asks for; null when there is no such token. */
+/** The viewer whose token is in the path of a preflight; null when there is no such token. */
 async function viewerOf(c: HonoContext<HttpEnv>, open: OpenToken, token: string): Promise<ViewerActor | null> {
   const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, { nearest: true });
   try {

@@ -20,7 +20,7 @@ interface UnknownMember {
   within: Members[];
 }
 
-/** A schema without what is put around it: `optional`, `nullable`, defaults, transformations of what was read. */
+/** A schema without its wrappers: `optional`, `nullable`, defaults, transformations. */
 function bare(schema: Schema): z.core.$ZodTypes {
   const typed = schema as z.core.$ZodTypes;
   const { def } = typed._zod;
@@ -42,7 +42,7 @@ function bare(schema: Schema): z.core.$ZodTypes {
   }
 }
 
-/** The members of an object that a schema knows; null where it takes any, or is of no object. */
+/** The members of an object that a schema knows; null where the schema takes any, or is of no object. */
 export function knownMembers(schema: Schema): Readonly<Record<string, Schema>> | null {
   const { def } = bare(schema)._zod;
   if (def.type !== 'object') return null;
@@ -53,9 +53,9 @@ export function knownMembers(schema: Schema): Readonly<Record<string, Schema>> |
 /**
  * The members that a schema does not know, however deep, one after the other: of a body that has many, no more are made than are
  * asked for.
- * @param records what the same record is shown as. Objects of a list are found in it by what tells them apart, and by their
- * place: what was changed can be the one or the other
- * @param path where the value stands; it is the caller's again when all is said
+ * @param records forms in which the same record is shown. Objects of a list are found in them by the members that identify them,
+ * and by their place: either can have been changed
+ * @param path the place of the value; it is the caller's again once all members are made
  */
 export function* unknownMembers(
   schema: Schema,
@@ -108,7 +108,10 @@ function closest(options: readonly Schema[], value: object): Schema {
   return options[distances.indexOf(Math.min(...distances))] as Schema;
 }
 
-/** How far a value is from a form: members that the form does not know, or at once everything where it is another one. */
+/**
+ * The distance of a value from a form: the number of members that the form does not know, or the maximum where it is another
+ * form.
+ */
 function distanceOf(option: Schema, value: object): number {
   const { def } = bare(option)._zod;
   if (Array.isArray(value)) return def.type === 'array' ? 0 : Number.MAX_VALUE;
@@ -125,7 +128,7 @@ function contradicts(schema: Schema | undefined, value: unknown): boolean {
   return values !== undefined && !values.has(value as z.core.util.Literal);
 }
 
-/** What may tell the objects of a list apart. */
+/** Members that may identify the objects of a list. */
 const KEYS = ['id', '_id', 'source_index', 'slug', 'name'];
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
@@ -145,7 +148,9 @@ function counterpartsIn(lists: readonly unknown[][]): (item: unknown, index: num
   };
 }
 
-/** Of a write whose body may hold members that it does not know: what the record of its path is, and who changes the rest of it. */
+/**
+ * The record of a write's path, for a body that may hold members that the write does not know, and the routes that change them.
+ */
 export interface NamedRecord {
   /** The GET that shows it, where there is one on the surface. */
   reading: Endpoint | undefined;
@@ -153,7 +158,7 @@ export interface NamedRecord {
   changer: (member: string) => string | undefined;
 }
 
-/** The record that a write's path names: what its own GET shows, else the GET of what it stands beneath. */
+/** The record of a write's path: the one its own GET shows, else that of the GET of a path above it. */
 export function namedRecord(contract: Contract, endpoints: readonly Endpoint[]): NamedRecord {
   const { method, path } = contract;
   const beneath = [...path.matchAll(/\}/g)].map(({ index }) => path.slice(0, index + 1)).toReversed();
@@ -177,9 +182,9 @@ const replaces = ({ method, body }: Contract, member: string): boolean =>
   (method === 'put' || method === 'patch') && body !== undefined && !!ownMember(knownMembers(body), member);
 
 /**
- * What is wrong with the members of a body that its route does not know. Those that the record of the path is shown with, and
- * that are equal there, are what was read and is sent back: nothing is wrong with them.
- * @throws what the path names is not there
+ * Returns the problems of a body's members that its route does not know. No problem are members that the GET of the path's record
+ * shows with an equal value: they were read and are sent back.
+ * @throws missing where the resource of the path is not there
  */
 export async function unknownProblems(
   body: unknown,
@@ -240,7 +245,7 @@ function shows(view: Schema, path: readonly string[]): boolean {
 
 /**
  * The record as its GET shows it to the caller; undefined where the caller may not get it, or the body is of something else.
- * @throws what the path names is not there, or cannot be read now
+ * @throws missing where the record of the path is not there, or cannot be read now
  */
 async function shownRecord(
   { method, stillMay, readBack }: Contract,
@@ -267,7 +272,7 @@ async function shownRecord(
   }
 }
 
-/** The query of a GET that shows a member only where it is asked to. */
+/** The query of a GET for members that it shows only on request. */
 function includedBy({ query }: Contract, sent: readonly string[]): { include?: string } {
   const include = query && ownMember(knownMembers(query), 'include');
   const values = include && bare(include)._zod.values;

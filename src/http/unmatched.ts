@@ -15,8 +15,8 @@ export function unmatched(surfaces: SurfaceEndpoints[], path: string): Failure {
 }
 
 /**
- * The path of the console, as its contracts have it, that is about what a path of the organization API is about; null where
- * there is none.
+ * The path of the console, as its contracts have it, for the same resource as a path of the organization API; null where there is
+ * none.
  */
 export function counterpartOf(surfaces: readonly SurfaceEndpoints[], path: string): string | null {
   const onConsole = `/v1${path.replace(/^\/admin(?=\/)/, '')}`;

@@ -5,7 +5,7 @@ import { sha256Hex } from '../platform/secrets.ts';
 import type { Contract, Endpoint, Versioned } from './endpoint.ts';
 import { preconditionFailed } from './failures.ts';
 
-/** What a handler is given. */
+/** The arguments of a handler. */
 export interface Call {
   ctx: Context;
   params: Record<string, string>;
@@ -20,10 +20,10 @@ type Tags = '*' | readonly string[];
 /** An entity tag; weak ones count as strong ones, because edges weaken them when they compress. */
 const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
-/** Stands for a tag where the rest of a header is looked at. No header holds it. */
+/** The sign that replaces a tag where the rest of a header is looked at. No header holds it. */
 const MARK = '\0';
 
-/** The versions that `If-Match` or `If-None-Match` names; null where it is not in form. */
+/** The versions that `If-Match` or `If-None-Match` names; null for a malformed header. */
 function parseTags(header: string): Tags | null {
   if (header.trim() === '*') return '*';
   const tags = [...header.matchAll(TAG)].map(([, tag]) => tag as string);
@@ -34,7 +34,7 @@ function parseTags(header: string): Tags | null {
 
 const names = (tags: Tags, tag: string): boolean => tags === '*' || tags.includes(tag);
 
-/** The version of what a GET answers, as an entity tag: of the record, and after a point of what is shown besides. */
+/** The version of a GET's answer, as an entity tag: of the record, and after a point of the fields that are shown besides. */
 export async function versionOf(shown: object, { without, besides = [], told }: Versioned): Promise<string> {
   const own = told?.(shown);
   if (own !== undefined) return own;
@@ -70,9 +70,9 @@ export function versionedBy({ method, path, versionOf: other = path }: Contract,
 }
 
 /**
- * Runs the handler of a write for the version that `If-Match` names. What the GET reads of the control database is read first;
- * the write is applied only while all of that is the same. Where it is not, the version decides: what was changed meanwhile
- * may be something that does not count.
+ * Runs the handler of a write for the version that `If-Match` names. The rows that the GET reads of the control database are read
+ * first; the write is applied only while all of them are the same. Where they are not, the version decides: the change meanwhile
+ * may be one that does not count.
  * @throws preconditionFailed where there is another version
  */
 export async function forVersion(

@@ -30,7 +30,10 @@ const waitQuery = z.object({ wait: seconds });
  */
 export type Stamps = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
-/** What a GET declares whose caller can wait for another version. @param without the fields that do not count for the version */
+/**
+ * The declarations of a GET whose caller can wait for another version. @param without the fields that do not count for the
+ * version
+ */
 export const waiting = (waits: Stamps, ...without: string[]): Waiting => ({
   query: waitQuery,
   versioned: versioned(...without),
@@ -52,10 +55,10 @@ interface Wait {
   endsAt: number;
 }
 
-/** Those of one company that wait for records of one kind. One of them looks for all. */
+/** The requests of one company that wait for records of one kind. One of them looks for all. */
 interface Watch {
   waits: Set<Wait>;
-  /** What the last look found: null for a record that was not there. */
+  /** The stamp of each record at the last look: null for a record that was not there. */
   seen: ReadonlyMap<string, string | null>;
   /** When that look began. */
   seenAt: number;
@@ -65,11 +68,11 @@ interface Watch {
 /** Companies' watches, by the kind of record. A request may end without a word, so that each of its waits is forgotten by its time. */
 const watches = new Map<Stamps, Map<string, Watch>>();
 
-/** How often one looks. Milliseconds. */
+/** The time between two looks into the database. Milliseconds. */
 const EVERY_MS = 1_000;
-/** How often each finds out whether another has looked, which asks nobody. Milliseconds. */
+/** The time between two checks by each waiting request whether another one has looked, which cost no query. Milliseconds. */
 const GLANCE_MS = 250;
-/** When another one looks, as whoever began to is gone. Milliseconds. */
+/** The time after which another request looks, as the one that began to is gone. Milliseconds. */
 const RESUME_AFTER_MS = 10_000;
 
 function watchOf(stamps: Stamps, companyId: string): Watch {
@@ -107,25 +110,25 @@ async function look(watch: Watch, stamps: Stamps, ctx: CompanyContext): Promise<
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What waiting for another version takes. */
+/** The input of `whenChanged`. */
 export interface Awaited {
   stamps: Stamps;
-  /** Of the request, which has what it opens closed by `release`. */
+  /** The context of the request, which has what it opens closed by `release`. */
   ctx: CompanyContext;
   id: string;
   seconds: number;
   release(): Promise<void>;
   isKnown(shown: object): Promise<boolean>;
-  /** What the caller is shown, to whom the request is let in. */
+  /** The answer for the caller that the request was let in for. */
   show(): Promise<object>;
-  /** The same after the caller has been let in anew, by what is true now. */
+  /** The answer after the caller has been let in anew, by present data. */
   showAnew(): Promise<object>;
 }
 
 /**
- * What a GET shows, as soon as it is another version than the caller knows, at the latest after so many seconds. While it waits
- * it holds nothing open, and takes no place. All that wait in this isolate for records of one kind and company ask for their
- * changes by one query a second together; what has changed is shown only to who is let in anew.
+ * Answers a GET as soon as the record has another version than the caller knows, at the latest after `seconds`. While it waits it
+ * holds nothing open, and takes no place. All that wait in this isolate for records of one kind and company ask for their changes
+ * by one query a second together; a changed record is shown only to a caller that is let in anew.
  */
 export async function whenChanged(awaited: Awaited): Promise<object> {
   const { stamps, ctx, id, seconds, release, isKnown, show, showAnew } = awaited;

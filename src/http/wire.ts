@@ -6,7 +6,7 @@ type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Name;
 
-/** How the code calls a field of the wire: in camel case, but for the names that differ. */
+/** The name in the code of a field of the wire: in camel case, but for the names that differ. */
 type Property<Name extends string> = Name extends keyof typeof OTHER_NAMES ? (typeof OTHER_NAMES)[Name] : Camel<Name>;
 
 const OTHER_NAMES = { _id: 'id', organization_id: 'companyId' } as const;
@@ -15,7 +15,7 @@ const OTHER_NAMES = { _id: 'id', organization_id: 'companyId' } as const;
 const TIME = '_at';
 type Value<Name extends string, Shown> = Name extends `${string}${typeof TIME}` ? Shown | number : Shown;
 
-/** What a schema shows, as the code holds it. */
+/** A record in the code, by the schema of its answer: each time may be a number. */
 type Held<Shown> = {
   [Name in keyof Shown as Name extends string ? Property<Name> : never]: Name extends string
     ? Value<Name, Shown[Name]>
@@ -28,8 +28,8 @@ const propertyOf = (name: string): string =>
     : name.replaceAll(/(?<=.)_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * Shows a record as its schema says: names in snake case, times as ISO 8601. What is undefined is left out; what the record
- * holds beyond the schema too.
+ * Shows a record as its schema says: names in snake case, times as ISO 8601. Members that are undefined are left out; members
+ * that the schema does not have too.
  */
 export function viewBy<Schema extends z.ZodObject>(schema: Schema) {
   const names = Object.keys(schema.shape).map((name) => [name, propertyOf(name), name.endsWith(TIME)] as const);
@@ -43,9 +43,9 @@ export function viewBy<Schema extends z.ZodObject>(schema: Schema) {
   };
 }
 
-/** What was sent, under the code's names. */
+/** The fields of a body, under the code's names. */
 type Sent<Input> = { [Name in keyof Input as Name extends string ? Property<Name> : never]: Input[Name] };
 
-/** Reads a body's fields into the code's names: for `transform`. What was not sent stays absent. */
+/** Reads a body's fields into the code's names: for `transform`. Fields that were not sent stay absent. */
 export const sent = <Input extends object>(input: Input): Sent<Input> =>
   Object.fromEntries(Object.entries(input).map(([name, value]) => [propertyOf(name), value])) as Sent<Input>;

@@ -11,7 +11,7 @@ const shapeOf = ({ returns }: Contract): z.ZodRawShape =>
 const idField = (record: object): '_id' | 'id' | undefined =>
   '_id' in record ? '_id' : 'id' in record ? 'id' : undefined;
 
-/** What is answered of a record to who may not get it. */
+/** The answer to a write for a caller who may not read the record: its id alone. */
 export const writtenRecord = {
   _id: z.object({ _id: z.string() }).meta({ id: 'WrittenRecord' }),
   id: z.object({ id: z.string() }).meta({ id: 'OrganizationWrittenRecord' }),
@@ -33,7 +33,7 @@ export function readersOf(contract: Contract, endpoints: readonly Endpoint[]): C
     });
 }
 
-/** What a write answers: the record, or its id alone to who may not get it. */
+/** Returns the answer of a write: the record, or its id alone for a caller who may not read it. */
 export async function writtenFor(readers: readonly Contract[], ctx: PrincipalContext, record: object): Promise<object> {
   const field = idField(record);
   if (readers.length === 0 || !field) return record;
@@ -49,7 +49,7 @@ export async function writtenFor(readers: readonly Contract[], ctx: PrincipalCon
   return { [field]: id };
 }
 
-/** The schema of what a write answers. */
+/** The schema of a write's answer. */
 export function answerSchema(schema: z.ZodType, contract: Contract, readers: readonly Contract[]): z.ZodType {
   const field = idField(shapeOf(contract));
   return readers.length === 0 || !field ? schema : z.union([schema, writtenRecord[field]]);

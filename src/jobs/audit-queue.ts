@@ -29,8 +29,8 @@ const auditMessage = z.object({
 }) satisfies z.ZodType<AuditRecord>;
 
 /**
- * Keeps a record in the log of its company. What belongs to nobody whom we know is counted first, by address and minute:
- * strangers fill no log.
+ * Keeps a record in the log of its company. Records of unknown senders are counted first, by address and minute: strangers fill
+ * no log.
  */
 export async function keepAuditRecord(env: Bindings, record: AuditRecord): Promise<void> {
   if (record.companyId !== null || record.principalType !== 'anonymous') return keepInLog(env, 'audit', record);

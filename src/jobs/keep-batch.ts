@@ -7,7 +7,7 @@ import { logError } from '../platform/log.ts';
 const RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 300;
 
-/** How long a message waits after so many attempts: twice as long each time. In seconds. */
+/** The time that a message waits after a number of attempts: twice as long each time. In seconds. */
 export const retryDelay = (attempts: number, seconds: number): number =>
   Math.min(seconds * 2 ** attempts, MAX_RETRY_SECONDS);
 

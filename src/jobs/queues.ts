@@ -20,7 +20,10 @@ const QUEUES: Record<string, { consume: Consumer; producer(env: Bindings): Queue
   'share-events': { consume: consumeShareEvents, producer: ({ SHARE_EVENTS }) => SHARE_EVENTS },
 };
 
-/** `data-console-jobs`, or `data-console-staging-jobs` in that environment; with `-dead` what its consumer gave up on. */
+/**
+ * `data-console-jobs`, or `data-console-staging-jobs` in that environment; with `-dead` the queue of messages that its consumer
+ * gave up on.
+ */
 const QUEUE_NAME = /^(?<live>data-console-(?:staging-)?(?<kind>[a-z-]+?))(?<dead>-dead)?$/;
 
 /** Hands a batch to the consumer of its queue. */

@@ -112,7 +112,7 @@ async function runParts(origin: Origin): Promise<void> {
   }
 }
 
-/** With one encryption key nothing can be encrypted under an older one. */
+/** Encrypts again where there is more than one encryption key: with one, nothing is encrypted under an older one. */
 async function ifKeysRotate(context: Context, reencrypt: (context: Context) => Promise<number>): Promise<void> {
   if (Object.keys(context.config.ENCRYPTION_KEYS).length > 1) await reencrypt(context);
 }

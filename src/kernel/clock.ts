@@ -1,4 +1,4 @@
-/** One per isolate, so that a test can move the clock. Milliseconds since the epoch. */
+/** The clock of the isolate, so that a test can move it. Milliseconds since the epoch. */
 export const clock = { now: (): number => Date.now() };
 
 export const MINUTE_MS = 60_000;

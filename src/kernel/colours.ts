@@ -16,7 +16,7 @@ const channelsOf = (colour: Colour): Channels => {
   return [number >> 16, (number >> 8) & 255, number & 255];
 };
 
-/** How light a colour is, from 0 to 1: https://www.w3.org/TR/WCAG22/#dfn-relative-luminance */
+/** The relative luminance of a colour, from 0 to 1: https://www.w3.org/TR/WCAG22/#dfn-relative-luminance */
 function luminance(colour: Colour): number {
   const [red, green, blue] = channelsOf(colour).map((channel) => {
     const share = channel / 255;
@@ -31,7 +31,7 @@ export function contrast(one: Colour, other: Colour): number {
   return (lighter + 0.05) / (darker + 0.05);
 }
 
-/** What WCAG AA asks of text, and of what is drawn. */
+/** The contrast that WCAG AA requires of text, and of graphics. */
 export const TEXT_CONTRAST = 4.5;
 export const GRAPHIC_CONTRAST = 3;
 

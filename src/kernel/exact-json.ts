@@ -21,7 +21,10 @@ export function parseExactJson(text: string): unknown {
   return SUSPECT.test(text) ? JSON.parse(text, keepDigits as Reviver) : JSON.parse(text);
 }
 
-/** Without the third parameter in the compiler's library; see https://github.com/tc39/proposal-json-parse-with-source */
+/**
+ * A reviver without the third parameter, which the compiler's library lacks; see
+ * https://github.com/tc39/proposal-json-parse-with-source
+ */
 type Reviver = (key: string, value: unknown) => unknown;
 
 function keepDigits(_key: string, value: unknown, { source }: { source: string }): unknown {

@@ -16,7 +16,7 @@ export type FailureKind =
   | 'malformed'
   | 'unavailable';
 
-/** One thing wrong with the input: the field's path and what was expected of it. */
+/** A problem of the input: the field's path and what was expected of it. */
 export interface FieldProblem {
   field: string;
   message: string;
@@ -24,7 +24,7 @@ export interface FieldProblem {
   row?: number;
 }
 
-/** What a failure can tell beyond its reason. Everything here may be shown to the caller. */
+/** Data of a failure beyond its reason. Everything here may be shown to the caller. */
 export interface FailureDetail {
   /** English sentence: what is wrong and what was expected. */
   message?: string;
@@ -34,24 +34,24 @@ export interface FailureDetail {
   problems?: FieldProblem[];
   /** Seconds until a new try makes sense. */
   retryAfter?: number;
-  /** What else the answer's `details` hold. */
+  /** Further members of the answer's `details`. */
   [extra: string]: unknown;
 }
 
-/** Those who word failures in their own way. Domain knowledge words them as the console does. */
+/** The surfaces that word failures in their own way. Domain knowledge words them as the console does. */
 export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing' | 'directory' | 'oauth';
 
-/** How a surface words a failure. What is left out is worded as the surface words the failure's family. */
+/** A surface's wording of a failure. Where a part is left out, the wording of the failure's family applies. */
 export interface Wording {
   status?: number;
   code?: string;
-  /** In place of the failure's own sentence. */
+  /** The message in place of the failure's own. */
   message?: string;
-  /** In place of what the failure tells. */
+  /** The `details` in place of the failure's own. */
   details?: Readonly<Record<string, unknown>>;
 }
 
-/** How surfaces word a failure that do not word it as its family: the code, or what differs. */
+/** The wording on surfaces that do not use that of the failure's family: the code, or the parts that differ. */
 export type Words = { readonly [Surface in SurfaceName]?: string | Wording };
 
 /** A failure of the domain as its module defines it, and the function that makes one to throw. */
@@ -62,26 +62,26 @@ export interface FailureType<Arguments extends any[] = any[]> {
   /** `concept.fact`, such as `user.email_taken`; no other failure has it. */
   readonly reason: string;
   readonly says: Words;
-  /** What it means, whatever it is made from: for the description of the API. */
+  /** The failure's meaning, whatever it is made from: for the description of the API. */
   readonly describes: string;
-  /** Whether an error is such a failure. */
+  /** Whether an error is a failure of this type. */
   matches(error: unknown): error is Failure;
 }
 
-/** What a failure tells besides its sentence: always the same, or made from arguments. */
+/** The data of a failure besides its sentence: always the same, or made from arguments. */
 // biome-ignore lint/suspicious/noExplicitAny: each failure is made from arguments of its own.
 type Detail = FailureDetail | ((...about: any[]) => FailureDetail);
 type ArgumentsOf<D extends Detail> = D extends (...about: infer Arguments) => FailureDetail ? Arguments : [];
 
 interface Definition<D extends Detail> extends Words {
-  /** What is wrong and what was expected, in English. A `detail` that is made from arguments may say it better. */
+  /** The problem and what was expected, in English. A `detail` that is made from arguments may say it better. */
   message: string;
-  /** The same in Portuguese, for managed tables: in place of the sentence of the family. */
+  /** The message in Portuguese, for managed tables: in place of the sentence of the family. */
   portuguese?: string;
   detail?: D;
 }
 
-/** What differs from the rule. */
+/** The parts of a definition that differ from its rule. */
 type Exceptions<D extends Detail = FailureDetail> = Partial<Definition<D>>;
 
 /**
@@ -122,7 +122,7 @@ export function everywhere(code: string, status?: number): Words {
 
 const nounOf = (concept: string): string => concept.replaceAll('_', ' ');
 
-/** There is no such thing: `SIGNING_KEY_NOT_FOUND` on the console. */
+/** A resource does not exist: `SIGNING_KEY_NOT_FOUND` on the console. */
 export const notFound = <const D extends Detail = FailureDetail>(concept: string, exceptions: Exceptions<D> = {}) =>
   defineFailure<D>(`${concept}.not_found`, 'missing', {
     message: `There is no such ${nounOf(concept)}.`,
@@ -131,7 +131,7 @@ export const notFound = <const D extends Detail = FailureDetail>(concept: string
   });
 
 /**
- * The same where answers tell which field names it, and which of the ids of a list.
+ * Like `notFound`, where answers tell the field that names the resource, and which ids of a list are unknown.
  * @param fields those that can name it; it is the first where the failure is made from nothing
  */
 export const notFoundBy = <const Field extends string>(
@@ -144,7 +144,7 @@ export const notFoundBy = <const Field extends string>(
     detail: (field: Field = fields[0], ids?: string[]) => ({ field, reason: 'not_found', ...(ids && { ids }) }),
   });
 
-/** Another has the same value of a field that is to be unique: `GROUP_NAME_DUPLICATE` on the console. */
+/** Another record has the same value of a field that is to be unique: `GROUP_NAME_DUPLICATE` on the console. */
 export const taken = (concept: string, field: string, exceptions: Exceptions = {}) =>
   defineFailure(`${concept}.${field}_taken`, 'conflict', {
     message: `Another ${nounOf(concept)} has this ${field}.`,
@@ -154,7 +154,7 @@ export const taken = (concept: string, field: string, exceptions: Exceptions = {
     ...exceptions,
   });
 
-/** What was deleted is to be deleted again. */
+/** The resource is deleted already, and cannot be deleted again. */
 export const alreadyDeleted = (concept: string, exceptions: Exceptions = {}) =>
   defineFailure(`${concept}.already_deleted`, 'missing', {
     message: `This ${nounOf(concept)} is already deleted.`,
@@ -170,7 +170,7 @@ export class Failure extends Error {
   readonly detail: FailureDetail;
   readonly says: Words;
 
-  /** Only by `defineFailure`. */
+  /** Called only by `defineFailure`. */
   constructor({ kind, reason, says }: FailureType, detail: FailureDetail) {
     super(detail.message ?? reason);
     this.name = 'Failure';
@@ -180,7 +180,7 @@ export class Failure extends Error {
     this.says = says;
   }
 
-  /** The same failure with the error that led to it, for logs: callers are not told. */
+  /** Adds the error that led to the failure, for logs: callers are not told. */
   because(cause: unknown): this {
     this.cause = cause;
     return this;
@@ -190,7 +190,7 @@ export class Failure extends Error {
 /** Whether an error says that the input is not valid. */
 export const isInvalid = (error: unknown): error is Failure => error instanceof Failure && error.kind === 'invalid';
 
-/** Input that is not valid, with what is wrong with each field. Every route that takes input can answer it. */
+/** Input that is not valid, with the problem of each field. Every route that takes input can answer it. */
 export const invalid = defineFailure('request.invalid', 'invalid', {
   message: 'The request is not valid.',
   detail: (problems: FieldProblem[], message?: string) => ({ problems, ...(message !== undefined && { message }) }),

@@ -27,7 +27,7 @@ export const metadata = z
   )
   .meta({ description: `Key-value pairs of your own: at most ${METADATA_KEYS} keys and 16 KiB as JSON.` });
 
-/** An email address, in what the regular expressions of all languages have in common: a `-` in a class is `\x2d`. */
+/** An email address, in the syntax that the regular expressions of all languages share: a `-` in a class is `\x2d`. */
 const EMAIL_PATTERN =
   /^(?:[A-Za-z0-9_'+\x2d]+\.)*[A-Za-z0-9_'+\x2d]*[A-Za-z0-9_+\x2d]@(?:[A-Za-z0-9][A-Za-z0-9\x2d]*\.)+[A-Za-z]{2,}$/;
 
@@ -62,7 +62,7 @@ export const displayName = z
   .max(200)
   .refine((name) => !/\p{Cc}/u.test(name), 'must hold no control characters');
 
-/** What people say about a thing: bounded, may be empty. */
+/** A description that people write: of limited length, may be empty. */
 export const description = z.string().max(2000);
 
 const IDS = 100;

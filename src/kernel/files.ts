@@ -1,4 +1,4 @@
-/** What is answered as it is: its bytes, and the headers that say what they are. */
+/** An answer that is sent as it is: its bytes, and the headers that describe them. */
 export class PreparedAnswer {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -59,13 +59,13 @@ export const MEDIA_TYPES = {
 
 export type FileEnding = keyof typeof MEDIA_TYPES;
 
-/** The media type of a file with what it is written in. */
+/** The media type of a file, with its encoding. */
 export const contentType = (ending: FileEnding): string =>
   BINARY.has(ending) ? MEDIA_TYPES[ending] : `${MEDIA_TYPES[ending]}; charset=utf-8`;
 
 const BINARY: ReadonlySet<FileEnding> = new Set(['xlsx', 'parquet', 'zip']);
 
-/** What no system takes in the name of a file, or what says more than a name. */
+/** Characters that a system refuses in the name of a file, or that have a meaning there. */
 const NO_NAME = /[\p{Cc}\p{Cf}\p{Cs}\\/:*?"<>|]/gu;
 const MAX_NAME = 150;
 

@@ -1,4 +1,4 @@
-/** What a limit says after a request was counted, or refused. */
+/** The state of a limit after a request was counted, or refused. */
 export interface LimitState {
   /** Requests allowed in a window. */
   limit: number;
@@ -27,7 +27,7 @@ export class FixedWindows {
     this.#lengthMs = lengthMs;
   }
 
-  /** What `take` would answer for this key, without counting. */
+  /** The answer that `take` would give for this key, without counting. */
   peek(key: string, limit: number, now: number): LimitState {
     const { count, endsAt } = this.#windowOf(key, now);
     return { limit, remaining: Math.max(0, limit - count), resetAt: endsAt, allowed: count < limit };

@@ -8,7 +8,7 @@ export function newId(now: number): string {
   return idPrefixAt(now) + crypto.getRandomValues(new Uint8Array(8)).toHex();
 }
 
-/** What ids made at a timestamp (ms) begin with: all ids before it sort before this. */
+/** The beginning of ids that are made at a timestamp (ms): all ids before it sort before this. */
 export const idPrefixAt = (timestamp: number): string =>
   Math.floor(timestamp / 1000)
     .toString(16)

@@ -1,7 +1,7 @@
 /** Arrays and objects stand in one another deeper than is allowed. */
 export class NestedTooDeep extends Error {}
 
-/** What a value begins with: an object, an array, a string. */
+/** The first byte of a value: an object, an array, a string. */
 export const OBJECT = 0x7b;
 export const ARRAY = 0x5b;
 export const STRING = 0x22;
@@ -15,8 +15,8 @@ const MINUS = 0x2d;
 const ZERO = 0x30;
 
 /**
- * Walks through JSON in UTF-8, checking all of its grammar, without making a value of it: the caller decides what of it
- * becomes one. Every method begins at `at` and leaves it behind what it went over.
+ * Walks through JSON in UTF-8, checking all of its grammar, without making a value of it: the caller decides which parts become
+ * values. Every method begins at `at` and moves it behind the part it went over.
  */
 export class JsonWalk {
   readonly bytes: Uint8Array;
@@ -41,7 +41,7 @@ export class JsonWalk {
     return bytes[this.at] ?? 0;
   }
 
-  /** Goes over one value of any kind. @param depth of what it stands in */
+  /** Goes over one value of any kind. @param depth the number of arrays and objects around it */
   value(depth = 0): void {
     switch (this.next()) {
       case STRING:
@@ -146,10 +146,10 @@ export class JsonWalk {
 const isDigit = (byte = 0): boolean => byte >= ZERO && byte <= 0x39;
 const isHex = (byte = 0): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
-/** What may stand behind a backslash, besides `u`. */
+/** The bytes that may follow a backslash, besides `u`. */
 const ESCAPED = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
 
-/** Where an escape ends whose backslash stands before `at`: at its last byte. */
+/** The last byte of the escape whose backslash stands before `at`. */
 function endOfEscape(bytes: Uint8Array, at: number): number {
   if (ESCAPED.has(bytes[at] ?? 0)) return at;
   const isCode = bytes[at] === 0x75 && [1, 2, 3, 4].every((index) => isHex(bytes[at + index]));

@@ -1,6 +1,6 @@
-/** Counts what one request, message or run has used, for whoever tells of it when it ends. */
+/** Counts the resources that one request, message or run has used, for whoever records them when it ends. */
 export class Meter {
   executions = 0;
-  /** Whether that was told already: what is used afterwards is told by itself. */
+  /** Whether the use was recorded already: later use is recorded by itself. */
   isTold = false;
 }

@@ -1,6 +1,6 @@
 /**
  * The network that an address is counted under: an IPv4 address itself, or the /64 of an IPv6 one, all of which belongs to
- * whoever has one address of it. What is no address stands for itself.
+ * whoever has one address of it. A text that is no address stands for itself.
  */
 export function networkOf(address: string): string {
   const url = `http://[${address}]`;
@@ -38,7 +38,7 @@ const PUBLIC_IPV6 = [
   ...['2800::/12', '2a00::/12', '2a10::/12', '2c00::/12'],
 ].map((text) => network(text, ipv6Bits, 128));
 
-/** What is special among those: https://www.iana.org/assignments/iana-ipv6-special-registry */
+/** Networks of special use among those: https://www.iana.org/assignments/iana-ipv6-special-registry */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48'].map((text) => network(text, ipv6Bits, 128));
 
 /** @param address in dotted decimal */
@@ -63,7 +63,7 @@ export function embeddedIpv4(name: string): string[] {
 
 interface Network {
   first: bigint;
-  /** How many bits of an address stand after the network's. */
+  /** The number of an address's bits behind the network's. */
   rest: bigint;
 }
 

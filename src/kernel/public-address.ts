@@ -30,13 +30,11 @@ const REBINDING_DOMAINS = [
 const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * What is wrong with an address that this service is told to fetch from, or null when it may.
- *
- * It must be https on a public host. The host is judged as the URL standard reads it, so `127.1`, `0x7f000001` and
- * `2130706433` are 127.0.0.1 here as they are for fetch. A name is judged by its text; what it leads to is looked up when it
- * is called.
- * @param allowPrivate for development: this machine is good too, also by plain http, and so are names that are kept for
- *   examples
+ * The problem of an address that this service is told to fetch from, or null for none.
+ * It must be https on a public host. The host is judged as the URL standard reads it, so `127.1`, `0x7f000001` and `2130706433`
+ * are 127.0.0.1 here as they are for fetch. A name is judged by its text; the address that it leads to is looked up when it is
+ * called.
+ * @param allowPrivate for development: this machine is good too, also by plain http, and so are names that are kept for examples
  */
 export function addressProblem(address: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(address)) return 'must be an absolute URL';

@@ -1,4 +1,4 @@
-/** A map that forgets what was longest not asked for, as soon as its entries together weigh more than it may hold. */
+/** A map that forgets the entries that were longest not read, as soon as its entries together weigh more than it may hold. */
 export class RecentlyUsed<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;
@@ -7,8 +7,8 @@ export class RecentlyUsed<Key, Value> {
   #weight = 0;
 
   /**
-   * @param added what an entry weighs; without it, `capacity` counts entries
-   * @param forgotten what its weight is when it is forgotten, where others have parts of it in common
+   * @param added the weight of an entry; without it, `capacity` counts entries
+   * @param forgotten the weight that is freed when an entry is forgotten, where others have parts of it in common
    */
   constructor(capacity: number, added: (key: Key, value: Value) => number = () => 1, forgotten = added) {
     this.#capacity = capacity;

@@ -13,10 +13,10 @@ export function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${cut(text, most - 1)}…`;
 }
 
-/** How many characters, Unicode's code points, a text has before an index of the string. An emoji is one, and two units. */
+/** The number of characters, Unicode's code points, before an index of a string. An emoji is one, and two units. */
 export const charactersBefore = (text: string, index: number): number => [...text.slice(0, index)].length;
 
-/** The index of the string at which a text has so many characters, Unicode's code points, before it. */
+/** The index of the string before which a text has this number of characters, Unicode's code points. */
 export const indexAfter = (text: string, characters: number): number =>
   [...text].slice(0, Math.max(0, characters)).join('').length;
 

@@ -1,6 +1,6 @@
 /**
  * Waits for `work` no longer than `ms`. It may still be done afterwards.
- * @throws what `late` makes where it takes longer
+ * @throws the error that `late` makes where it takes longer
  */
 export async function withinTime<T>(
   ms: number,

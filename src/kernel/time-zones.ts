@@ -24,12 +24,12 @@ export type Interval = keyof typeof UNITS;
 
 export const INTERVALS = Object.keys(UNITS) as [Interval, ...Interval[]];
 
-/** By how much a change of the clock can shift the beginning of an interval; none was ever larger. */
+/** The most by which a change of the clock can shift the beginning of an interval. */
 const SHIFT_MS = DAY_MS + 3 * HOUR_MS;
 
 /**
- * The hours, days or weeks of a time zone that a time reaches into, by their beginnings. Where the clock changes, a day has 23
- * or 25 hours; an hour that comes twice is two, and what is left of an hour that the change cuts is one of its own.
+ * The hours, days or weeks of a time zone that a range of time reaches into, by their beginnings. Where the clock changes, a day
+ * has 23 or 25 hours; an hour that comes twice is two, and the rest of an hour that the change cuts is one of its own.
  * @param range milliseconds, both ends included
  * @returns milliseconds, ascending; more than `most` are cut off
  */
@@ -77,7 +77,7 @@ export function intervalsOf(
   return starts;
 }
 
-/** How far the clock of a time zone is ahead of UTC at a moment. Milliseconds. */
+/** Returns a function that tells how far the clock of a time zone is ahead of UTC at a moment. Milliseconds. */
 function offsetsOf(timeZone: string): (at: number) => number {
   const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
   return (at) => {

@@ -8,7 +8,7 @@ const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
  * times the memory of the body.
  */
 export class UnreadObject {
-  /** How many fields it has, those of the same name included. */
+  /** The number of the object's fields, those of the same name included. */
   readonly fields: number;
   readonly #bytes: Uint8Array;
   readonly #start: number;
@@ -24,12 +24,12 @@ export class UnreadObject {
     this.#isNested = isNested;
   }
 
-  /** How long it is in the body. */
+  /** The length of the object in the body, in bytes. */
   get bytes(): number {
     return this.#end - this.#start;
   }
 
-  /** Its fields as `parseExactJson` gives them, but of an array or an object only that it is one: it is empty. */
+  /** Returns the object's fields as `parseExactJson` does, but each array or object among them empty. */
   read(): Record<string, unknown> {
     const text = this.#isNested ? this.#flatText() : this.#text(this.#start, this.#end);
     return parseExactJson(text) as Record<string, unknown>;
@@ -56,17 +56,17 @@ export class UnreadObject {
   }
 }
 
-/** Which objects of a body are left unread. */
+/** The list of a body whose objects are left unread. */
 export interface Unread {
   /** The field of the body that is the list of them. */
   list: string;
-  /** Of more than that only one more is looked at: the list is too long. */
+  /** The most objects. Of a longer list only one more is looked at, as it is too long. */
   most: number;
 }
 
 const BOM = [0xef, 0xbb, 0xbf];
 
-/** Other fields whose names are read. */
+/** The number of other fields whose names are read. */
 const MAX_OTHERS = 100;
 
 /**

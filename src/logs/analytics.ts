@@ -14,7 +14,7 @@ export interface Counts {
 
 export interface TopOf {
   key: string;
-  /** What the events themselves know of it. */
+  /** A label for the key that the events themselves have. */
   label: string | null;
   count: number;
 }
@@ -26,7 +26,7 @@ export interface LogAnalytics {
   top: Record<keyof typeof TOPS, TopOf[]>;
 }
 
-/** What the object has of the analytics, and the files with older events, which have to be added. */
+/** The analytics of events that are still in the object, and the files with older events, which have to be added. */
 export interface OwnAnalytics extends LogAnalytics {
   parts: ListedPart[];
   /** The last event that was moved into a file: all of the object's own are newer. */
@@ -42,7 +42,7 @@ export interface SeenViewer {
   early: number;
 }
 
-/** Which events stand for a dashboard seen, executed or refused, in the words of analytics. */
+/** SQL for the outcome of an event: a dashboard resolved, executed or denied, in the words of analytics. */
 const OUTCOME = `CASE
   WHEN type IN ('share.executed', 'embed.executed') THEN 'executed'
   WHEN type IN ('share.denied', 'embed.denied') THEN 'denied'
@@ -52,7 +52,7 @@ const COUNTS = `coalesce(sum(outcome = 'resolved'), 0) AS resolved, coalesce(sum
   coalesce(sum(outcome = 'denied'), 0) AS denied,
   count(DISTINCT iif(outcome IN ('resolved', 'executed'), viewer, NULL)) AS unique_viewers`;
 
-/** How a list of the most frequent is made: what is counted, and a label that the events themselves know. */
+/** The lists of the most frequent: the key that is counted, and a label that the events themselves have. */
 const TOPS = {
   shares: { key: 'shareId', label: 'NULL' },
   dashboards: { key: "iif(targetType = 'dashboard', targetId, NULL)", label: 'NULL' },
@@ -60,9 +60,9 @@ const TOPS = {
   countries: { key: 'ipCountry', label: 'ipCountry' },
 } as const;
 
-/** How many entries a list of the most frequent has. */
+/** The number of entries in a list of the most frequent. */
 export const TOP_LENGTH = 10;
-/** What SQLite takes for no limit. */
+/** The limit that SQLite takes for none. */
 const ALL = -1;
 
 /** Most days that are counted: SQLite compiles no larger statement. */
@@ -137,14 +137,14 @@ function countIn(sql: SqlStorage, tables: readonly DayTable[], wanted: Wanted): 
   return sql.exec<Row>(`SELECT ${COUNTS} FROM ${text} WHERE outcome IS NOT NULL`, ...given).one();
 }
 
-/** What tables have of a range. */
+/** The parts of a range that the tables cover. */
 const within = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
   tables.flatMap(({ name, ...own }) => {
     const common = overlapOf(own, range);
     return common ? [{ name, ...common }] : [];
   });
 
-/** The events of some tables, with their outcome: SQL, and what is bound in it. */
+/** The events of some tables, with their outcome: SQL, and its bound values. */
 function eventsIn(tables: readonly DayTable[], wanted: Wanted): { text: string; given: SqlStorageValue[] } {
   const given: SqlStorageValue[] = [];
   const selects = tables.map(({ name, lower, upper }, n) => {

@@ -1,6 +1,6 @@
 /**
- * What is kept of one request: who asked for what, and how it ended. Never a secret, a token, a body or a query; the
- * path only as its route's template.
+ * The record of one request: who asked for what, and how it ended. Never a secret, a token, a body or a query; the path only as
+ * its route's template.
  */
 export interface AuditRecord {
   /** Minted when the request came: a record that is delivered twice is kept once. */
@@ -19,16 +19,19 @@ export interface AuditRecord {
   route: string | null;
   /** The permission that the route asks for; null where it asks for none. */
   action: string | null;
-  /** The resources that the path names, in order and joined by `/`, with what was attached to them; or what was made. */
+  /** The ids of the path, in order and joined by `/`, with those that were attached; or the id of the resource that was made. */
   resourceId: string | null;
   status: number;
   ip: string | null;
   durationMs: number;
-  /** How many requests it stands for: more than one only for those of strangers, which are kept by address and minute. */
+  /**
+   * The number of requests that the record stands for: more than one only for those of strangers, which are kept by address and
+   * minute.
+   */
   count: number;
   /**
-   * What it adds to the company's use: itself, where a known caller was let in, and the statements of people's SQL that it ran.
-   * The log counts it by day and does not keep it.
+   * Its addition to the company's use: the request, where a known caller was let in, and the statements of people's SQL that it
+   * ran. The log counts it by day and does not keep it.
    */
   used?: { requests: number; executions: number } | undefined;
 }

@@ -2,12 +2,12 @@ import type { LogFilter, Logged, LogKind } from './log.ts';
 import { TABLES } from './tables.ts';
 
 /**
- * What is in a file, as far as it spares reading it: of each field that lists are narrowed by, how many records have
- * each of its values; where there are too many of them, a Bloom filter, which only says what is not there.
+ * A summary of a file, which often spares reading it: for each field that lists are narrowed by, the number of records with each
+ * value; where there are too many values, a Bloom filter, which only tells that a value is absent.
  */
 type Contents = Record<string, { counts: Record<string, number> } | { bloom: string }> & { [TOGETHER]?: Together };
 
-/** How many records have the same values of all fields that are counted: so several can be asked for at once. */
+/** The number of records with the same values of all counted fields: for a filter by several fields. */
 interface Together {
   /** The fields, under the name that stored contents have for them. */
   members: string[];
@@ -15,7 +15,7 @@ interface Together {
   rows: (string | number | null)[][];
 }
 
-/** No field has this name. */
+/** A name that no field has. */
 const TOGETHER = '';
 
 /** Most values of a field, and most of their combinations, that are counted. */
@@ -54,7 +54,7 @@ function countTogether(fields: string[], records: readonly Logged[]): Together |
 }
 
 /**
- * How many records of a file have all of these values, at least one, where its contents tell.
+ * Counts the records of a file that have all of these values, at least one, where its contents tell.
  * @param text as `contentsOf` made it
  * @returns null where the file has to be read
  */

@@ -8,7 +8,7 @@ export interface DayTable extends LogRange {
   name: string;
 }
 
-/** The days that have a table, in order, and the end of what stands in the table of the version before. */
+/** The days that have a table, in order, and the end of the days in the table of the version before. */
 interface DayTables {
   days: number[];
   formerEnd: number;
@@ -16,7 +16,7 @@ interface DayTables {
 
 const NEVER = Number.MIN_SAFE_INTEGER;
 
-/** What the database says of its tables. Whatever makes or drops one notes it here, or forgets all. */
+/** The tables of each database, cached. Code that makes or drops one notes it here, or forgets all. */
 const known = new WeakMap<SqlStorage, Record<LogKind, DayTables>>();
 
 const nameOf = (kind: LogKind, day: number): string => `"${TABLES[kind].name}_${day}"`;
@@ -61,7 +61,7 @@ function tablesOf(sql: SqlStorage, kind: LogKind): DayTable[] {
   return [former, ...days.map((day) => ({ name: nameOf(kind, day), ...dayRange(day * DAY_MS) }))];
 }
 
-/** The tables that have records of a range, the oldest first, each with its part of the range; not what was moved. */
+/** The tables that have records of a range, the oldest first, each with its part of the range; without moved records. */
 export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTable[] {
   const moved = lastMoved(sql, kind);
   const kept = moved ? { lower: keyAfter(moved), upper: rangeOf({}).upper } : rangeOf({});
@@ -73,8 +73,8 @@ export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTa
 }
 
 /**
- * Frees the space of what was moved. A table that has nothing else is dropped, which writes no row; deleting its rows would
- * write each. Only rows of a table that may last long are deleted by themselves.
+ * Frees the space of moved records. A table that has nothing else is dropped, which writes no row; deleting its rows would write
+ * each. Only rows of a table that may last long are deleted by themselves.
  * @param isUrgent whether the space is needed at once
  */
 export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {
@@ -96,13 +96,13 @@ export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent:
   }
 }
 
-/** Has the tables looked up anew, where a transaction may have been undone. */
+/** Forgets the cached tables, so that they are looked up anew, where a transaction may have been undone. */
 export const forgetTables = (sql: SqlStorage): boolean => known.delete(sql);
 
 /**
- * The version before had one table for all days. It stays the table of the days that it reaches into, until they have moved:
- * nothing is copied. What that version adds when it serves again, after a roll back, goes into the tables of its days.
- * May be repeated.
+ * Takes over the one table for all days of the version before. It stays the table of the days that it reaches into, until they
+ * have moved: nothing is copied. Records that that version adds when it serves again, after a roll back, go into the tables of
+ * their days. May be repeated.
  */
 export function takeOverFormerTables(sql: SqlStorage): void {
   sql.exec('CREATE TABLE IF NOT EXISTS former_tables (kind TEXT PRIMARY KEY, endAt INTEGER NOT NULL) WITHOUT ROWID');

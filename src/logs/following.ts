@@ -4,27 +4,27 @@ import { lastMoved, partAfter, partFor } from './parts.ts';
 import { isThere, newestOrOldest, recordsIn } from './rows.ts';
 
 /**
- * Who follows a log reads it by its own order up to a cursor, in the files of days that were moved meanwhile, too. What is kept later
- * of a time before the cursor, or of a time that was moved, is noted by its key alone, so that it is told too, and no record is
- * written twice.
+ * The next records for a follower of a log, who reads it in its own order up to a cursor, also in the files of days that were
+ * moved meanwhile. Of a record that is kept later for a time before the cursor, or for a time that was moved, the key alone is
+ * noted, so that it is told too, and no record is written twice.
  */
 export interface Followed {
-  /** How often somebody has begun to follow. */
+  /** The number of times that somebody has begun to follow. */
   follows: number;
   records: Logged[];
-  /** Where the next records begin after. */
+  /** The key of the last record told: the next ones come after it. */
   upTo: LogKey;
   /** Records of before the cursor, and their keys. */
   lateRecords: Logged[];
   late: LogKey[];
-  /** How often persons were taken out of the log: what was read before is not to stay anywhere. */
+  /** The number of persons who were taken out of the log: records that were read before must not be kept anywhere. */
   redactions: number;
 }
 
 interface Cursor extends Record<string, SqlStorageValue> {
   at: number;
   id: string;
-  /** Up to where records were handed out that are not known to be kept. */
+  /** The key of the last record that was handed out and is not known to be kept. */
   upToAt: number | null;
   upToId: string | null;
   follows: number;
@@ -41,7 +41,7 @@ export function createFollowing(sql: SqlStorage): void {
   `);
 }
 
-/** Begins to follow at a place; where it is followed already, it only counts. */
+/** Begins to follow at a place in the log; where it is followed already, it only counts. */
 export function follow(sql: SqlStorage, kinds: readonly LogKind[], { at, id }: LogKey): void {
   for (const kind of kinds) {
     sql.exec(
@@ -95,7 +95,7 @@ export function isBehind(sql: SqlStorage, kind: LogKind): boolean {
   );
 }
 
-/** What the log of a company is followed with. */
+/** The storage and files from which a follower reads a company's log. */
 interface Followable {
   sql: SqlStorage;
   files: R2Bucket;

@@ -4,16 +4,16 @@ import { newSecretToken } from '../kernel/ids.ts';
 import type { Logged } from './log.ts';
 import { type Person, redacted } from './redaction.ts';
 
-/** A queue keeps a message so long, at the most. */
+/** The longest time that a queue keeps a message. */
 const RETENTION_MS = 14 * DAY_MS;
 const SECRET = 'forgotten_secret';
 
-/** What a person may be known by in a text: ids and addresses. */
+/** Texts that may identify a person: ids and addresses. */
 const MARKS = /[0-9a-f]{24}|[^\s"\\/,;:=&?<>()[\]]+@[^\s"\\/,;:=&?<>()[\]]*\w/g;
 
 /**
- * Who was taken out of a log, as digests under a secret of its object: records of before may wait in a queue still, and come without
- * them.
+ * Creates the table of persons who were taken out of a log, as digests under a secret of its object: earlier records may wait in
+ * a queue still, and are redacted when they come.
  */
 export function createForgotten(sql: SqlStorage): void {
   sql.exec(
@@ -34,7 +34,7 @@ export function purgeForgotten(sql: SqlStorage, now: number): void {
   sql.exec('DELETE FROM forgotten WHERE at <= ?', now - RETENTION_MS);
 }
 
-/** The records with a pseudonym in the place of everybody who was forgotten after what they tell. */
+/** The records with a pseudonym in the place of everybody who was forgotten after the record's time. */
 export function withoutForgotten({ sql, kv }: DurableObjectStorage, records: readonly Logged[]): readonly Logged[] {
   const secret = kv.get<string>(SECRET);
   if (secret === undefined || sql.exec('SELECT 1 FROM forgotten LIMIT 1').toArray().length === 0) return records;
@@ -45,7 +45,7 @@ const withoutPerson = (record: Logged, person: Person): Logged => redacted(recor
 
 const digestOf = (secret: string, mark: string): string => createHmac('sha256', secret).update(mark).digest('hex');
 
-/** Those whom a record names. */
+/** Returns the forgotten persons that a record names. */
 function forgottenIn(sql: SqlStorage, secret: string, record: Logged): Person[] {
   const marks = new Set(JSON.stringify(record).toLowerCase().match(MARKS));
   const ip = 'ip' in record && typeof record.ip === 'string' ? [record.ip] : [];

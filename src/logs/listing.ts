@@ -3,16 +3,16 @@ import { compareKeys, type LogFilter, type Logged, type LogKind, type LogRange, 
 import { countParts, type ListedPart, partsIn } from './parts.ts';
 import { countIn, daysIn, recordsIn, slicesOf } from './rows.ts';
 
-/** The newer end of a list: what the object still has of it, and the files with the rest, the newest first. */
+/** The newer end of a list: its records that are still in the object, and the files with the rest, the newest first. */
 export interface LogPage {
-  /** Of the object's own records. */
+  /** The number of the object's own records. */
   total: number;
-  /** Those of the page that are in the object. */
+  /** The records of the page that are in the object. */
   records: Logged[];
   parts: ListedPart[];
 }
 
-/** What has to be known to read while others write. */
+/** The means to read a log while others write. */
 export interface Reading {
   sql: SqlStorage;
   /** Changes whenever records are moved. */
@@ -21,7 +21,7 @@ export interface Reading {
   pause(): Promise<void>;
 }
 
-/** How often a list that records were moved under is begun anew before it is read without a pause. */
+/** The times that a list is begun anew because records were moved, before it is read without a pause. */
 const TRIES = 3;
 
 /** Reads `limit` records behind the first `skip`, the newest first, with the exact number of all. */
@@ -76,7 +76,7 @@ function* piecesOf(
   }
 }
 
-/** How many records a day that is over has; counted once, until a late one comes. */
+/** Returns the number of records of a day that is over; counted once, until a late one comes. */
 function countDay(sql: SqlStorage, kind: LogKind, { day, lower, upper }: LogRange & { day: number }): number {
   const known = sql.exec<{ records: number }>('SELECT records FROM days WHERE kind = ? AND day = ?', kind, day);
   const [found] = known.toArray();
@@ -86,7 +86,7 @@ function countDay(sql: SqlStorage, kind: LogKind, { day, lower, upper }: LogRang
   return records;
 }
 
-/** Forgets what was counted of the days of records that come now. */
+/** Forgets the counts of the days of records that come now. */
 export function forgetCounts(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
   const days = new Set(records.map(({ occurredAt }) => Math.floor(occurredAt / DAY_MS) * DAY_MS));
   for (const day of days) {

@@ -3,7 +3,7 @@ import { type Denials, deniedBy } from '../permissions/denials.ts';
 import type { ShareEvent } from '../sharing/share-event.ts';
 import type { AuditRecord } from './audit-record.ts';
 
-/** What is kept in the log of a company: records of requests, and what happened with what it shares. */
+/** The kinds of records in the log of a company: its requests, and the events of its shares. */
 export interface LogRecords {
   audit: AuditRecord;
   share: ShareEvent;
@@ -13,7 +13,7 @@ export type LogKind = keyof LogRecords;
 
 export const LOG_KINDS = ['audit', 'share'] as const satisfies LogKind[];
 
-/** A record as its company's log has it: whose it is, is known by where it is. */
+/** A record as its company's log has it: its company is the one of the log. */
 export type Logged<K extends LogKind = LogKind> = Omit<LogRecords[K], 'companyId'>;
 
 /** The fields of a record by which a list may be narrowed. */
@@ -29,31 +29,31 @@ export interface DeniedRecords {
   where?: { field: string; value: string };
 }
 
-/** Which records of a log are meant. Times in milliseconds, both ends included. */
+/** The records of a log that a query is for. Times in milliseconds, both ends included. */
 export interface LogFilter {
   from?: number;
   to?: number;
-  /** What these fields have to be. */
+  /** The values that these fields must have. */
   values: Readonly<Record<string, string>>;
   denied?: readonly DeniedRecords[];
 }
 
-/** Which records are meant, whenever they are of. */
+/** A filter without its times. */
 export type Wanted = Pick<LogFilter, 'values' | 'denied'>;
 
-/** Where a record stands in its log: those of one time are ordered by id. */
+/** The place of a record in its log: those of one time are ordered by id. */
 export interface LogKey {
   at: number;
   id: string;
 }
 
-/** From `lower`, included, up to `upper`, not included. */
+/** A range of records from `lower`, included, up to `upper`, not included. */
 export interface LogRange {
   lower: LogKey;
   upper: LogKey;
 }
 
-/** Whose log holds what belongs to no company: requests of strangers and of the operator. */
+/** The name of the log for records of no company: requests of strangers and of the operator. */
 export const PLATFORM_LOG = 'platform';
 
 /** Days that records stay in their object when the configuration does not say. */
@@ -67,7 +67,7 @@ export const keyOf = ({ occurredAt, id }: { occurredAt: number; id: string }): L
 /** The smallest key that is greater than this one. */
 export const keyAfter = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
 
-/** What two ranges have in common; null where that is nothing. */
+/** Returns the range that two ranges share; null for none. */
 export function overlapOf(one: LogRange, other: LogRange): LogRange | null {
   const lower = compareKeys(one.lower, other.lower) > 0 ? one.lower : other.lower;
   const upper = compareKeys(one.upper, other.upper) < 0 ? one.upper : other.upper;

@@ -9,16 +9,16 @@ import { countIn, isFull, logSizes, newestOrOldest, recordsIn } from './rows.ts'
 import { lateTableOf, TABLES } from './tables.ts';
 import { countLate, countViews } from './view-counts.ts';
 
-/** How long a file stays that no part names any more: whoever reads it now can end. */
+/** The time for which a file stays that no part names any more, so that whoever reads it now can end. */
 const LEFTOVER_MS = HOUR_MS;
 
-/** What the log of a company moves its records with. */
+/** The storage and files with which a company's log moves its records. */
 export interface Mover {
   storage: DurableObjectStorage;
   files: R2Bucket;
-  /** Whose log it is. */
+  /** The name of the log. */
   name: string;
-  /** Called with each change of what is where, in the turn in which it is made. */
+  /** Called with each change of where records are, in the turn in which it is made. */
   changed(): void;
 }
 
@@ -107,7 +107,7 @@ export async function deleteLeftovers({ storage: { sql }, files }: Mover): Promi
   for (const file of found) sql.exec('DELETE FROM leftovers WHERE file = ?', file);
 }
 
-/** As many records as one file holds. */
+/** Returns the first of the records, as many as one file holds. */
 function firstOf(records: Iterable<Logged>): Logged[] {
   const taken: Logged[] = [];
   let bytes = 0;

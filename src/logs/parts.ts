@@ -1,7 +1,7 @@
 import { countFrom } from './contents.ts';
 import type { LogFilter, LogKey, LogKind, LogRange } from './log.ts';
 
-/** Which records a file has: those of one day from the first to the last. */
+/** The range of a file's records: those of one day from the first to the last. */
 interface PartRange {
   file: string;
   first: LogKey;
@@ -19,9 +19,9 @@ export interface Part extends PartRange {
 /** A file as a list needs it. */
 export interface ListedPart {
   file: string;
-  /** Its oldest record. */
+  /** The key of the file's oldest record. */
   first: LogKey;
-  /** How many of its records the filter lets through; null where it has to be read to know. */
+  /** The number of its records that the filter lets through; null where it has to be read to know. */
   matching: number | null;
 }
 

@@ -73,7 +73,7 @@ const isSame = (row: Record<string, unknown>, rest: Record<string, unknown>): bo
   Object.entries(rest).every(([field, value]) => row[field] === value);
 
 /**
- * The same in one file, which is written anew where it names the person.
+ * Redacts one file, which is written anew where it names the person.
  * @param after the file before; null for the first
  * @returns how many records named them, and the file for the next call; null after the last
  */

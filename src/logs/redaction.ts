@@ -1,18 +1,18 @@
-/** A person whom a company wants forgotten: all that they are known by, and what stands in its place. */
+/** A person whom a company wants forgotten: their ids and addresses, and the pseudonym that takes their place. */
 export interface Person {
   /** Ids of the user and of the outsider, of each time that there was one. */
   ids: readonly string[];
   /** Lower-case; '' where only others of these are known. */
   email: string;
   pseudonym: string;
-  /** From which they are known to have come. */
+  /** The addresses from which they are known to have come. */
   ips: readonly string[];
 }
 
-/** Members of a record that name who did something, and those that tell where from and with what. */
+/** Members of a record that name who did something, and those that tell the address and browser. */
 const WHO = ['principalId', 'actorId', 'actorEmail'];
 const TRACES = ['ip', 'ipCountry', 'userAgent'];
-/** What a record of a person, by its own id, tells of them besides; and what stands there afterwards. */
+/** The personal members of a record that a person's own id names, with the values that replace them. */
 const OWN = (pseudonym: string): Record<string, unknown> => ({ name: pseudonym, teams: [], metadata: {} });
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -32,8 +32,8 @@ function isTheirs(record: Record<string, unknown>, { ids, email, ips }: Person):
 }
 
 /**
- * The same of JSON, wherever they stand in it. A record of what they did does not tell where from, and one that is theirs by its id
- * not how they are called.
+ * The JSON value with the pseudonym in the place of the person, wherever they stand in it. A record of something they did loses
+ * the traces of where from, and one that is theirs by its id loses their name.
  */
 export function redacted(value: unknown, person: Person): unknown {
   if (typeof value === 'string') return redactedText(value, person);
@@ -51,7 +51,7 @@ export function redacted(value: unknown, person: Person): unknown {
   );
 }
 
-/** The same of a text that is JSON, as far as it is. */
+/** Redacts a text that is JSON; other text as far as it is. */
 export function redactedJson(text: string, person: Person): string {
   if (!isNamedIn(text, person)) return text;
   try {

@@ -22,7 +22,7 @@ export const logSizes = {
   /** Most rows and bytes of one file. */
   partRows: 20_000,
   partBytes: 8 * 1024 * 1024,
-  /** From this size on the oldest days move early. An object holds 10 GB. */
+  /** The size from which on the oldest days move early. An object holds 10 GB. */
   fullBytes: 9_000_000_000,
 };
 
@@ -176,7 +176,7 @@ function tablesToRead(
   return newestFirst ? tables.reverse() : tables;
 }
 
-/** Which records of a range are read, and in which order: the oldest first, unless it is said. */
+/** The records of a range to read, and their order: the oldest first by default. */
 export interface Selection {
   wanted?: Wanted;
   newestFirst?: boolean;
@@ -221,7 +221,7 @@ export function* daysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Genera
   }
 }
 
-/** A range in slices of so many rows that others need not wait, the newest first. */
+/** A range in slices of few enough rows that others need not wait, the newest first. */
 export function* slicesOf(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange> {
   for (let { upper } = range; compareKeys(range.lower, upper) < 0; ) {
     const [first] = recordsIn(

@@ -1,16 +1,16 @@
 import { LOG_KINDS, type LogFilterField, type Logged, type LogKind } from './log.ts';
 
-/** How the log of a company keeps a kind of records. */
+/** The tables, folder and fields for one kind of records in a company's log. */
 interface Table<K extends LogKind> {
-  /** How the names of its tables begin. */
+  /** The beginning of the names of its tables. */
   name: string;
-  /** Of R2, within the company's. */
+  /** The folder in R2, within the company's. */
   folder: string;
   /** The fields of a record beside its key, each a column of its name. */
   fields: readonly Exclude<keyof Logged<K>, 'id' | 'occurredAt' | 'used'>[];
-  /** Those by which a list may be narrowed. */
+  /** The fields by which a list may be narrowed. */
   filters: readonly LogFilterField[K][];
-  /** Those that are kept as JSON. */
+  /** The fields that are kept as JSON. */
   json: readonly string[];
 }
 
@@ -66,8 +66,8 @@ export const columnsOf = (kind: LogKind): string => ['occurredAt', 'id', ...TABL
 export const lateTableOf = (kind: LogKind): string => `late_${TABLES[kind].name}`;
 
 /**
- * Makes a table of records. They are clustered by time and id, and have no second index: keeping one writes one row. What is
- * asked for by something else is found by reading, in slices.
+ * Makes a table of records. They are clustered by time and id, and have no second index: keeping one writes one row. Searches by
+ * other fields read the table, in slices.
  */
 export function createTable(sql: SqlStorage, kind: LogKind, name: string): void {
   sql.exec(`CREATE TABLE IF NOT EXISTS ${name} (occurredAt INTEGER NOT NULL, id TEXT NOT NULL,

@@ -3,7 +3,7 @@ import type { Logged } from './log.ts';
 
 type Outcome = 'resolved' | 'executed' | 'denied';
 
-/** Which events stand for a dashboard seen, executed or refused, as in the object's own statements. */
+/** The outcome of an event for the dashboard, as in the object's own statements: executed, denied or resolved. */
 const OUTCOMES: Partial<Record<string, Outcome>> = {
   'share.executed': 'executed',
   'embed.executed': 'executed',
@@ -47,19 +47,19 @@ export const mostOf = (entries: Iterable<TopOf>, length: number): TopOf[] =>
   [...entries].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, length);
 
 /**
- * Counts events that come in the order of their times, the newest first, so that of each interval only what is counted stays:
- * who was seen in it is held until the next begins. Viewers are told apart for one share of them.
+ * Counts events that come in the order of their times, the newest first, so that of each interval only counts stay: the viewers
+ * of one are held until the next begins. Viewers are told apart for one share of them.
  */
 export class Tally {
   readonly totals = { resolved: 0, executed: 0, denied: 0 };
-  /** By the interval's number. */
+  /** The counts by the interval's number. */
   readonly series = new Map<number, LogAnalytics['totals']>();
   readonly top: Record<'shares' | 'dashboards' | 'countries', Top> = {
     shares: new Map(),
     dashboards: new Map(),
     countries: new Map(),
   };
-  /** How often each viewer executed something; 0 for who opened something only. */
+  /** The number of executions by each viewer; 0 for one who only opened something. */
   readonly #viewers = new Map<string, number>();
   readonly #labels = new Map<string, string>();
   readonly #starts: readonly number[];
@@ -101,7 +101,7 @@ export class Tally {
     if (ipCountry !== null) addTo(this.top.countries, ipCountry, 1, ipCountry);
   }
 
-  /** How often each was counted, here and elsewhere. */
+  /** Returns each key's count, here and elsewhere together. */
   topWith(name: keyof typeof this.top, others: readonly TopOf[]): TopOf[] {
     const all = new Map([...this.top[name]].map(([key, entry]) => [key, { ...entry }]));
     for (const { key, count, label } of others) addTo(all, key, count, label);

@@ -2,7 +2,7 @@ import { DAY_MS } from '../kernel/clock.ts';
 import type { Logged } from './log.ts';
 import { isThere } from './rows.ts';
 
-/** What was used on a day, counted from the epoch in UTC. */
+/** The use of a day, counted from the epoch in UTC. */
 export interface UsedDay {
   day: number;
   requests: number;
@@ -14,14 +14,14 @@ export function createUsedDays(sql: SqlStorage): void {
     day INTEGER PRIMARY KEY, requests INTEGER NOT NULL, executions INTEGER NOT NULL) WITHOUT ROWID`);
 }
 
-/** Those of the records that are not kept yet and tell of a use: to be asked before they are, and counted with them. */
+/** Returns the records that tell of a use and are not kept yet: to be asked before they are, and counted with them. */
 export const newlyUsed = (sql: SqlStorage, records: readonly Logged<'audit'>[], late: boolean): Logged<'audit'>[] =>
   records.filter(
     (record) =>
       record.used && record.used.requests + record.used.executions > 0 && !isThere(sql, 'audit', record, late),
   );
 
-/** Adds what records tell to the days of their requests: one row for all of a day that come together. */
+/** Adds the use that records tell to the days of their requests: one row for all of a day that come together. */
 export function countUsed(sql: SqlStorage, records: readonly Logged<'audit'>[]): void {
   const byDay = Map.groupBy(records, ({ occurredAt }) => Math.floor(occurredAt / DAY_MS));
   for (const [day, ofDay] of byDay) {

@@ -7,7 +7,7 @@ import { addViews } from './views.ts';
 /** Events that were old when their log was made have been counted by the version before. */
 const COUNTED_BEFORE_MS = MINUTE_MS;
 
-/** Up to where the events of shares are in their counts. What happened before `since` is not counted here. */
+/** The last event of shares that is in their counts. Events before `since` are not counted here. */
 type Mark = LogKey & { since: number };
 
 export function createViewsMark(sql: SqlStorage): void {
@@ -19,13 +19,12 @@ export function createViewsMark(sql: SqlStorage): void {
 const markOf = (sql: SqlStorage): Mark =>
   sql.exec<Mark & Record<string, number | string>>('SELECT since, at, id FROM views_counted').one();
 
-/** The events that stand for one share seen: they name it. What stands for several is counted by `addViews` alone. */
+/** The events that stand for one share seen: they name it. Events that stand for several are counted by `addViews` alone. */
 const VIEWED = ['share.resolved', 'share.executed'];
 
 /**
- * Adds to the counts what the events tell that are not in them yet, a slice of them. So nobody writes a row for each view:
- * they are counted when somebody asks, once a day, and before they are moved.
- * @returns whether there are more
+ * Adds events to the counts that are not in them yet, a slice of them. So nobody writes a row for each view: they are counted
+ * when somebody asks, once a day, and before they are moved. @returns whether there are more
  */
 export function countViews(sql: SqlStorage): boolean {
   const { at, id } = markOf(sql);

@@ -1,4 +1,4 @@
-/** How often a share was executed, and when it was last opened (ms). */
+/** The number of a share's executions, and when it was last opened (ms). */
 export interface ShareViews {
   shareId: string;
   viewCount: number;
@@ -16,7 +16,7 @@ export function addViews(sql: SqlStorage, { shareId, viewCount, lastAccessedAt }
   );
 }
 
-/** Sets what was counted elsewhere before: it is added to what is counted here, once. */
+/** Sets the counts from before this log: they are added to its own, once. */
 export function putViewsBefore(sql: SqlStorage, { shareId, viewCount, lastAccessedAt }: ShareViews): void {
   sql.exec(
     `INSERT INTO share_views (shareId, viewCount, before, lastAccessedAt) VALUES (?, 0, ?, ?)

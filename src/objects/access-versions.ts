@@ -7,7 +7,7 @@ export interface AnnouncedChange {
   affected: Affected['principals'];
 }
 
-/** How long a change is taken to be under way when nobody says that it is over. */
+/** The time after which a change that nobody ended is taken to be over. */
 export const CHANGE_MS = MINUTE_MS;
 
 /** Principals with a version of their own. Beyond that everybody's version changes. */
@@ -16,9 +16,8 @@ const CAPACITY = 5_000;
 const EVERYBODY = '';
 
 /**
- * Which version a principal's access has, and whether it is being changed. What was read while a version held, and no change
+ * The version of each principal's access, and whether it is being changed. Data that was read while a version held, and no change
  * was under way, is right for as long as that version holds.
- *
  * It is all on disk: a restart neither forgets a change that is under way nor makes everybody be read anew.
  */
 export class AccessVersions {
@@ -34,7 +33,7 @@ export class AccessVersions {
     this.#load();
   }
 
-  /** The version of what may be known of a principal; null while it is being changed. */
+  /** The version under which data about a principal may be cached; null while their access is being changed. */
   stampOf(principal: string, now: number): string | null {
     this.#expire(now);
     for (const { affected } of this.#changes.values()) {
@@ -54,13 +53,13 @@ export class AccessVersions {
     );
   }
 
-  /** A change is over, done or not: what was known before does not hold any more. */
+  /** Ends a change, done or not: data that was read before does not hold any more. */
   end({ id, affected }: AnnouncedChange): void {
     this.#renew(affected);
     this.#forget(id);
   }
 
-  /** What nobody ended is taken to be over. Its version changes once more, as if it had ended now. */
+  /** Ends changes that nobody ended in time. Their version changes once more, as if they had ended now. */
   #expire(now: number): void {
     for (const [id, { affected, until }] of this.#changes) if (until <= now) this.end({ id, affected });
   }

@@ -8,12 +8,12 @@ import { callObject } from '../platform/objects.ts';
 import type { AnnouncedChange } from './access-versions.ts';
 import type { OrganizationGate } from './organization-gate.ts';
 
-/** How long the gate may take to hear of a change before it is given up. */
+/** The time that the gate has to hear of a change before the change is given up. */
 const ANNOUNCE_MS = 5_000;
 
 /**
- * How long after its announcement a change may still be applied. The gate takes it to be under way for a minute: the clocks of
- * the database, of the gate and of this isolate may differ by what lies between.
+ * The time after its announcement in which a change may still be applied. The gate takes it to be under way for a minute: the
+ * clocks of the database, of the gate and of this isolate may differ by what lies between.
  */
 const APPLY_MS = 15_000;
 

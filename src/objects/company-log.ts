@@ -38,27 +38,27 @@ import { addViews, putViewsBefore, readViews, type ShareViews } from '../logs/vi
 import { logError } from '../platform/log.ts';
 import { eraseStorage } from './erase-storage.ts';
 
-/** How long one run of moving lasts at the most before the next begins. */
+/** The longest run of moving records before the next run begins. */
 const RUN_MS = 20_000;
-/** When late records are put in their place, and when what failed is tried again. */
+/** The time until late records are put in their place, and until a step that failed is tried again. */
 const SOON_MS = 5_000;
 const RETRY_MS = 5 * MINUTE_MS;
 
 const NAME = 'name';
-/** Of the log of a company that has ended: all that is left. It takes nothing more, however late it comes. */
+/** The key that marks the log of a company that has ended: all that is left. It takes nothing more, however late it comes. */
 const ERASED = 'erased';
 const REDACTIONS = 'redactions';
 
 /** Files that are read, and where necessary written anew, in one call. */
 const FILES_A_CALL = 10;
 
-/** How far a redaction has come among the files. */
+/** The progress of a redaction among the files. */
 export interface Redaction {
   kind: LogKind;
   after: LogKey | null;
 }
 
-/** When those who follow the log are told that there is more, and when again, where they could not be. */
+/** The time until followers of the log are told that there is more, and until they are told again, where they could not be. */
 const FOLLOWED_MS = 5_000;
 
 interface Environment {
@@ -71,8 +71,8 @@ interface Environment {
 const pause = (): Promise<void> => scheduler.wait(0);
 
 /**
- * One per company, and one for what belongs to none: its audit records and its share events. Days that are older than is kept
- * move to R2, where lists go on; so they do early when the object is nearly full.
+ * The log of a company, or the one for records of no company: its audit records and its share events. Days older than the
+ * retention move to R2, where lists go on; so they do early when the object is nearly full.
  */
 export class CompanyLog extends DurableObject<Environment> {
   readonly #sql = this.ctx.storage.sql;
@@ -177,8 +177,8 @@ export class CompanyLog extends DurableObject<Environment> {
   }
 
   /**
-   * Keeps records, each once by its id. What is of a time that was moved already waits to be put among it.
-   * @param name whose log it is
+   * Keeps records, each once by its id. Records of a time that was moved already wait to be put among it.
+   * @param name the name of the log
    * @returns how many were new, each of which is a row written
    */
   async append(name: string, kind: LogKind, records: readonly Logged[]): Promise<number> {
@@ -216,20 +216,20 @@ export class CompanyLog extends DurableObject<Environment> {
     }
   }
 
-  /** From now on, what is kept of these kinds is told to who follows the log. Said again, it goes on. */
+  /** Has later records of these kinds told to the follower of the log. Called again, it changes nothing. */
   follow(name: string, kinds: readonly LogKind[]): void {
     this.ctx.storage.kv.put(NAME, name);
     follow(this.#sql, kinds, { at: clock.now(), id: '' });
   }
 
-  /** Nobody follows these kinds any more, unless somebody has begun to since `follows` was read. */
+  /** Ends following these kinds, unless somebody has begun to since `follows` was read. */
   unfollow(kinds: readonly LogKind[], follows: number): void {
     unfollow(this.#sql, kinds, follows);
   }
 
   /**
-   * What comes next of a kind in the log's order, days in files included, and what came late: the same until `followed` is said.
-   * Undefined where nobody follows it.
+   * Returns the next records of a kind in the log's order, days in files included, and records that came late: the same until
+   * `followed` is called. Undefined where nobody follows it.
    */
   following(kind: LogKind, limit: number): Promise<Followed | undefined> {
     return this.#inTurn(async () => {
@@ -240,8 +240,8 @@ export class CompanyLog extends DurableObject<Environment> {
   }
 
   /**
-   * Who follows has kept what `following` answered.
-   * @returns false where that is to be read again, since a person was taken out of the log meanwhile
+   * Notes that a follower of the log has kept the records that `following` returned.
+   * @returns false where they have to be read again, since a person was taken out of the log meanwhile
    */
   followed(kind: LogKind, told: Pick<Followed, 'upTo' | 'late' | 'redactions'>): boolean {
     if (told.redactions !== this.#redactions) return false;
@@ -273,7 +273,8 @@ export class CompanyLog extends DurableObject<Environment> {
   }
 
   /**
-   * How often shares were seen, by interval, as far as the events are still in the object, and the files with the others.
+   * Counts how often shares were seen, by interval, as far as the events are still in the object; returns the files with the
+   * others.
    * @param starts where the intervals begin, ascending, in milliseconds
    */
   async analytics(filter: LogFilter, starts: readonly number[]): Promise<OwnAnalytics> {
@@ -293,7 +294,7 @@ export class CompanyLog extends DurableObject<Environment> {
     return { viewers: readViewers(this.#sql, rangeOf(filter), filter, page), moved: this.#lastMoved() };
   }
 
-  /** What the company's requests have used, by day, counted from the epoch; both ends are included. */
+  /** The use by the company's requests, by day, counted from the epoch; both ends are included. */
   usedDays(from: number, to: number): UsedDay[] {
     return readUsedDays(this.#sql, from, to);
   }
@@ -307,7 +308,7 @@ export class CompanyLog extends DurableObject<Environment> {
     addViews(this.#sql, views);
   }
 
-  /** Says what was counted of shares before there was this log. Said again, it is the same. */
+  /** Sets the counts of shares from before there was this log. Repeated, it is the same. */
   putViewsBefore(views: readonly ShareViews[]): void {
     for (const each of views) putViewsBefore(this.#sql, each);
   }
@@ -318,7 +319,7 @@ export class CompanyLog extends DurableObject<Environment> {
     return readViews(this.#sql, shareIds);
   }
 
-  /** Moves what is to be moved, in steps that may be repeated. What fails is tried again, however long it takes. */
+  /** Moves due records, in steps that may be repeated. A step that fails is tried again, however long it takes. */
   override async alarm(): Promise<void> {
     this.#alarmAt = null;
     if (this.#isErased) return;
@@ -376,7 +377,7 @@ export class CompanyLog extends DurableObject<Environment> {
     return oldest.sort(compareKeys)[0]?.kind;
   }
 
-  /** When the oldest day has been kept long enough; within a day, since the configuration may change. */
+  /** The time at which the oldest day is to be moved; within a day, since the configuration may change. */
   #nextDay(): number {
     const now = clock.now();
     const ends = LOG_KINDS.flatMap((kind) => newestOrOldest(this.#sql, kind, rangeOf({}), 'oldest') ?? []).map(

@@ -6,14 +6,14 @@ export interface KeyedRequest {
   digests: readonly string[];
 }
 
-/** Who uses a key: the principal or outsider, and the id of the one request that does. */
+/** The use of an idempotency key: by a principal or outsider, and by the id of the one request that holds it. */
 export interface KeyUse extends KeyedRequest {
   senderId: string;
   requestId: string;
 }
 
 /**
- * What is known of a key:
+ * The state of an idempotency key:
  * - `begun` by this request, which is to be done
  * - `in_use` by another one, until then at the latest (ms) · `reused` for a request that differs
  * - `kept` with the answer that was given, encrypted · `not_kept` because the answer was too large
@@ -23,13 +23,13 @@ export type KeyState =
   | { state: 'in_use'; until: number }
   | { state: 'kept'; answer: string };
 
-/** How a request ended that began to use a key. */
+/** The end of a request that began to use a key. */
 export type KeyEnd = { state: 'undone' | 'not_kept' } | { state: 'kept'; answer: string };
 
-/** How long an answer is kept. */
+/** The time for which an answer is kept. */
 const RETENTION_MS = DAY_MS;
 
-/** How long a request holds its key without saying that it is still at work. */
+/** The time for which a request holds its key unless it extends that. */
 export const LEASE_MS = MINUTE_MS;
 
 /** An object may hold 10 GB. Beyond this, answers are not kept any more; that requests were done still is. */
@@ -38,7 +38,7 @@ const ROOM_BYTES = 4 * 1024 ** 3;
 interface Row extends Record<string, SqlStorageValue> {
   digest: string;
   request_id: string;
-  /** Until when the key is in use; null once its request is done. */
+  /** The time until which the key is in use; null once its request is done. */
   in_use_until: number | null;
   answer: string | null;
 }
@@ -116,7 +116,7 @@ export class IdempotencyKeys {
     }
   }
 
-  /** When the next day can be dropped (ms); null if there is none. */
+  /** The time at which the next day can be dropped (ms); null if there is none. */
   get nextEnd(): number | null {
     return this.#days.size === 0 ? null : (Math.min(...this.#days) + 2) * DAY_MS;
   }

@@ -3,14 +3,14 @@ import { HOUR_MS, MINUTE_MS } from '../kernel/clock.ts';
 
 export type Nonce = NonNullable<Presented['nonce']>;
 
-/** How much longer than its request is acceptable a nonce is remembered: clocks differ, and answers get lost. */
+/** The time for which a nonce is remembered after its request is no longer acceptable: clocks differ, and answers get lost. */
 const MARGIN_MS = 15 * MINUTE_MS;
 
-/** Nonces that run out within the same hour stand in a table of their own. */
+/** The hour in which a nonce runs out: those of one hour stand in a table of their own. */
 const hourOf = (time: number): number => Math.floor(time / HOUR_MS);
 
 /**
- * Which request used a nonce, on disk. A table goes as a whole when the last of its nonces has run out: dropping a table
+ * The request that used each nonce, on disk. A table goes as a whole when the last of its nonces has run out: dropping a table
  * writes no row, while each row that is deleted, and each entry of an index, costs as much as one that is written.
  */
 export class Nonces {
@@ -55,7 +55,7 @@ export class Nonces {
     }
   }
 
-  /** Drops what has run out. */
+  /** Drops nonces that have run out. */
   dropOld(now: number): void {
     for (const hour of this.#hours) {
       if (hour >= hourOf(now)) continue;
@@ -64,7 +64,7 @@ export class Nonces {
     }
   }
 
-  /** When the next of them run out (ms); null if there are none. */
+  /** The time at which the next of them run out (ms); null if there are none. */
   get nextEnd(): number | null {
     return this.#hours.size === 0 ? null : (Math.min(...this.#hours) + 1) * HOUR_MS;
   }

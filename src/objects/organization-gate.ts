@@ -18,14 +18,14 @@ export interface Admission {
   limits: { organization: number; principal: number };
   /** The nonce of a signed request, and until when (ms) its date is acceptable. */
   nonce?: Nonce | undefined;
-  /** What is to be done once, where the sender says so. */
+  /** The request's idempotency key and digests, where it sends a key. */
   once?: KeyedRequest;
 }
 
 /**
- * What the gate says of a request. `access` is the version of the principal's access: what was read under it holds. It is null
- * while that access is being changed: then only the control database knows. `key` is what is known of the idempotency key, null
- * where there is none or a limit refuses the request.
+ * The gate's answer about a request. `access` is the version of the principal's access: data read under it holds. It is null
+ * while that access is being changed: then only the control database knows. `key` is the state of the idempotency key, null where
+ * there is none or a limit refuses the request.
  */
 export type Verdict =
   | { refused: 'nonce_reused' | 'clock_skew' }
@@ -52,7 +52,7 @@ export class OrganizationGate extends DurableObject {
     });
   }
 
-  /** What is on disk, opened when it is needed: a gate that was erased has nothing there until somebody asks it. */
+  /** The gate's tables on disk, opened when they are needed: a gate that was erased has nothing there until somebody asks it. */
   get #kept() {
     const { sql } = this.ctx.storage;
     this.#opened ??= {
@@ -132,7 +132,7 @@ export class OrganizationGate extends DurableObject {
     this.#principals.giveBack(principalId, now);
   }
 
-  /** Access is about to be changed. Whoever says so changes nothing before this is answered. */
+  /** Announces a change of access. The caller changes nothing before this is answered. */
   beginChange(change: AnnouncedChange): void {
     this.#access.begin(change, clock.now());
   }

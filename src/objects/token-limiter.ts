@@ -16,7 +16,7 @@ export class TokenLimiter extends DurableObject {
 
   /**
    * Counts one request, and begins to use its key where it has one.
-   * @returns what is known of the key; null where there is none, or the limit refuses the request
+   * @returns the state of the key; null where there is none, or the limit refuses the request
    */
   async take(perMinute: number, use?: KeyUse): Promise<{ limit: LimitState; key: KeyState | null }> {
     const limit = this.#windows.take('token', perMinute, Date.now());

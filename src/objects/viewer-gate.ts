@@ -1,12 +1,12 @@
 import { DurableObject } from 'cloudflare:workers';
 
 /**
- * How many executions run at once for all viewers of a company, and for one viewer. Each uses up to two of the forty
+ * The number of executions that run at once for all viewers of a company, and for one viewer. Each uses up to two of the forty
  * connections of the company's reader; the rest stays free for the company itself.
  */
 const CONCURRENCY = { company: 12, viewer: 8 };
 /**
- * How long a viewer waits for a slot, and how many may wait: of a company, and of one viewer, who must not fill the
+ * The time that a viewer waits for a slot, and the number that may wait: of a company, and of one viewer, who must not fill the
  * queue.
  */
 const MAX_WAIT_MS = 12_000;
@@ -33,7 +33,7 @@ interface Waiting extends Slot {
 export class ViewerGate extends DurableObject {
   readonly #running = new Map<string, Slot & { endsAt: number }>();
   readonly #waiting: Waiting[] = [];
-  /** Until when the company's database is believed to be waking. */
+  /** The time until which the company's database is believed to be waking. */
   #wakingUntil = 0;
 
   /**

@@ -17,7 +17,7 @@ import {
   webhookHeaders,
 } from '../platform/webhooks.ts';
 
-/** How long what was sent is kept. */
+/** The time for which deliveries are kept. */
 const RETENTION_MS = 30 * DAY_MS;
 /** Bodies that are looked through in one call: of the audit stream they are large. */
 const BODIES_PER_BATCH = 50;
@@ -25,12 +25,15 @@ const BODIES_PER_BATCH = 50;
 const TOLD_TRIES = 50;
 /** A Worker has six connections open at most; one is for the control database. */
 const CONCURRENCY = 5;
-/** How long one run sends, and how much, before the next begins. */
+/** The longest run of sending, and its most tries, before the next run begins. */
 const RUN_MS = MINUTE_MS;
 const RUN_TRIES = 900;
-/** For how long what was read of the endpoint is used, unless somebody says that it changed. */
+/** The time for which the settings read of the endpoint are used, unless a change is announced. */
 const ENDPOINT_MS = 1_000;
-/** When an object that may not send looks again: of a suspended company, and of a paused endpoint, which is told when it is not. */
+/**
+ * The time after which an object that may not send looks again: of a suspended company, and of a paused endpoint, which is told
+ * when it is not.
+ */
 const SUSPENDED_MS = MINUTE_MS;
 const PAUSED_MS = HOUR_MS;
 
@@ -57,13 +60,13 @@ export interface Delivery {
   createdAt: number;
 }
 
-/** What an endpoint is to be sent. */
+/** An event that is to be sent to an endpoint. */
 export interface Sending {
-  /** The `webhook-id`: what is known already is not sent again. */
+  /** The `webhook-id`: an event that is known already is not sent again. */
   id: string;
   type: string;
   body: string;
-  /** All else goes before it. */
+  /** Whether all other deliveries go before it. */
   later?: boolean;
 }
 
@@ -90,7 +93,7 @@ interface Environment {
   ALLOW_PRIVATE_ISSUERS?: string;
 }
 
-/** Whose endpoint it is, and which. */
+/** The endpoint that the object sends to, and its company. */
 interface Owner {
   companyId: string;
   endpointId: string;
@@ -101,12 +104,12 @@ const FAILING_SINCE = 'failing_since';
 
 const SHOWN = 'id, eventId, eventType, status, attempts, nextAttemptAt, createdAt';
 
-/** What encrypts a secret of an endpoint is bound to it. */
+/** The context that an endpoint's secret is encrypted for, and decrypted by. */
 export const secretContext = (endpointId: string): string => `webhook-endpoint:${endpointId}`;
 
 /**
- * One per endpoint, by its id: what it is sent, and the tries. So a slow or dead receiver delays nobody else. Alarms drive it, which
- * come again until a run has ended, so that a try may be made twice, but none is forgotten.
+ * Sends the deliveries of one endpoint, with the tries, by the endpoint's id. So a slow or dead receiver delays nobody else.
+ * Alarms drive it, which come again until a run has ended, so that a try may be made twice, but none is forgotten.
  */
 export class WebhookSender extends DurableObject<Environment> {
   readonly #sql = this.ctx.storage.sql;
@@ -132,7 +135,8 @@ export class WebhookSender extends DurableObject<Environment> {
   }
 
   /**
-   * Takes what is to be sent, each once by its id; what comes again may have been taken out of it who is to be forgotten.
+   * Takes events to send, each once by its id. The body of one that comes again is replaced: a forgotten person may have been
+   * taken out of it.
    * @returns the ids of the new deliveries
    */
   async take(owner: Owner, sendings: readonly Sending[]): Promise<string[]> {
@@ -154,7 +158,10 @@ export class WebhookSender extends DurableObject<Environment> {
     return taken;
   }
 
-  /** The endpoint was changed: what was read of it is out of date. @param resumed it sends again, and begins anew to count failures */
+  /**
+   * Called when the endpoint was changed: its cached settings are out of date.
+   * @param resumed it sends again, and begins anew to count failures
+   */
   async changed({ resumed }: { resumed: boolean }): Promise<void> {
     this.#endpoint = null;
     if (resumed) this.ctx.storage.kv.delete(FAILING_SINCE);
@@ -169,7 +176,7 @@ export class WebhookSender extends DurableObject<Environment> {
     this.#createTables();
   }
 
-  /** What was sent, or is to be, that names a person. @param after where the page before ended; '' at first */
+  /** Returns bodies of sent and waiting deliveries that name a person. @param after where the page before ended; '' at first */
   naming(person: Person, after: string): { bodies: string[]; next: string | null } {
     const { rows, next } = this.#bodiesAfter(after);
     return { bodies: rows.flatMap(({ body }) => (isNamedIn(body, person) ? body : [])), next };
@@ -216,7 +223,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return { total, records: rows.toArray().map(deliveryOf) };
   }
 
-  /** One delivery with what is sent; null where there is none. */
+  /** Returns a delivery with its body; null where there is none. */
   get(id: string): (Delivery & { body: string }) | null {
     const query = `SELECT ${SHOWN}, body FROM deliveries WHERE id = ? AND createdAt > ?`;
     const [row] = this.#sql.exec(query, id, clock.now() - RETENTION_MS).toArray();
@@ -236,7 +243,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return true;
   }
 
-  /** Sends again what failed of all that was made since a time (ms). @returns how many */
+  /** Sends deliveries again that failed, of all that were made since a time (ms). @returns how many */
   async resendFailed(since: number): Promise<number> {
     const now = clock.now();
     const count = this.#sql
@@ -250,7 +257,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return count;
   }
 
-  /** Sends what is due, as far as a run goes, and sleeps until something is. */
+  /** Sends due deliveries, as far as a run goes, and sleeps until the next is due. */
   override async alarm(): Promise<void> {
     const until = clock.now() + RUN_MS;
     this.#left = RUN_TRIES;
@@ -279,7 +286,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return this.ctx.storage.kv.get<Owner>(OWNER) ?? { companyId: '', endpointId: '' };
   }
 
-  /** Lets a run that waits for an answer go on with what is due, and makes sure that there is a run. */
+  /** Lets a run that waits for an answer go on with due deliveries, and makes sure that there is a run. */
   async #wake(at: number): Promise<void> {
     this.#poke.resolve();
     this.#poke = Promise.withResolvers();
@@ -313,7 +320,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return this.#sql.exec<{ at: number | null }>(query).one().at;
   }
 
-  /** One of those that send at once: until nothing is due, and nobody is at something that may become due again. */
+  /** Sends due deliveries, beside others that do the same, until none is due, and none is under way that may become due again. */
   async #send(until: number): Promise<void> {
     while (clock.now() < until && this.#left > 0) {
       const due = this.#nextDue();

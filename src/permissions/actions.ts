@@ -2,12 +2,10 @@
 export type LegacyVerb = 'read' | 'create' | 'update' | 'delete';
 
 /**
- * One service: the resource types it guards, and its actions under the legacy verb that also grants them.
- *
- * `read` lists, gets and reads · `update` changes an existing thing, its attachments and members included ·
- * `create_and_update` may do either, so it takes both verbs · `unlisted` no verb grants it, only the legacy `*`: it runs
- * user SQL, reaches outsiders, or decides who may sign in · `unless_denied` is allowed where no Deny reaches it: nobody needs
- * an Allow.
+ * A service: the resource types it guards, and its actions under the legacy verb that also grants them.
+ * `read` lists, gets and reads · `update` changes an existing thing, its attachments and members included · `create_and_update`
+ * may do either, so it takes both verbs · `unlisted` no verb grants it, only the legacy `*`: it runs user SQL, reaches outsiders,
+ * or decides who may sign in · `unless_denied` is allowed where no Deny reaches it: nobody needs an Allow.
  */
 interface ServiceRow {
   /** Resource types of the service's ARNs; the first is the one meant when none is named. */
@@ -100,7 +98,7 @@ type NamesOf<Row> = {
   [C in keyof Row & Column]: Row[C] extends readonly (infer Name)[] ? Name & string : never;
 }[keyof Row & Column];
 
-/** A service of the catalogue. Also what a role's `target` and a legacy permission's `service_name` name. */
+/** A service of the catalogue. A role's `target` and a legacy permission's `service_name` name one, too. */
 export type Service = keyof Rows;
 
 /** An action of the catalogue, `service:name`. Anything else does not compile. */
@@ -111,7 +109,7 @@ export type ResourceType<A extends Action = Action> = A extends `${infer S exten
   ? Rows[S]['types'][number]
   : never;
 
-/** What the catalogue knows of one action. */
+/** The catalogue's entry of an action. */
 export interface ActionEntry {
   action: Action;
   service: Service;
@@ -168,7 +166,7 @@ export function isService(text: string): text is Service {
   return Object.hasOwn(SERVICES, text);
 }
 
-/** What the catalogue knows of `action`. */
+/** Returns the catalogue's entry of `action`. */
 export function actionEntry(action: Action): ActionEntry {
   const entry = ENTRIES.get(action);
   if (!entry) throw new TypeError(`${action} is not an action of the catalogue`);

@@ -11,7 +11,7 @@ export function resourceArn<A extends Action>(action: A, companyId: string, id =
   return arn(arnService, companyId, type ?? types[0], id);
 }
 
-/** How a policy came to be: `inline` ones are a company's own, the others come with the system. */
+/** The origin of a policy: `inline` ones are a company's own, the others come with the system. */
 export type PolicyType = 'system' | 'managed' | 'inline';
 
 /**

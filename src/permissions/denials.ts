@@ -1,6 +1,6 @@
 import { compile } from './wildcard.ts';
 
-/** Which ids somebody is denied. A pattern stands for ids of 24 hexadecimal digits, `*` for any run of them. */
+/** The ids that somebody is denied. A pattern stands for ids of 24 hexadecimal digits, `*` for any run of them. */
 export interface Denials {
   everything: boolean;
   ids: readonly string[];

@@ -3,7 +3,7 @@ import type { Action, LegacyVerb, Service } from './actions.ts';
 import { actionEntry, isService, servicePlace } from './actions.ts';
 import { arn } from './arn.ts';
 
-/** What roles and legacy permissions may allow. `*` is all actions. */
+/** The actions that roles and legacy permissions may allow. `*` is all actions. */
 export const LEGACY_ACTIONS = ['read', 'create', 'update', 'delete', '*'] as const satisfies readonly (
   | LegacyVerb
   | '*'
@@ -39,15 +39,15 @@ export interface LegacyGrant {
   resources: readonly string[];
 }
 
-/** What a role allows within its company, or null if nothing. */
+/** The actions that a role allows within its company, or null for none. */
 export function grantOfRole(role: Role): LegacyGrant | null {
   if (role.target === '*') return grant(null, role.actions, ['*']);
   return isService(role.target) ? grant(role.target, role.actions, ['*']) : null;
 }
 
 /**
- * What a permission allows to members of company `companyId`, or null if nothing: its target is another company, a service
- * nobody knows, or a resource without its service. Policies are addressed by name, so no `service_id` reaches one.
+ * The actions that a permission allows to members of company `companyId`, or null for none: its target is another company, a
+ * service nobody knows, or a resource without its service. Policies are addressed by name, so no `service_id` reaches one.
  */
 export function grantOfPermission(permission: LegacyPermission, companyId: string): LegacyGrant | null {
   const { company_id, service_name, service_id } = permission.target;

@@ -5,7 +5,7 @@ export const aiNotConfigured = defineFailure('ai.not_configured', 'unavailable',
   console: 'AI_PROVIDER_NOT_CONFIGURED',
 });
 
-/** @param answer what the provider answered; without one it could not be reached in time */
+/** @param answer the provider's answer; without one it could not be reached in time */
 export const aiUnavailable = defineFailure('ai.unavailable', 'unavailable', {
   message: 'The AI provider could not be reached in time, or failed to answer.',
   detail: (answer?: { status: number | undefined }) =>

@@ -5,17 +5,17 @@ import { cut, wellFormed } from '../kernel/text.ts';
 import { aiInvalidOutput, aiRefused, aiUnavailable } from './ai-failures.ts';
 import { readBounded } from './bounded.ts';
 
-/** How to reach a model: any provider of OpenAI's chat completions with JSON schemas. */
+/** The address, key and name of a model: of any provider with OpenAI's chat completions and JSON schemas. */
 export interface AiSettings {
   apiKey: string;
-  /** Ends in `/v1`. */
+  /** The address of the provider's API, which ends in `/v1`. */
   baseUrl: string;
   model: string;
-  /** How long one attempt may take. */
+  /** The longest time for one attempt. */
   timeoutMs: number;
   /** Pause before the second attempt; the one before the third is four times as long. */
   backoffMs: number;
-  /** Is asked before each attempt. What it throws is thrown as it is, and the model is not asked. */
+  /** Called before each attempt. An error that it throws is thrown as it is, and the model is not asked. */
   beforeCall(): Promise<void>;
 }
 
@@ -28,13 +28,13 @@ export interface Question<T> {
   shape: z.ZodType;
   /** Reads an answer, which may hold anything. An answer for which it throws is invalid. */
   read(answer: unknown): T;
-  /** How often it is asked at most; three times when not said. */
+  /** The most attempts; three when not said. */
   attempts?: number;
   /** An answer that is invalid is not asked for again. */
   takesInvalid?: true;
 }
 
-/** What a question used, all attempts together. */
+/** The use of a model by a question, all attempts together. */
 export interface AiUsage {
   requests: number;
   prompt_tokens: number;
@@ -105,7 +105,7 @@ async function askOnce<T>(settings: AiSettings, question: Question<T>, usage: Ai
   return { value: question.read(parseChoice(completion.choices?.[0])), model: modelName(completion.model) ?? model };
 }
 
-/** Some providers leave it out. */
+/** The number of tokens; 0 where a provider leaves it out. */
 const tokenCount = (count: unknown): number =>
   Number.isSafeInteger(count) && (count as number) > 0 ? (count as number) : 0;
 const modelName = (name: unknown): string | undefined =>

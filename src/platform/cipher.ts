@@ -37,8 +37,8 @@ export async function decrypt(keys: Record<string, string>, encrypted: string, c
 export const newestPrefix = (keys: Record<string, string>): string => `v${newestSecret(keys).version}:`;
 
 /**
- * The same text encrypted under the newest version. One that cannot be decrypted is logged and stays as it is, so that it
- * does not keep others from being encrypted again.
+ * Encrypts a text again under the newest version. One that cannot be decrypted is logged and stays as it is, so that it does not
+ * keep others from being encrypted again.
  */
 export async function reencrypt<T extends string | null>(
   keys: Record<string, string>,

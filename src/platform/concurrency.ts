@@ -11,9 +11,9 @@ export interface ConcurrencyLimits {
 }
 
 /**
- * Runs `work` for each item. One that fails or takes too long is logged, and keeps no other from running. Work that took too
- * long is abandoned, not stopped: it must end by itself.
- * @param factsOf what the log says of an item
+ * Runs `work` for each item. One that fails or takes too long is logged, and keeps no other from running. Work that took too long
+ * is abandoned, not stopped: it must end by itself.
+ * @param factsOf the data about an item for the log
  */
 export async function runConcurrently<T>(
   items: readonly T[],
@@ -34,7 +34,7 @@ export async function runConcurrently<T>(
   await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
 }
 
-/** Before another try, in milliseconds. */
+/** The shortest pause before another try, and its random part, in milliseconds. */
 const PAUSE = { min: 250, spread: 1_000 };
 
 /** Waits before another try: for a random time, so that not all who were turned away try at once. */

@@ -1,7 +1,7 @@
-/** What is kept of a text besides itself. */
+/** The header with data about a cached text. */
 const ABOUT = 'X-About';
 
-/** A text that is kept at the edge, and what was kept about it. */
+/** A text that is cached at the edge, and the data about it. */
 export interface CachedText {
   body: ReadableStream<Uint8Array> | null;
   about: string;

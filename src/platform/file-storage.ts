@@ -10,7 +10,7 @@ export const storageUnavailable = defineFailure('storage.unavailable', 'unavaila
   'managed-tables': 'STORAGE_UNAVAILABLE',
 });
 
-/** How long one call may take while somebody waits for the answer. Milliseconds. */
+/** The longest time for one call while somebody waits for the answer. Milliseconds. */
 const STORING_MS = 15_000;
 
 /** Waits for a call that stores a file of a request. @throws storageUnavailable */

@@ -37,13 +37,13 @@ export const jobMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('company.export'), companyId: z.string(), exportId: z.string() }),
   /** Do the runs of a company's schedules that wait. */
   z.object({ type: z.literal('schedules.run'), companyId: z.string() }),
-  /** Tell a company's webhook endpoints what happened. */
+  /** Tell a company's webhook endpoints its events. */
   z.object({ type: z.literal('webhooks.tell'), companyId: z.string() }),
-  /** Fetch what happened in a company's Postgres, and tell them. */
+  /** Fetch the events of a company's Postgres, and tell its webhook endpoints. */
   z.object({ type: z.literal('webhooks.collect'), companyId: z.string() }),
-  /** Tell them what its log has, as far as they have not been told. */
+  /** Tell a company's webhook endpoints the new records of its log. */
   z.object({ type: z.literal('webhooks.stream'), companyId: z.string() }),
-  /** Send an endpoint what is kept of the audit trail; `before` is the last record of the batch before. */
+  /** Send an endpoint the stored records of the audit trail; `before` is the last record of the batch before. */
   z.object({
     type: z.literal('webhooks.backfill'),
     companyId: z.string(),
@@ -53,7 +53,7 @@ export const jobMessage = z.discriminatedUnion('type', [
     to: z.int(),
     before: z.object({ at: z.int(), id: z.string() }).optional(),
   }),
-  /** Keep the event of a change of what is shared in the company's log. */
+  /** Keep the event of a change of a share, context or embed in the company's log. */
   z.object({ type: z.literal('share.keep'), companyId: z.string(), event: z.record(z.string(), z.unknown()) }),
   /** Mail the administrators that an endpoint was disabled. */
   z.object({ type: z.literal('webhooks.disabled'), companyId: z.string(), endpointId: z.string() }),
@@ -71,7 +71,7 @@ export interface JobQueue {
   sendAll(messages: readonly JobMessage[]): Promise<void>;
 }
 
-/** What a queue takes at once. */
+/** The most messages that a queue takes at once. */
 const BATCH_SIZE = 100;
 
 /**

@@ -12,7 +12,7 @@ export function keyedDigest(keys: Record<string, string>, purpose: string, data:
   return digest(newestSecret(keys).secret, purpose, data);
 }
 
-/** The same under every version of the keys, to find what was stored under an older one. */
+/** The digests under every version of the keys, to find one that was stored under an older one. */
 export function keyedDigests(keys: Record<string, string>, purpose: string, data: string): Promise<string[]> {
   return Promise.all(Object.values(keys).map((secret) => digest(secret, purpose, data)));
 }

@@ -6,17 +6,17 @@ const correlation = new AsyncLocalStorage<string>();
 /** Every line that `work` logs, and whatever it starts, has this id as `correlation_id`. */
 export const withCorrelationId = <T>(id: string, work: () => T): T => correlation.run(id, work);
 
-/** One structured line for Workers Logs. `facts` are names, ids, counts and codes: never secrets, nor customers' data. */
+/** Writes one structured line for Workers Logs. `facts` are names, ids, counts and codes: never secrets, nor customers' data. */
 export function log(event: string, facts: Record<string, unknown> = {}): void {
   console.log(line(event, facts));
 }
 
-/** The same for an error, with its name, message, stack and causes: they belong in the log, never in an answer. */
+/** Logs an error with its name, message, stack and causes: they belong in the log, never in an answer. */
 export function logError(event: string, error: unknown, facts: Record<string, unknown> = {}): void {
   console.error(line(event, { ...facts, error: describe(error) }));
 }
 
-/** How deep causes of causes are logged. */
+/** The number of nested causes that are logged. */
 const MAX_CAUSES = 5;
 
 function describe(error: unknown, causes = MAX_CAUSES): Record<string, unknown> {
@@ -47,7 +47,7 @@ function partsOf(error: unknown): ErrorParts {
   return new Error(String(message ?? type ?? error)) as ErrorParts;
 }
 
-/** What replaces a message that may hold data; undefined where the message is safe. */
+/** The text that replaces a message which may hold data; undefined where the message is safe. */
 function messageWithoutData({ name, code, severity, status }: ErrorParts): string | undefined {
   // PostgreSQL's messages hold values of a statement, but none when it refuses a connection.
   if (typeof severity === 'string' && severity !== 'FATAL' && severity !== 'PANIC') return `SQLSTATE ${code}`;

@@ -11,9 +11,9 @@ const MAX_FILE_BYTES = 10 * 1024 * 1024;
 /** Statuses after which a retry may help. */
 const TRANSIENT = new Set([408, 409, 425, 429]);
 
-/** How to reach a service that speaks Resend's API for sending. */
+/** The settings of a service that has Resend's API for sending. */
 export interface ResendSettings {
-  /** Without a slash at the end. */
+  /** The address, without a slash at the end. */
   baseUrl: string;
   apiKey: string;
   sender: Sender;
@@ -84,7 +84,10 @@ function bodyOf(mail: object, attachments: readonly Attached[]): BodyInit {
   return readable;
 }
 
-/** Has the name of Resend's error (`{ name, message }`), but not its message, which may hold the receiver's address. */
+/**
+ * The failure of a mail, with the name of Resend's error (`{ name, message }`), but not its message, which may hold the
+ * receiver's address.
+ */
 function refusal(status: number, body: Uint8Array | null): MailRefused {
   const code = `${status} ${nameIn(body) ?? 'unknown'}`;
   const permanent = status >= 400 && status < 500 && !TRANSIENT.has(status);

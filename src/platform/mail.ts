@@ -25,7 +25,7 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** What the files of one mail may have together, in bytes. */
+  /** The most bytes of all files of one mail together. */
   readonly maxFileBytes: number;
   /** @throws MailRefused when the service refuses the mail; any other error when it cannot be reached */
   send(mail: Mail): Promise<void>;

@@ -20,7 +20,7 @@ export interface NeonConfig {
   organization?: string | undefined;
   /** `NEON_REGION`, e.g. `aws-us-east-1`; Neon's choice when left out. */
   region?: string | undefined;
-  /** How far back a project can be restored, in seconds; Neon's default when left out. */
+  /** The time for which a project can be restored, in seconds; Neon's default when left out. */
   historySeconds?: number | undefined;
   /** The least and greatest size of a project's compute, in Neon's units; Neon's default when left out. */
   computeUnits?: { min: number; max: number } | undefined;
@@ -44,7 +44,7 @@ export interface NeonApi {
 export class NeonProblem extends Error {
   /** Whether the request may have been carried out although no proper answer came. */
   readonly unclear: boolean;
-  /** Of the answer; undefined where none came. */
+  /** The status of the answer; undefined where none came. */
   readonly status: number | undefined;
 
   constructor(message: string, unclear: boolean, cause?: unknown, status?: number) {

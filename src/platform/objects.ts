@@ -1,4 +1,4 @@
-/** What the platform tells about a call that failed on its side. */
+/** The platform's properties of an error on its side. */
 interface PlatformError {
   retryable?: boolean;
   overloaded?: boolean;

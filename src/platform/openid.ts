@@ -20,10 +20,10 @@ const discoveryFailed = defineFailure('openid.discovery_failed', 'unavailable', 
   message: 'The identity provider’s discovery document is not valid.',
 });
 
-/** What a route can answer that asks an OpenID Provider. */
+/** The failures of a route that asks an OpenID Provider. */
 export const openIdFailures = [outboundRefused, outboundFailed, discoveryFailed] as const;
 
-/** How oauth4webapi calls a provider that a customer chose. Not to be shared between requests. */
+/** The options with which oauth4webapi calls a provider that a customer chose. Not to be shared between requests. */
 export const providerRequestOptions = (allowPrivate: boolean) => ({
   [customFetch]: outboundFetch(allowPrivate) as typeof fetch,
   [allowInsecureRequests]: allowPrivate,
@@ -54,7 +54,7 @@ async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<Au
   }
 }
 
-/** Where a provider signs people in. */
+/** The address at which a provider signs people in. */
 export function authorizationEndpoint(server: AuthorizationServer, allowPrivate: boolean): URL {
   const address = server.authorization_endpoint ?? '';
   const problem = addressProblem(address, allowPrivate);
@@ -71,7 +71,10 @@ const saidBy = (claim: unknown): boolean | undefined =>
 /** Whether a provider says that an address is verified; undefined where it says nothing. */
 export const verifiedBy = ({ email_verified }: Record<string, unknown>): boolean | undefined => saidBy(email_verified);
 
-/** The same as Entra ID says it: that the address is of a domain whose owner the organization proved to be. */
+/**
+ * Whether Entra ID says that the address is of a domain whose owner the organization proved to be; undefined where it says
+ * nothing.
+ */
 export const domainOwnerVerifiedBy = ({ xms_edov }: Record<string, unknown>): boolean | undefined => saidBy(xms_edov);
 
 /** Issuers that anybody can have an account of, or organizations that do not know each other. */
@@ -84,7 +87,7 @@ const SHARED_HOSTS = [
 /** Tenants of Entra ID that are none: of any organization, and of personal accounts. */
 const SHARED_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad'];
 
-/** What is wrong with trusting the addresses of an issuer; null if nothing is. */
+/** The problem with trusting the addresses of an issuer; null for none. */
 export function trustProblem(issuer: string, isTrusted: boolean): string | null {
   const { hostname, pathname } = new URL(issuer);
   const tenants = decodeURIComponent(pathname).toLowerCase().split('/');

@@ -7,15 +7,15 @@ import { withinTime } from '../kernel/time-limit.ts';
 /** A name is looked up again after this long: between two tries of a webhook it may have come to lead elsewhere. */
 const LOOKED_UP_MS = 30_000;
 const LOOKUP_TIMEOUT_MS = 5_000;
-/** What says that a name has no addresses of a kind, where others may have been found. */
+/** DNS errors which say that a name has no addresses of a kind, where others may have been found. */
 const NO_ADDRESS = ['ENOTFOUND', 'ENODATA'];
 
-/** Until when names are known to lead to public addresses. */
+/** The time until which each name is known to lead to public addresses. */
 const lookedUp = new RecentlyUsed<string, number>(1_000);
 
 /** An address that may not be called. */
 export class AddressRefused extends Error {
-  /** What is wrong with it, to follow "The address". */
+  /** The problem of the address, to follow the words "The address". */
   readonly problem: string;
 
   constructor(problem: string) {
@@ -26,10 +26,10 @@ export class AddressRefused extends Error {
 }
 
 /**
- * A fetch from addresses that customers choose: what is written must be public, and so must everything that its name leads to
- * now. Redirects are not followed.
+ * A fetch from addresses that customers choose: the address must be public, and so must everything that its name leads to now.
+ * Redirects are not followed.
  * @param allowPrivate as {@link addressProblem} has it; names are then not looked up
- * @throws AddressRefused, and what `fetch` throws
+ * @throws AddressRefused, and the errors of `fetch`
  */
 export async function fetchOutside(address: string, init: RequestInit, allowPrivate: boolean): Promise<Response> {
   const problem = addressProblem(address, allowPrivate);

@@ -1,13 +1,13 @@
 import { withinTime } from '../kernel/time-limit.ts';
 import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 
-/** As many redirects are followed. */
+/** The most redirects that are followed. */
 export const MOST_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Why nothing, or nothing more, comes from an address: it may not be called, answers with too many redirects, says nothing, or
- * the connection failed.
+ * The reason why nothing, or nothing more, comes from an address: it may not be called, answers with too many redirects, says
+ * nothing, or the connection failed.
  */
 export type OutsideProblem = 'refused' | 'redirects' | 'silent' | 'lost';
 

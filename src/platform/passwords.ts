@@ -13,7 +13,7 @@ interface Cost {
 
 export const COST: Cost = { memorySize: 19_456, passes: 2, parallelism: 1 };
 
-/** What a new hash costs; old ones carry their own. One per isolate, so that tests, which make hundreds, can lower it. */
+/** The cost of a new hash; old ones carry their own. One per isolate, so that tests, which make hundreds, can lower it. */
 export const hashing = { cost: COST };
 
 const TAG_LENGTH = 32;
@@ -22,10 +22,10 @@ const SALT_LENGTH = 16;
 /** Verified where there is no hash, so that it costs the same time. No password has its all-zero tag. */
 const dummyHash = () => phc(hashing.cost, new Uint8Array(SALT_LENGTH), new Uint8Array(TAG_LENGTH));
 
-/** Pages of 64 KiB: what a hash of {@link COST} needs, with 10 KiB of the library, and up to what a costlier one may. */
+/** Pages of 64 KiB: as many as a hash of {@link COST} needs, with 10 KiB of the library, and up to the most of a costlier one. */
 const PAGES = { initial: 305, maximum: 65_536 };
 
-/** Held weakly: between sign-ins the next collection frees its memory of 20 MB, a sixth of what an isolate may use. */
+/** Held weakly: between sign-ins the next collection frees its memory of 20 MB, a sixth of an isolate's. */
 let loaded: WeakRef<computeHash> | undefined;
 
 /** Blocks the isolate for about a tenth of a second: its memory of 20 MB serves one hash at a time. */
@@ -46,7 +46,7 @@ function load(): computeHash {
   return hash;
 }
 
-/** At once: what one request begins to load, another must not wait for. */
+/** Makes an instance at once: one request must not wait for what another has begun to load. */
 function instantiate(imports: WebAssembly.Imports): WebAssembly.Instance {
   try {
     return new WebAssembly.Instance(simd, imports);
@@ -62,7 +62,10 @@ export async function hashPassword(password: string): Promise<string> {
   return phc(cost, salt, compute(password.normalize('NFC'), salt, cost, TAG_LENGTH));
 }
 
-/** What a tried password is. `isOutdated`: a new hash of it would differ in cost or form, and is to take the place of this one. */
+/**
+ * The result of checking a password. `isOutdated`: a new hash of it would differ in cost or form, and is to take the place of
+ * this one.
+ */
 export type Verdict = { isRight: false } | { isRight: true; isOutdated: boolean };
 
 /**

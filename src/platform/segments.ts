@@ -1,7 +1,7 @@
 import { concatBytes } from '../kernel/bytes.ts';
 /** A piece of a file, or of a text made for a job: each is an object, so that the work can stop after any of them. */
 export interface Segment {
-  /** Its key in R2. */
+  /** The segment's key in R2. */
   key: string;
   bytes: number;
 }
@@ -33,7 +33,7 @@ export class SegmentWriter {
     }
   }
 
-  /** Writes what is buffered; to be called at the end. */
+  /** Writes the buffered bytes; to be called at the end. */
   async flush(): Promise<void> {
     if (this.#length === 0) return;
     const key = this.#newKey();

@@ -2,20 +2,20 @@
 export type Release = () => void;
 
 export interface SemaphoreLimits {
-  /** How many permits there are. */
+  /** The number of permits. */
   permits: number;
-  /** How many may wait for one. */
+  /** The most callers that may wait for a permit. */
   maxWaiting: number;
-  /** How long one waits. Milliseconds. */
+  /** The longest time that a caller waits. Milliseconds. */
   waitMs: number;
-  /** When a permit that is never released is free again: its holder may be gone without a word. Milliseconds. */
+  /** The time after which a permit that is never released is free again: its holder may be gone without a word. Milliseconds. */
   holdMs: number;
 }
 
 /** A semaphore that is fair and has a bounded queue: whoever comes beyond it is turned away at once. */
 export class Semaphore {
   readonly #limits: SemaphoreLimits;
-  /** When each permit that is held ends by itself, by its holder. */
+  /** The time at which each held permit ends by itself, by its holder. */
   readonly #held = new Map<object, number>();
   readonly #waiting: { begin(release: Release | null): void }[] = [];
 
@@ -28,7 +28,7 @@ export class Semaphore {
     return this.#held.size === 0 && this.#waiting.length === 0;
   }
 
-  /** Waits for a permit. @returns what releases it; null when too many wait, or the wait was too long */
+  /** Waits for a permit. @returns the function that releases it; null when too many wait, or the wait was too long */
   async acquire(): Promise<Release | null> {
     this.#expire(Date.now());
     if (this.#held.size < this.#limits.permits) return this.#grant();
@@ -56,7 +56,7 @@ export class Semaphore {
 
   /**
    * Runs `work` under a permit.
-   * @throws what `full` makes, where too many wait or the wait was too long
+   * @throws the error that `full` makes, where too many wait or the wait was too long
    */
   async run<T>(work: () => Promise<T>, full: () => Error): Promise<T> {
     const release = await this.acquire();
@@ -76,7 +76,7 @@ export class Semaphore {
     };
   }
 
-  /** Ends permits that ran out, and grants what is free to those who wait. */
+  /** Ends permits that ran out, and grants free ones to those who wait. */
   #expire(now: number): void {
     for (const [holder, endsAt] of this.#held) if (endsAt <= now) this.#held.delete(holder);
     while (this.#held.size < this.#limits.permits) {

@@ -8,7 +8,7 @@ export async function deleteObjects(bucket: Pick<R2Bucket, 'delete'>, keys: read
   }
 }
 
-/** How the key of a note ends that names an unfinished upload in parts: no list of objects shows one. */
+/** The end of the key of a note that names an unfinished upload in parts: no list of objects shows one. */
 const NOTE = '/upload-under-way';
 
 /** Begins an upload in parts, noted below `folder` until that is deleted. One that was noted there before is abandoned. */
@@ -24,7 +24,9 @@ export async function beginUpload(
   return upload;
 }
 
-/** Abandons the uploads that these objects, of all kinds, note: what was uploaded of them goes. One that has ended is no error. */
+/**
+ * Abandons the uploads that these objects, of all kinds, note: their uploaded parts are deleted. One that has ended is no error.
+ */
 export async function abandonUploads(bucket: R2Bucket, objects: readonly string[]): Promise<void> {
   for (const noted of objects.filter((key) => key.endsWith(NOTE))) {
     const note = await (await bucket.get(noted))?.json<{ key: string; uploadId: string }>();

@@ -11,7 +11,7 @@ export class Variables extends WorkerEntrypoint {
   }
 }
 
-/** What the background Worker binds the entrypoint as. */
+/** The binding of the background Worker to the entrypoint. */
 export interface WithApiVariables {
   API_VARIABLES: Service<Variables>;
 }

@@ -24,7 +24,7 @@ export const newWebhookSecret = (): string =>
 
 /** A message to an endpoint. */
 export interface WebhookMessage {
-  /** The same at each try. */
+  /** The id of the message, the same at each try. */
   id: string;
   /** `{ type, timestamp, data }` as JSON. */
   body: string;
@@ -54,11 +54,11 @@ async function signatureOf(secret: string, signed: Uint8Array): Promise<string> 
   return `v1,${new Uint8Array(await crypto.subtle.sign('HMAC', key, new Uint8Array(signed))).toBase64()}`;
 }
 
-/** Why a try was none: the address may not be called, no answer came in time, or there was no connection. */
+/** The reasons why a try got no answer: the address may not be called, no answer came in time, or there was no connection. */
 export const TRY_ERRORS = ['address_refused', 'timeout', 'connection_failed', 'redirect'] as const;
 export type TryError = (typeof TRY_ERRORS)[number];
 
-/** What came of a try. */
+/** The result of a try. */
 export interface TryResult {
   /** Null where none came. */
   status: number | null;
@@ -68,7 +68,7 @@ export interface TryResult {
 }
 
 /**
- * Posts to an address that customers choose. Only its status is read: what else it answers is not waited for, however long.
+ * Posts to an address that customers choose. Only the status is read: the rest of the answer is not waited for, however long.
  * @param options `allowPrivate` as {@link fetchOutside} has it; `now` in milliseconds
  */
 export async function postWebhook(

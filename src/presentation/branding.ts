@@ -3,16 +3,16 @@ import type { FieldProblem } from '../kernel/failure.ts';
 
 export const FONTS = ['system', 'serif', 'mono'] as const;
 
-/** How a company's pages and mails look; what is left out is as without a brand. Fields as they travel. */
+/** The look of a company's pages and mails; a part that is left out is as without a brand. Fields as they travel. */
 export interface Branding {
-  /** What the company calls itself before outsiders. */
+  /** The company's name for outsiders. */
   name?: string;
-  /** Of links and buttons. */
+  /** The colour of links and buttons. */
   primary_color?: Colour;
   background?: Colour;
   text_color?: Colour;
   font?: (typeof FONTS)[number];
-  /** Of corners, in pixels. */
+  /** The radius of corners, in pixels. */
   radius?: number;
   /** The colours of series, in their order. */
   chart_palette?: Colour[];

@@ -34,7 +34,7 @@ const STANDARD_DIGITS: Record<'number' | 'percent' | 'currency', Intl.NumberForm
 /** Formats a cell of one column. */
 export type CellText = (cell: ViewCell) => string;
 
-/** How cells are written in a language. */
+/** The texts of cells in a language. */
 export interface CellTexts {
   /** A number that a double would round may come as text. */
   numberText(value: number | string, style?: NumberStyle, grouping?: boolean): string;
@@ -43,9 +43,11 @@ export interface CellTexts {
    * and ids have no thousands separators.
    */
   cellTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
-  /** The same for what a chart draws: if all cells are first days of months or years, these months or years are written. */
+  /**
+   * The format of a column's cells in a chart: if all cells are first days of months or years, these months or years are written.
+   */
   periodTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
-  /** The formats of a result's columns in a table: of rows, or of what its chart draws. */
+  /** The formats of a result's columns in a table: of rows, or of the points that its chart draws. */
   columnTextsOf(result: Result, chart: Pick<ViewChart['chart'], 'type' | 'options'>): CellText[];
 }
 

@@ -1,38 +1,38 @@
-/** What the page of `/oauth/authorize` and `/oauth/device` is told. JSON, as it travels. */
+/** The data for the page of `/oauth/authorize` and `/oauth/device`. JSON, as it travels. */
 export interface LetInView {
-  /** What a program asks for; null while its code is to be typed, or where nothing can be asked. */
+  /** The request of a program; null while its code is to be typed, or where the person cannot be asked. */
   asked: AskedView | null;
-  /** Why nothing can be asked: who asks is not known, or is not to be redirected there. */
+  /** The reason why the person cannot be asked: the program is not known, or they are not to be redirected there. */
   problem: 'client' | 'redirect' | null;
   /** The code that the address of `/oauth/device` brought along. */
   user_code: string | null;
-  /** Whose people it is about; null as long as nobody has said. */
+  /** The company whose people are asked; null as long as nobody has named it. */
   company: {
     slug: string;
     name: string;
-    /** It has an identity provider. */
+    /** Whether it has an identity provider. */
     sso: boolean;
     sso_only: boolean;
     /** Issuers of whom the company takes ID tokens. */
     social: string[];
-    /** Of passkeys that can be used on this page; null where none can. */
+    /** The domain of passkeys that can be used on this page; null where none can. */
     passkey_domain: string | null;
   } | null;
 }
 
-/** A program, and what it asks for. */
+/** A program, and its request. */
 export interface AskedView {
-  /** Names what is asked for to POST /v1/oauth-grants. */
+  /** The signed request, as POST /v1/oauth-grants takes it. */
   request: string;
   client: {
     name: string;
-    /** Where it is, or leads back to; null where that is not known. */
+    /** The program's host, or that of its redirect; null where neither is known. */
     host: string | null;
     /** Administrators of the company registered it. */
     is_registered: boolean;
   };
   scopes: string[];
-  /** Nothing can be changed with these scopes. */
+  /** Whether nothing can be changed with these scopes. */
   only_reads: boolean;
   resource: 'api' | 'mcp';
 }

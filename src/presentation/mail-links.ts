@@ -1,4 +1,4 @@
-/** What the page of a mailed link is told of whoever the link is for. JSON, as it travels. */
+/** The data for the page of a mailed link, about whoever the link is for. JSON, as it travels. */
 export interface MailLinkView {
   email: string;
   name: string;
@@ -7,6 +7,6 @@ export interface MailLinkView {
   sso_only: boolean;
   /** The company asks everybody for a second factor. */
   require_2fa: boolean;
-  /** Until when an invitation can be accepted, ISO 8601; null for other links. */
+  /** The time until which an invitation can be accepted, ISO 8601; null for other links. */
   expires_at: string | null;
 }

@@ -1,7 +1,7 @@
 import type { ParameterKind } from '../sql-templates/parameters.ts';
 import type { Branding } from './branding.ts';
 
-/** What a viewer's page is given of a dashboard or visualization, and how results come back. JSON, as it travels. */
+/** The data of a dashboard or visualization for a viewer's page, and the results that come back. JSON, as it travels. */
 
 /** A filter that the viewer may use. */
 export interface ViewFilter {
@@ -13,14 +13,14 @@ export interface ViewFilter {
   required: boolean;
 }
 
-/** How the columns of a result are drawn. */
+/** The chart that draws the columns of a result. */
 export interface ViewChart {
   visualization_id: string;
   name: string;
   description: string;
   chart: {
     type: 'table' | 'line' | 'bar' | 'area' | 'pie' | 'number' | 'scatter';
-    /** Names of columns; what is null or empty is chosen from the result. */
+    /** Names of columns; one that is null or empty is chosen from the result. */
     x: string | null;
     y: string[];
     series: string | null;
@@ -28,7 +28,7 @@ export interface ViewChart {
   };
 }
 
-/** Where a visualization stands, in cells of a grid of at least 12 columns. */
+/** The place of a visualization, in cells of a grid of at least 12 columns. */
 export interface ViewPlace {
   visualization_id: string;
   x: number;
@@ -55,12 +55,12 @@ export interface EmbedOptions {
   allow_downloads?: boolean;
 }
 
-/** What a page wears. */
+/** The brand of a page. */
 export interface ViewBranding extends Branding {
   logo_url?: string;
 }
 
-/** What a token opens: the answers of resolve and embed info. */
+/** The answer of resolve and embed info to a token. */
 export type TokenView =
   | { requires_auth: true; company_slug: string }
   | {
@@ -85,7 +85,7 @@ export interface ViewResult {
   columns?: ViewColumn[];
   rows?: ViewCell[][];
   row_count?: number;
-  /** There is more than the limits let through. */
+  /** Whether there are more rows than the limits let through. */
   truncated?: boolean;
   error?: { error_code: string; message: string };
 }
@@ -94,7 +94,7 @@ export interface ViewResult {
 export type ViewAnswer = ({ results: ViewResult[] } | { result: ViewResult }) & {
   /** When the results were computed, where that was before the request. */
   as_of?: string;
-  /** These are the last results, as the database is waking; there are new ones in a moment. */
+  /** Set for the last results, while the database is waking; there are new ones in a moment. */
   waking?: true;
 };
 
@@ -105,5 +105,5 @@ export interface ViewOptions {
   source: 'static' | 'dynamic' | 'policy';
 }
 
-/** Which origins may show a page inside theirs: any, or those of a list. Nobody may where it is empty. */
+/** The origins that may show a page in a frame: any, or those of a list. None may where it is empty. */
 export type FrameAncestors = 'anywhere' | readonly string[];

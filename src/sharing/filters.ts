@@ -35,17 +35,17 @@ function allowedDefault({ kind, default: value }: Input, allowed: readonly strin
   return isAllowed ? value : null;
 }
 
-/** Which options of a filter a viewer may see. */
+/** The options of a filter that a viewer may see. */
 export interface OptionsRule {
   /** The values that are left; null for all. */
   allowed: readonly string[] | null;
-  /** What the SQL of the options is bound to, by the slugs of other filters; null when it may not run for this viewer. */
+  /** The values of other filters for the SQL of the options, by slug; null when it may not run for this viewer. */
   bound: BoundValues | null;
 }
 
 /**
- * What a viewer may see of a filter's options. Their SQL must use every value that is enforced on other filters, or it
- * would show what those hide: SQL that does not is not run. Values that a policy names are shown all the same.
+ * Returns the rule for the options of a filter that a viewer may see. Their SQL must use every value that is enforced on other
+ * filters, or it would show what those hide: SQL that does not is not run. Values that a policy names are shown all the same.
  * @param uses the slugs that the SQL of the options uses with these values; null where there is none
  */
 export function optionsRule(

@@ -2,7 +2,7 @@ import { type BoundValue, coerceParameter, isChoice, isNoValue } from '../sql-te
 import type { FilterPolicy, Input, Terms } from './terms.ts';
 import { attributeValue, inBoth } from './viewer-attributes.ts';
 
-/** What a viewer may do with one input. */
+/** The rule of a viewer for one input. */
 export interface Rule {
   input: Input;
   /** `open`: the viewer may send any value of its kind · `closed`: sending one is a violation. */
@@ -14,7 +14,7 @@ export interface Rule {
    * that an embed fixes or an attribute is.
    */
   fallback: 'default' | 'none' | 'refused' | { fixed: BoundValue };
-  /** It must end up with a value: sent, fixed, or its default. */
+  /** Whether the input must end up with a value: sent, fixed, or its default. */
   required: boolean;
   /** The viewer must send a value. */
   mustSend: boolean;
@@ -22,7 +22,7 @@ export interface Rule {
 
 /** The rules of one viewer. */
 export interface ViewerRules {
-  /** By slug. */
+  /** The rules by the input's slug. */
   rules: ReadonlyMap<string, Rule>;
   /** The values that terms enforce whatever the viewer sends, by slug; undefined where no filter can carry them any more. */
   enforced: ReadonlyMap<string, BoundValue | undefined>;
@@ -33,13 +33,13 @@ export interface ViewerRules {
   /** Whether the viewer may download results, which are those that the other rules leave. */
   downloads: boolean;
   /**
-   * Slugs whose terms can be enforced nowhere, because what they name is gone or changed, or because the viewer lacks the
-   * attribute that decides: nothing is shown then.
+   * Slugs whose terms can be enforced nowhere, because their filter or parameter is gone or changed, or because the viewer lacks
+   * the attribute that decides: nothing is shown then.
    */
   unenforceable: readonly string[];
 }
 
-/** Combines a viewer's terms into what the viewer may choose, what is fixed and what is enforced. */
+/** Combines a viewer's terms into the rules: the values to choose from, those that are fixed and those that are enforced. */
 export function viewerRules(inputs: readonly Input[], terms: Terms = {}): ViewerRules {
   const rules = new Map(inputs.map((input) => [input.slug, initialRule(input, terms)]));
   const narrowing = new Set<string>();
@@ -104,7 +104,7 @@ function ruleOfEmbed(input: Input, { embed, isInsider }: Terms): Rule {
   return { ...rule, mustSend: embed.required.includes(slug) };
 }
 
-/** The rule with one more policy: it allows what both allow, and is open only where both leave it open. */
+/** The rule with one more policy: it allows the values that both allow, and is open only where both leave it open. */
 function narrowed(rule: Rule, { mode, allowed_values }: FilterPolicy): Rule {
   if (mode === 'hidden') {
     return { ...rule, access: 'closed', fallback: rule.fallback === 'default' ? 'none' : rule.fallback };

@@ -1,4 +1,4 @@
-/** What can happen with shares, contexts, outsiders and embeds. */
+/** The events of shares, contexts, outsiders and embeds. */
 export const SHARE_EVENT_TYPES = [
   'share.created',
   'share.updated',
@@ -28,14 +28,14 @@ export const SHARE_EVENT_TYPES = [
 
 export type ShareEventType = (typeof SHARE_EVENT_TYPES)[number];
 
-/** What is shared. */
+/** The kinds of things that are shared. */
 export const TARGET_TYPES = ['dashboard', 'visualization'] as const;
 
 export type TargetType = (typeof TARGET_TYPES)[number];
 
 /**
- * Who did it: a `user` or a `service_account` of the company, an `external` person known by email, a `viewer` who holds a
- * token, or nobody that is known.
+ * The kind of whoever caused the event: a `user` or a `service_account` of the company, an `external` person known by email, a
+ * `viewer` who holds a token, or nobody that is known.
  */
 export const SHARE_ACTOR_KINDS = ['user', 'service_account', 'external', 'viewer', 'anonymous'] as const;
 
@@ -61,7 +61,7 @@ export interface ShareEvent {
   userAgent: string | null;
   origin: string | null;
   correlationId: string;
-  /** The same for all events of one person, as far as that can be told; not shown. */
+  /** An id that is the same for all events of one person, as far as that can be told; not shown. */
   viewer: string;
   details: Record<string, unknown>;
 }

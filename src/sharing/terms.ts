@@ -15,7 +15,7 @@ export interface Input extends Parameter {
    * `parameter`: of a visualization on a dashboard, set by no filter of the dashboard; an embed may open it.
    */
   origin: 'filter' | 'parameter';
-  /** Its SQL can be given any number of values: every use is `= ANY ({{slug}})`. */
+  /** Whether its SQL can be given any number of values: every use is `= ANY ({{slug}})`. */
   takesList: boolean;
   /** Ids of the visualizations whose parameter of this slug is given the value. */
   appliesTo: readonly string[];
@@ -48,7 +48,7 @@ export interface FilterPolicy {
   allowed_values: string[];
 }
 
-/** What an embed token carries. */
+/** The parameters of an embed token. */
 export interface EmbedTerms {
   /** Values as they were given, by slug. */
   fixed: Readonly<Record<string, unknown>>;
@@ -58,21 +58,24 @@ export interface EmbedTerms {
   required: readonly string[];
 }
 
-/** Everything that narrows one viewer. More terms never show more. */
+/** The terms that narrow one viewer. More terms never show more. */
 export interface Terms {
-  /** Whether results may be downloaded; where several things share, what each says. Nothing said is no. */
+  /** Whether results may be downloaded; where several things share, the answer of each. None is no. */
   downloads?: readonly boolean[];
-  /** Of the context's grant and of every active share of that context and dashboard. */
+  /** The policies of the context's grant and of every active share of that context and dashboard. */
   policies?: readonly FilterPolicy[];
   embed?: EmbedTerms;
-  /** What is known of the viewer; nothing where it is left out. */
+  /** The attributes of the viewer; none where left out. */
   attributes?: ViewerAttributes;
-  /** One of the company's own people, who may set parameters that no filter sets, and those that attributes decide for others. */
+  /**
+   * Whether the viewer is one of the company's own people, who may set parameters that no filter sets, and those that attributes
+   * decide for others.
+   */
   isInsider?: boolean;
 }
 
 /**
- * What is wrong with policies for a dashboard with these inputs: unknown or repeated filters, a kind that is not the
+ * Returns the problems of policies for a dashboard with these inputs: unknown or repeated filters, a kind that is not the
  * filter's, nothing to allow, several values for SQL that compares one.
  * @param field the field of the body that holds the list
  */
@@ -109,7 +112,7 @@ function policyProblem(
   return undefined;
 }
 
-/** What is wrong with the terms of an embed for these inputs. */
+/** Returns the problems of an embed's terms for these inputs. */
 export function embedProblems(inputs: readonly Input[], { fixed, allowed, required }: EmbedTerms): FieldProblem[] {
   const bySlug = new Map(inputs.map((input) => [input.slug, input]));
   const known = (slug: string) => {

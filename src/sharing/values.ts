@@ -56,7 +56,7 @@ const missing = ({ access, input: { slug } }: Rule): FieldProblem =>
     ? { field: `parameters.${slug}`, message: 'is required' }
     : { field: 'parameters', message: 'lack a required value that cannot be chosen here' };
 
-/** What the viewer chose, if it is allowed. */
+/** Returns the value that the viewer chose. @throws policyViolation where it is not allowed */
 function choice({ input, allowed }: Rule, value: BoundValue): BoundValue {
   if (allowed === null) return value;
   const isAllowed = value?.type === 'list' && value.values.every((chosen) => allowed.includes(chosen));

@@ -2,10 +2,10 @@ import { type BoundValue, coerceParameter, isChoice, type ParameterKind } from '
 
 type Scalar = string | number | boolean;
 
-/** What is known of a viewer by those who let the viewer in, by slug: it decides what is shown. */
+/** The attributes of a viewer, by slug, given by those who let the viewer in: they decide which rows are shown. */
 export type ViewerAttributes = Readonly<Record<string, Scalar | readonly Scalar[]>>;
 
-/** Who looks at an embed, as its host knows them. */
+/** The viewer of an embed, as its host knows them. */
 export interface Viewer {
   id: string;
   attributes: ViewerAttributes;
@@ -19,7 +19,7 @@ interface Bound {
 }
 
 /**
- * The value of an input that is bound to attributes: what all of them allow. A list stays a list.
+ * The value of an input that is bound to attributes: the part that all of them allow. A list stays a list.
  * @returns undefined where the viewer has not all of them, or one of them is no value of the input
  */
 export function attributeValue(
@@ -38,7 +38,10 @@ export function attributeValue(
   return left;
 }
 
-/** What two values allow: of lists what is in both, of others the value itself where it is the same; else undefined. */
+/**
+ * Returns the values that two values both allow: of lists the values in both, of others the value itself where it is the same;
+ * else undefined.
+ */
 export function inBoth(
   one: NonNullable<BoundValue>,
   other: NonNullable<BoundValue>,
@@ -50,8 +53,8 @@ export function inBoth(
 }
 
 /**
- * The attributes of somebody who is let in for several reasons, such as two groups: where several name one, what is in all
- * of them. Texts, numbers and booleans count as the texts that they are bound as.
+ * The attributes of somebody who is let in for several reasons, such as two groups: where several name one, the values in all of
+ * them. Texts, numbers and booleans count as the texts that they are bound as.
  */
 export function combinedAttributes(all: readonly ViewerAttributes[]): ViewerAttributes {
   const combined = new Map<string, Scalar | readonly Scalar[]>();

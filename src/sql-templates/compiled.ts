@@ -18,8 +18,8 @@ const SQL_TYPES: Record<ParameterKind, string> = {
 };
 
 /**
- * The statement for these values. A value never becomes part of the text: each is bound as `$n`, with the type of its
- * parameter's kind. What has no value is null, and drops the clauses it stands in.
+ * The statement for these values. A value never becomes part of the text: each is bound as `$n`, with the type of its parameter's
+ * kind. A parameter without a value is null, and drops the clauses it stands in.
  * @param kinds the kind of every parameter that the template uses
  * @throws TemplateError for a value that its place cannot take, such as several values where one is compared
  */
@@ -33,8 +33,8 @@ export function compileTemplate(
 }
 
 /**
- * Where a place of the statement comes from, as indexes of strings: what stands for a parameter comes from where its braces
- * begin, and the end of the statement from the end of what the template gives to it.
+ * Returns the place in the template of a place in the statement, as indexes of strings. The text for a parameter is placed at the
+ * start of its braces, and the end of the statement at the end of its last part in the template.
  */
 export function placeInTemplate(
   template: SqlTemplate,
@@ -52,7 +52,7 @@ export function placeInTemplate(
   return end;
 }
 
-/** A part of a statement, and where the template has what it is made from; the same text, or what stands for a parameter. */
+/** A part of a statement, and the place of its origin in the template; the same text, or the text for a parameter. */
 interface Stretch {
   text: string;
   start: number;
@@ -88,7 +88,7 @@ function compile(template: SqlTemplate, kinds: ReadonlyMap<string, ParameterKind
   return { stretches, values: bound };
 }
 
-/** The slugs that the statement for these values uses: what stands in dropped clauses alone is not among them. */
+/** The slugs that the statement for these values uses: without those that stand in dropped clauses alone. */
 export function usedSlugs(template: SqlTemplate, values: BoundValues): ReadonlySet<string> {
   const dropped = droppedClauses(template, values);
   const kept = template.placeholders.filter(({ place }) => isKept(place, dropped));

@@ -7,7 +7,7 @@ export const valuesBySlug = (description: string) =>
     .custom<Record<string, unknown>>(isRecord, 'must be an object of slugs and values')
     .meta({ type: 'object', additionalProperties: true, description });
 
-/** The body of every execution. The parameters are checked against what is executed, not here. */
+/** The body of every execution. The parameters are checked against the dashboard or visualization, not here. */
 export const executeBody = z.object({
   parameters: valuesBySlug('Values of filters or parameters, by slug.').default({}),
 });

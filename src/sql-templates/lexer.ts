@@ -1,4 +1,4 @@
-/** What a stretch of SQL is, as far as PostgreSQL's own scanner tells it apart. */
+/** The kind of a stretch of SQL, as far as PostgreSQL's own scanner tells kinds apart. */
 export type SqlTokenKind =
   | 'space'
   | 'comment'
@@ -27,9 +27,9 @@ const NUMBER = /[0-9][0-9A-Za-z_.]*/y;
 const POSITION = /\$[0-9]+/y;
 const DOLLAR_TAG = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)?\$/y;
 /**
- * Splits SQL the way PostgreSQL's scanner does (src/backend/parser/scan.l, with standard_conforming_strings on), so that
- * what stands in a literal, a comment or a quoted name is never taken for anything else. What is left open runs to the
- * end: PostgreSQL refuses it.
+ * Splits SQL the way PostgreSQL's scanner does (src/backend/parser/scan.l, with standard_conforming_strings on), so that text in
+ * a literal, a comment or a quoted name is never taken for anything else. One that is left open runs to the end: PostgreSQL
+ * refuses it.
  */
 export function sqlTokens(sql: string): SqlToken[] {
   const tokens: SqlToken[] = [];
@@ -85,7 +85,7 @@ function dollarToken(sql: string, at: number): [SqlTokenKind, number] {
   return ['string', closed < 0 ? sql.length : closed + tag.length];
 }
 
-/** Where a literal ends whose text begins at `from`, its continuations included. */
+/** The end of the literal whose text begins at `from`, its continuations included. */
 function literalEnd(sql: string, from: number, backslashes: boolean): number {
   let end = quotedEnd(sql, from, "'", backslashes);
   for (let next = continuation(sql, end); next !== undefined; next = continuation(sql, end)) {
@@ -132,7 +132,7 @@ function blockCommentEnd(sql: string, at: number): number {
   return sql.length;
 }
 
-/** The end of what `pattern` (sticky) matches at `at`; undefined when it does not. */
+/** The end of the match of `pattern` (sticky) at `at`; undefined where there is none. */
 function match(pattern: RegExp, sql: string, at: number): number | undefined {
   pattern.lastIndex = at;
   return pattern.test(sql) ? pattern.lastIndex : undefined;

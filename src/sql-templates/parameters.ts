@@ -1,6 +1,6 @@
 import { ExactNumber } from '../kernel/exact-json.ts';
 
-/** What a parameter of a visualization or a filter of a dashboard takes. */
+/** The kinds of values of a visualization's parameter or a dashboard's filter. */
 export const PARAMETER_KINDS = ['select', 'multi_select', 'text', 'number', 'date', 'date_range'] as const;
 
 export type ParameterKind = (typeof PARAMETER_KINDS)[number];
@@ -39,10 +39,10 @@ export type BoundValues = ReadonlyMap<string, BoundValue>;
 
 export const MAX_TEXT_LENGTH = 1000;
 export const MAX_LIST_LENGTH = 1000;
-/** How many parameters one call may send. */
+/** The most parameters that one call may send. */
 export const MAX_PARAMETERS = 100;
 
-/** A coerced value, or what was expected instead. */
+/** A coerced value, or the problem: the value that was expected. */
 export type Coerced = { value: BoundValue } | { problem: string };
 
 /**
@@ -83,7 +83,9 @@ const COERCIONS: Record<ParameterKind, (input: unknown) => Coerced> = {
   date_range: dateRange,
 };
 
-/** Strings as they are; numbers and booleans as JSON writes them. Undefined for all else and for what no text can hold. */
+/**
+ * Strings as they are; numbers and booleans as JSON writes them. Undefined for all else and for characters that no text can hold.
+ */
 function scalarText(input: unknown): string | undefined {
   const text =
     typeof input === 'number' || typeof input === 'boolean'

@@ -2,19 +2,19 @@ import { RecentlyUsed } from '../kernel/recently-used.ts';
 import { type SqlToken, sqlTokenAt } from './lexer.ts';
 import type { ParameterKind } from './parameters.ts';
 
-/** Which part of a parameter's value a place takes: a date range gives its two ends. */
+/** The part of a parameter's value at a place: a date range gives its two ends. */
 export type ParameterPart = 'value' | 'from' | 'to';
 
 /** One `{{slug}}` of a template. */
 export interface Placeholder {
   slug: string;
   part: ParameterPart;
-  /** It stands in `ANY (…)`, `SOME (…)` or `ALL (…)`, and so takes a list. */
+  /** Whether it stands in `ANY (…)`, `SOME (…)` or `ALL (…)`, and so takes a list. */
   list: boolean;
   place: Place;
 }
 
-/** Where something stands in a template, which decides whether a statement has it. */
+/** The clauses around a piece of a template, which decide whether a statement has it. */
 export interface Place {
   /** Index of the `[[ … ]]` around it; null outside of them. */
   clause: number | null;
@@ -45,23 +45,26 @@ export class TemplateError extends Error {
   }
 }
 
-/** Each place after them knows them all: a line of nothing else would take a thousand times its length. */
+/**
+ * The most defaults of a template. Each place after them knows them all: a line of nothing else would take a thousand times its
+ * length.
+ */
 const MAX_DEFAULTS = 20;
 
 const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
 
 /**
- * Parses SQL in Metabase's form: `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a date
- * range, and `[[ … ]]` a clause that is dropped when one of its parameters has no value. What follows a clause that ends in a
- * comment, `[[ {{slug}} -- ]] 1`, is its default, to the end of the line. Literals, other comments, quoted names and `ARRAY[[…]]`
- * are left alone.
+ * Parses SQL in Metabase's form: `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a date range, and
+ * `[[ … ]]` a clause that is dropped when one of its parameters has no value. The text after a clause that ends in a comment,
+ * `[[ {{slug}} -- ]] 1`, is its default, to the end of the line. Literals, other comments, quoted names and `ARRAY[[…]]` are
+ * left alone.
  * @throws TemplateError
  */
 export function parseTemplate(sql: string): SqlTemplate {
   return new TemplateParser(sql).parse();
 }
 
-/** About the bytes that templates may take in an isolate, which has 128 MB for everything. */
+/** The bytes that templates may take in an isolate, about, which has 128 MB for everything. */
 const CACHE_BYTES = 8 * 1024 * 1024;
 const BYTES_OF_PIECE = 150;
 
@@ -89,7 +92,7 @@ class TemplateParser {
   #clause: { index: number; start: number; placeholders: number } | null = null;
   /** The clauses that the rest of the line is the default of. */
   #unless: readonly number[] = [];
-  /** End of what means something: `;`, spaces and comments at the end are left out. */
+  /** The end of the statement itself: `;`, spaces and comments at the end are left out. */
   #end = 0;
   /** Brackets of an array that are open: inside of it every bracket is SQL's own. */
   #brackets = 0;
@@ -127,7 +130,7 @@ class TemplateParser {
     return end;
   }
 
-  /** A comment to the end of a line that stands in a clause ends with the clause, and what follows it is the default. */
+  /** A comment to the end of a line that stands in a clause ends with the clause, and the text behind it is the default. */
   #comment(start: number, end: number): number {
     const closed = this.#sql.slice(start, end).indexOf(']]');
     if (!this.#clause || this.#brackets > 0 || closed < 0 || !this.#sql.startsWith('--', start)) return end;

@@ -3,7 +3,7 @@ import { arrayLiteral } from '../sql-templates/compiled.ts';
 import { type ExtendedProtocol, parserOf } from './driver.ts';
 import type { Statement } from './rows.ts';
 
-/** What a statement came to. */
+/** The result of a statement. */
 export interface StatementResult {
   command?: string;
   rows: unknown[];
@@ -26,7 +26,7 @@ interface Field {
   parse: (text: string) => unknown;
 }
 
-/** What the driver calls while it runs the statements; it knows `submit` and the handlers from node-postgres. */
+/** The callbacks of the driver while it runs the statements; `submit` and the handlers are node-postgres's interface. */
 class Batch implements Submittable {
   readonly results: Promise<StatementResult[]>;
   readonly #statements: readonly Statement[];

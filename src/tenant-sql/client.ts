@@ -80,9 +80,9 @@ class NeonTenantSql implements TenantSql {
   #connected: Promise<void> | undefined;
   #closed = false;
   #inTransaction = false;
-  /** Whether what runs may change something, unless the database takes no changes. */
+  /** Whether the statements may change something, unless the database takes no changes. */
   #mayWrite = false;
-  /** What the next statement begins with. */
+  /** The beginning of a transaction that is sent with the next statement. */
   #beginning: Beginning | undefined;
   /** Whether the COMMIT was sent with the last statements. */
   #isFinished = false;

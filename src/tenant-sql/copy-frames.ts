@@ -1,6 +1,6 @@
 import type { Chunk, Socket } from './driver.ts';
 
-/** What takes the rows of a COPY, straight from the socket. */
+/** The receiver of the rows of a COPY, straight from the socket. */
 export interface RowBytes {
   /** More bytes of the row that is being sent, from `start` up to `end`. They are used again afterwards. */
   take(bytes: Uint8Array, start: number, end: number): void;
@@ -20,7 +20,7 @@ const READY_FOR_QUERY = 0x5a;
 export function divertRows(socket: Socket, rows: RowBytes): void {
   const [driver] = socket.listeners('data');
   if (!driver) throw new Error('nothing reads the connection');
-  /** What arrived of the head of a message; the parts of several chunks. */
+  /** The bytes of a message's head that have arrived; the parts of several chunks. */
   let head: Chunk[] = [];
   let headLength = 0;
   let kind = 0;
@@ -62,7 +62,7 @@ export function divertRows(socket: Socket, rows: RowBytes): void {
     if (!isKept) chunk.buffer.transfer(0);
   }
 
-  /** Reads the head of any message, or what has come of it. Returns where it ends. */
+  /** Reads the head of any message, or the part of it that has come. @returns where it ends */
   function readHead(chunk: Chunk, at: number): number {
     const end = Math.min(chunk.length, at + HEAD - headLength);
     head.push(chunk.subarray(at, end));
@@ -90,7 +90,7 @@ export function divertRows(socket: Socket, rows: RowBytes): void {
   }
 }
 
-/** The length of what follows the four bytes that tell it, in the order of the network. A view for each costs more than a row. */
+/** The length of the bytes behind the four that tell it, in the order of the network. A view for each costs more than a row. */
 const lengthAt = (bytes: Uint8Array, at: number): number => {
   const byte = (offset: number) => bytes[at + offset] as number;
   return ((byte(0) << 24) | (byte(1) << 16) | (byte(2) << 8) | byte(3)) - 4;

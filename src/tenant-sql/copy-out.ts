@@ -30,7 +30,7 @@ export function bindAsSettings(): { bind: Bind; statement(): Statement[] } {
   };
 }
 
-/** What a COPY sent. */
+/** The result of a COPY. */
 export interface CopiedOut {
   /** The rows that were taken: the first ones. */
   rows: number;
@@ -76,7 +76,7 @@ class CopyOut implements Submittable, RowBytes {
   readonly #result: CopiedOut = { rows: 0, bytes: 0, lastLine: new Uint8Array(), isCut: false };
   #buffer: Lines;
   #length = 0;
-  /** Where the line begins that is being sent, and the last one that is whole. */
+  /** The beginning of the line that is being sent, and of the last one that is whole. */
   #line = 0;
   #lastLine = 0;
   #succeed!: (copied: CopiedOut) => void;

@@ -61,7 +61,7 @@ export interface ExtendedProtocol {
   parse(message: { text: string }): void;
   bind(message: { values: (string | null)[] }): void;
   describe(message: { type: 'P'; name: string }): void;
-  /** Of `portal`, at the most so many rows. */
+  /** Fetches rows of `portal`, at most `rows`. */
   execute(message: { portal?: string; rows?: number }): void;
   sync(): void;
 }

@@ -56,7 +56,7 @@ export const queryFailed = queryError('failed', 'The query failed.');
 export const queryRefused = queryError('refused', 'The query is not allowed.');
 export const queryTimedOut = queryError('timeout', 'The query took too long.');
 
-/** Not even the first row fits. */
+/** The result is too large: not even its first row fits. */
 export const resultTooLarge = queryError('too_large', 'The result of the query is too large.');
 
 /** The failures of routes that answer with the result of user SQL, besides `tenantSqlFailures`. */

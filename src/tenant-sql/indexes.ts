@@ -1,16 +1,15 @@
 import { isPostgresError } from './client.ts';
 import { qualified, quoted } from './identifiers.ts';
 
-/** What the names of indexes begin with that people made; no table's name can. Their id follows. */
+/** The beginning of the names of indexes that people made; no table's name can begin so. The index's id follows. */
 export const INDEX_PREFIX = 'idx$';
 
 const nameOf = (id: string): string => `${INDEX_PREFIX}${id}`;
 
 /**
- * Builds an index on a table of schema `public` while others write to it. Must not be in a transaction. If it fails it
- * leaves an index that nobody can use, but that rows are still held against: see `dropIndex`.
- *
- * What is not unique ends with the id: rows of the same value then stand in their order, and a page of them is one walk.
+ * Builds an index on a table of schema `public` while others write to it. Must not be in a transaction. If it fails it leaves an
+ * index that nobody can use, but that rows are still held against: see `dropIndex`.
+ * An index that is not unique ends with the id: rows of the same value then stand in their order, and a page of them is one walk.
  */
 export function createIndex(table: string, id: string, columns: string[], unique: boolean): string {
   const keys = [...columns, ...(unique ? [] : ['id'])].map(quoted).join(', ');
@@ -28,10 +27,10 @@ export function dropIndex(id: string): string {
   return `DROP INDEX CONCURRENTLY IF EXISTS ${qualified('public', nameOf(id))}`;
 }
 
-/** Why an index refuses a row. */
+/** The reason why an index refuses a row. */
 export type IndexRefusal =
   | { why: 'duplicate'; columns: string[]; value: string }
-  | { why: 'too_long'; id: string /** Where the row stands, if it is stored. */; place: string | undefined };
+  | { why: 'too_long'; id: string /** The place of the row, if it is stored. */; place: string | undefined };
 
 const KEY = /^Key \(([^)]*)\)=\((.*)\) (?:already exists|is duplicated)\.$/s;
 const PLACE = /^Index row references tuple (\(\d+,\d+\)) /;

@@ -6,7 +6,7 @@ export class LineBuffers {
   readonly #size: number;
   readonly #free: Lines[];
   readonly #full: Lines[] = [];
-  /** What was taken last, and before. */
+  /** The lines that were taken last, and before. */
   readonly #taken: Lines[] = [];
   #arrived = () => {};
 
@@ -16,7 +16,7 @@ export class LineBuffers {
     this.#free = Array.from({ length: count }, () => new Uint8Array(size));
   }
 
-  /** One of at least so many bytes, if there is any. */
+  /** Takes a free buffer of at least so many bytes, if there is any. */
   empty(bytes = 0): Lines | undefined {
     return bytes > this.#size ? undefined : this.#free.pop();
   }

@@ -30,7 +30,7 @@ export const isTimeout = (error: unknown): boolean => isPostgresError(error) && 
 /** Whether a connection was ended because a transaction took longer than all of it may: nothing of it is committed. */
 export const isOutOfTime = (error: unknown): boolean => isPostgresError(error) && error.code === '25P04';
 
-/** Whether the disk of the database is full, or what it may use of it. */
+/** Whether the disk of the database is full, or its share of it. */
 export const isFull = (error: unknown): boolean => isPostgresError(error) && error.code === '53100';
 
 /** Whether a change was refused because only reading is allowed. */

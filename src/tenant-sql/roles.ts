@@ -74,9 +74,9 @@ export function withLogin(connectionString: string, user: string, password: stri
 }
 
 /**
- * The same database through Neon's pooler, which lends a connection for each transaction: opening one costs the database
- * nothing, and a burst waits there. What outlives a transaction (settings of a session, temporary tables, named
- * statements, advisory locks) does not work through it.
+ * The same database through Neon's pooler, which lends a connection for each transaction: opening one costs the database nothing,
+ * and a burst waits there. State that outlives a transaction (settings of a session, temporary tables, named statements, advisory
+ * locks) does not work through it.
  */
 export function throughPooler(connectionString: string): string {
   const url = new URL(connectionString);

@@ -3,7 +3,7 @@ import { type ColumnType, POSTGRES_TYPES } from './columns.ts';
 import { quoted } from './identifiers.ts';
 import { toPostgresText } from './values.ts';
 
-/** How a filter compares. `in` and `nin` take several values, `is_null` takes `true` or `false`. */
+/** The comparisons of a filter. `in` and `nin` take several values, `is_null` takes `true` or `false`. */
 export const FILTER_OPERATORS = [
   'eq',
   'ne',
@@ -29,7 +29,7 @@ export function takesOperator({ type }: Pick<FilteredColumn, 'type'>, operator: 
   return type === 'text' || !FOR_TEXTS.has(operator);
 }
 
-/** What follows the day in the text of its last moment that a column can hold. */
+/** The time of a day's last moment that a column can hold, as it follows the date in a text. */
 export const END_OF_DAY = ' 23:59:59.999999+00';
 
 /**
@@ -58,7 +58,7 @@ export interface RowFilter {
   values: string[];
 }
 
-/** Which rows of a table are meant: those that fit all filters and hold the text. */
+/** The rows of a table that fit all filters and hold the text. */
 export interface RowSelection {
   filters: RowFilter[];
   /** A literal part of any of the `texts`, in any case; none where it is empty. */
@@ -79,7 +79,7 @@ export function bindings(): { values: unknown[]; bind: Bind } {
   return { values, bind: (value) => `$${values.push(value)}` };
 }
 
-/** The same for statements whose values are all sent as text: a list as that of an array. */
+/** The values of a statement that are all sent as text, a list as that of an array, and the function that adds one. */
 export function textBindings(): { values: string[]; bind: Bind } {
   const values: string[] = [];
   return {
@@ -89,8 +89,8 @@ export function textBindings(): { values: string[]; bind: Bind } {
 }
 
 /**
- * The conditions of a selection, as SQL over the table's alias `source`. No value becomes part of the text. What an index
- * can answer is written so that it does: the column alone on its side, compared in its own type.
+ * The conditions of a selection, as SQL over the table's alias `source`. No value becomes part of the text. Conditions that an
+ * index can answer are written so that it does: the column alone on its side, compared in its own type.
  */
 export function conditionsOf({ filters, search, texts }: RowSelection, bind: Bind): string[] {
   const conditions = filters.map((filter) => conditionOf(filter, bind));
@@ -155,5 +155,8 @@ function searchIn(texts: string[], placeholder: string): string {
 
 const containsText = (text: string, part: string): string => `position(${caseFolded(part)} IN ${caseFolded(text)}) > 0`;
 
-/** By Unicode's rules, whatever the database's own collation: ß is SS, and both small sigmas are one. */
+/**
+ * SQL that folds the case of a text by Unicode's rules, whatever the database's own collation: ß is SS, and both small sigmas are
+ * one.
+ */
 export const caseFolded = (text: string): string => `casefold(${text} COLLATE "pg_unicode_fast")`;

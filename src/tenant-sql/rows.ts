@@ -53,7 +53,7 @@ function nextList(rows: Iterator<RowTexts>): string {
   return list && `${list}]`;
 }
 
-/** What is found of a row: nothing, its size alone where that is more than was asked for, or all of it. */
+/** The result of reading a row: nothing, its size alone where that is more than was asked for, or all of it. */
 export type FoundRow = { id: string | null; bytes: string | null } & Record<string, string | boolean | null>;
 
 /** The row that a statement gives, as a `FoundRow`. */

@@ -66,7 +66,7 @@ export const valuesOf = ({ called, fields, named }: NamesToCheck): string[] =>
 /** The name that made `CHECK_NAMES` fail. */
 export const refusedBy = (error: Error): string => /"(.*)"/s.exec(error.message)?.[1] ?? 'a name';
 
-/** Where a refused name stands in a statement first, as `namesOf` or `refusedBy` tells it. */
+/** The first place in a statement of a refused name, as `namesOf` or `refusedBy` tells it. */
 export const indexOfName = (sql: string, name: string): number | undefined =>
   sqlTokens(sql).find((token) => {
     const spelling = sql.slice(token.start, token.end);

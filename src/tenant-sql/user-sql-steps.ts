@@ -17,7 +17,7 @@ export const GRACE_MS = 2_000;
 
 export const CURSOR = 'user_sql';
 
-/** What stands before the statement, in ASCII. */
+/** The text that is sent before the statement, in ASCII. */
 const DECLARE = `DECLARE ${CURSOR} NO SCROLL CURSOR WITHOUT HOLD FOR\n`;
 
 /** The 1-based character of the statement, of one of the declaration that PostgreSQL was sent. */
@@ -35,7 +35,7 @@ const FIRST_OWN_RELATION = 16384;
 const CHECK_TABLES = `SELECT 1 / (count(*) = 0)::int FROM pg_catalog.pg_lock_status() AS held
   WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid() AND held.relation::int8 < ${FIRST_OWN_RELATION}`;
 
-/** What stands for a relation that is no table of the company's own. */
+/** Stands in the list of tables for a relation that is no table of the company's own. */
 export const OTHER_RELATION = '*';
 
 /**

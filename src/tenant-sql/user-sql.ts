@@ -51,14 +51,14 @@ export interface UserSqlLimits {
   milliseconds: number;
   /** The service looks something up by itself: this is no execution of people's SQL. */
   ours?: true;
-  /** When it must be done, by `performance.now()`, however long it waited for those that it was sent with. */
+  /** The time by which it must be done, by `performance.now()`, however long it waited for those that it was sent with. */
   endsAt?: number;
   budget?: ByteBudget;
 }
 
 export const STANDARD_LIMITS: UserSqlLimits = { rows: 10_000, bytes: 10 * 1024 * 1024, milliseconds: 10_000 };
 
-/** A statement of user SQL and what it may take. */
+/** A statement of user SQL and its limits. */
 export interface LimitedStatement {
   statement: CompiledSql;
   limits: UserSqlLimits;
@@ -82,10 +82,10 @@ export async function runUserSql(
 }
 
 /**
- * Runs statements one after another, each as `runUserSql` does, all sent in one message: one round trip. The time of each
- * begins when those before it are done. Where one passes a limit that ends the connection, those after it fail with
+ * Runs statements one after another, each as `runUserSql` does, all sent in one message: one round trip. The time of each begins
+ * when those before it are done. Where one passes a limit that ends the connection, those after it fail with
  * `databaseUnavailable` without having been looked at.
- * @returns how each comes out
+ * @returns the result of each
  */
 export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatement[]): Promise<UserSqlResult>[] {
   const prepared = statements.map(({ statement, limits }) => {
@@ -103,7 +103,7 @@ export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatem
   });
 }
 
-/** Notes a statement that the database has run, whether it failed or not. @returns how it comes out */
+/** Notes a statement that the database has run, whether it failed or not. @returns its result */
 export async function noted(sql: TenantSql, result: Promise<UserSqlResult>): Promise<UserSqlResult> {
   try {
     const done = await result;
@@ -155,7 +155,7 @@ export class UserSqlRun implements Submittable {
   readonly #steps: Steps;
   readonly limits: UserSqlLimits;
   #socket!: Socket;
-  /** Those that are sent along. */
+  /** The statements that are sent along. */
   #following: UserSqlRun[] = [];
   #isSent = false;
   readonly #drop: () => void;
@@ -180,7 +180,7 @@ export class UserSqlRun implements Submittable {
     });
   }
 
-  /** Says where it is to be run, and what is sent along with it, in that order. */
+  /** Sets the client to run it, and the statements that are sent along with it, in that order. */
   join(client: Client, following: UserSqlRun[]): void {
     this.#socket = socketOf(client);
     this.#following = following;
@@ -231,7 +231,7 @@ export class UserSqlRun implements Submittable {
     this.#step += 1;
   }
 
-  /** There are more rows than were fetched. */
+  /** Called when there are more rows than were fetched. */
   handlePortalSuspended(): void {
     this.#step += 1;
   }
@@ -247,7 +247,7 @@ export class UserSqlRun implements Submittable {
 
   handleEmptyQuery(): void {}
 
-  /** How many bytes were received. */
+  /** The number of bytes that were received. */
   get bytes(): number {
     return this.#bytes;
   }

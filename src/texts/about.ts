@@ -1,10 +1,10 @@
 import type { Locale } from './locales.ts';
 
-/** What the page at the root says. */
+/** The texts of the page at the root. */
 interface AboutTexts {
   text: string;
   version: (version: string) => string;
-  /** What each place is called, and what one finds there. */
+  /** The name of each place, and what one finds there. */
   places: Record<'docs' | 'openapi' | 'health', [name: string, holds: string]>;
 }
 

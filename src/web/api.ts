@@ -1,6 +1,6 @@
 import { failureText, LOCALE, TEXTS } from './texts.ts';
 
-/** What is wrong with a part of a request, such as `parameters.cost`; in the page's language, as the API says it. */
+/** The problem of a part of a request, such as `parameters.cost`; in the page's language, as the API says it. */
 export interface Detail {
   field: string;
   message?: string;
@@ -13,7 +13,7 @@ export class ApiProblem extends Error {
   readonly code: string;
   /** Seconds to wait before the next try, if the server says so. */
   readonly retryAfter: number | null;
-  /** What of the request is wrong. */
+  /** The problems of the request's parts. */
   readonly details: readonly Detail[];
 
   constructor(
@@ -37,7 +37,7 @@ export interface Call {
   signal?: AbortSignal | undefined;
   /** Asks for an answer that is not kept from before. */
   isFresh?: boolean | undefined;
-  /** Told the time (ms) of the server when it answered. */
+  /** Called with the time (ms) of the server when it answered. */
   onTime?: (time: number) => void;
 }
 

@@ -18,13 +18,16 @@ interface Page {
   titleIn: (locale: Locale) => string;
   /** The chunks that it always needs. */
   preload: string[];
-  /** Where its texts come from: the folders of `src/texts` that its script loads, or the server for a page that needs none. */
+  /** The source of its texts: the folders of `src/texts` that its script loads, or the server for a page that needs none. */
   texts: string[] | 'server' | 'none';
-  /** Of the links in mails, or one that looks like them. It says that it is loading before its script runs: nobody knows it yet. */
+  /**
+   * Set for pages of the links in mails, or that look like them. Such a page says that it is loading before its script runs:
+   * nobody knows it yet.
+   */
   ofMails?: true;
 }
 
-/** Each page. The description of the API is in English. */
+/** The pages by name. The description of the API is in English. */
 const PAGES = {
   view: { titleIn: (locale) => PAGE_TEXTS[locale].dashboard, preload: ['src/web/charts/draw.ts'], texts: ['pages'] },
   portal: { titleIn: (locale) => PAGE_TEXTS[locale].sharedDashboards, preload: [], texts: ['pages'] },
@@ -61,13 +64,13 @@ const HEADERS = `/assets/*
   X-Content-Type-Options: nosniff
 `;
 
-/** What stands in the template for browsers without scripts. */
+/** The part of the template for browsers without scripts. */
 const NO_SCRIPT = /<noscript>.*<\/noscript>\n/;
 
-/** Where a page's script puts what it shows. */
+/** The element into which a page's script puts its content. */
 const EMPTY = '<div id="page"></div>';
 
-/** The same until the script runs. */
+/** The element with the text to show until the script runs. */
 const waiting = (loading: string): string =>
   `<div id="page"><main class="message" aria-busy="true"><p class="waiting" role="status">${loading}</p></main></div>`;
 
@@ -115,7 +118,7 @@ export async function buildPages(): Promise<void> {
   await write(files);
 }
 
-/** The scripts and styles of pages, which share what they have in common. */
+/** The scripts and styles of pages, which share common chunks. */
 const bundle = (pages: readonly PageName[]) =>
   build({
     absWorkingDir: PROJECT,
@@ -139,7 +142,7 @@ const bundle = (pages: readonly PageName[]) =>
     plugins: [GUIDES],
   });
 
-/** Guides become HTML here, so that no page brings what reads Markdown. */
+/** Guides become HTML here, so that no page loads a reader of Markdown. */
 const GUIDES: Plugin = {
   name: 'guides',
   setup({ onLoad }) {
@@ -150,7 +153,7 @@ const GUIDES: Plugin = {
   },
 };
 
-/** Links to other guides lead to them on the same page. What else stands in the repository is only named. */
+/** Turns links to other guides into links on the same page. Other files of the repository are only named. */
 const linkedWithin = (html: string): string =>
   html.replaceAll(/<a href="([^"]*)"/g, (_, href: string) => {
     const [, folder, guide] = /(?:([\w-]+)\/)?([\w-]+)\.md$/.exec(href) ?? [];

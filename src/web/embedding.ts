@@ -1,23 +1,23 @@
-/** What an embedded page and the page around it say to each other: see "Messages" in embed/README.md. */
+/** The prefix of messages between an embedded page and the page around it: see "Messages" in embed/README.md. */
 const PREFIX = 'data-console:';
 
-/** How long an embedded page waits for its host to say whether it renews tokens. Milliseconds. */
+/** The time that an embedded page waits for its host to say whether it renews tokens. Milliseconds. */
 const GREETING_MS = 2_000;
-/** How many messages are kept until it is clear whether they may be taken. */
+/** The most messages that are kept until it is clear whether they may be taken. */
 const MAX_EARLY = 50;
 
-/** What the page around may say. What is about tokens is taken of anyone: a token is looked at before it is used. */
+/** The messages that the page around may send. Those about tokens are taken of anyone: a token is looked at before it is used. */
 type Incoming = 'parameters' | 'theme' | 'token' | 'token-failed' | 'token-refused';
 const ABOUT_TOKENS: ReadonlySet<string> = new Set<Incoming>(['token', 'token-failed', 'token-refused']);
 
-/** What is sent only to an origin that may know what is shown. */
+/** Messages that are sent only to an origin that may know the content shown. */
 type Outgoing = 'ready' | 'parameters' | 'click';
 type Message = Record<string, unknown>;
 type Listener = (message: Message, origin: string) => void;
 
 /** The page around this one. */
 export interface Host {
-  /** Calls `listener` for what it says, once it is clear that its origin may say so. */
+  /** Calls `listener` for messages of the page around, once it is clear that its origin may send them. */
   on(type: Incoming, listener: Listener): void;
   /** Names the origins that may have this page in theirs, as soon as the token says so; empty for any. */
   allow(origins: readonly string[]): void;

@@ -23,7 +23,7 @@ export interface Executed {
   waking: boolean;
 }
 
-/** Where a page gets its data from. All methods may throw `ApiProblem`. */
+/** The source of a page's data. All methods may throw `ApiProblem`. */
 export interface Source {
   open(): Promise<Opened>;
   options(slug: string, search: string, signal: AbortSignal): Promise<ViewOptions>;
@@ -33,7 +33,7 @@ export interface Source {
   download(visualizationId: string, format: FileFormat, parameters: ParameterValues): Promise<File>;
 }
 
-/** What results are downloaded as. */
+/** The formats in which results are downloaded. */
 export type FileFormat = 'csv' | 'xlsx';
 
 /** The execution that answers a file. */

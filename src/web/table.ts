@@ -17,7 +17,7 @@ export interface Table {
   print(isPrinted: boolean): void;
   /** Whether a part of it is out of view. */
   isCut(): boolean;
-  /** What its viewer did to it. */
+  /** The arrangement that its viewer made: order, rows and scrolling. */
   arranged(): Arranged;
   /** Does the same to this one, which is on the page, if it has the same columns. */
   arrange(as: Arranged): void;
@@ -26,7 +26,7 @@ export interface Table {
 interface Arranged {
   columns: string;
   order: Order;
-  /** How many rows it holds, at most. */
+  /** The number of rows it holds, at most. */
   rows: number;
   scrollLeft: number;
   scrollTop: number;
@@ -145,10 +145,10 @@ export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], 
   };
 }
 
-/** How much of the lowest row is in view, at most; the rest of it at least. */
+/** The share of the lowest row that is in view, at most; the rest of it at least. */
 const SEEN = 0.7;
 
-/** How many rows come before the first that is so, as all after it are. */
+/** Counts the rows before the first for which `isSo` is true, as it is for all after it. */
 function countUntil(rows: HTMLCollectionOf<HTMLTableRowElement>, isSo: (box: DOMRect) => boolean): number {
   let [from, to] = [0, rows.length];
   while (from < to) {

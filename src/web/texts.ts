@@ -1,14 +1,14 @@
 import { DEFAULT_LOCALE, type Locale, localeOf } from '../texts/locales.ts';
 import type { PageTexts } from '../texts/pages/en.ts';
 
-/** Only one of them is loaded. */
+/** Loads the texts of a language: only one of them is loaded. */
 const LANGUAGES: Record<Locale, () => Promise<{ texts: PageTexts }>> = {
   en: () => import('../texts/pages/en.ts'),
   'pt-BR': () => import('../texts/pages/pt-BR.ts'),
   es: () => import('../texts/pages/es.ts'),
 };
 
-/** There is none where the tests of pure things run. */
+/** The page's document. There is none where the tests of pure functions run. */
 const { document: PAGE } = globalThis as { document?: { documentElement: { lang: string } } };
 
 /** The language of the page, as the server chose it. */
@@ -17,7 +17,7 @@ export const LOCALE: Locale = localeOf(PAGE?.documentElement.lang) ?? DEFAULT_LO
 /** The texts of the page. */
 export const TEXTS: PageTexts = (await LANGUAGES[LOCALE]()).texts;
 
-/** The words for a failure. What the server says of it is in English, for those who write programs. */
+/** The words for a failure. The server's message is in English, for those who write programs. */
 export function failureText(code: string): string {
   const known: Partial<Record<string, string>> = TEXTS.failures;
   return known[code] ?? TEXTS.broken;

@@ -6,14 +6,14 @@ import { flag, id, json, timestamp, timestamps } from '../columns.ts';
 
 /** A company's logo; the picture itself is in R2. */
 export interface Logo {
-  /** Another one with each upload. */
+  /** The logo's id, another one with each upload. */
   id: string;
   type: 'image/png' | 'image/jpeg' | 'image/webp';
   width: number;
   height: number;
 }
 
-/** What a company may use at most, by name; what is not named has no limit. */
+/** The quotas of a company, by name; a quota that is not set has no limit. */
 export const QUOTAS = ['users', 'table_bytes', 'file_bytes', 'mails_per_day', 'model_calls_per_day'] as const;
 export type Quota = (typeof QUOTAS)[number];
 export type Quotas = Partial<Record<Quota, number>>;
@@ -25,16 +25,19 @@ export const companies = sqliteTable(
     id: id(),
     slug: text('slug').notNull(),
     name: text('name').notNull(),
-    /** Nobody signs in without a second factor. */
+    /** Whether nobody signs in without a second factor. */
     require2fa: flag('require_2fa').notNull().default(false),
     /** Everybody but the owner comes by the company's identity provider. */
     ssoOnly: flag('sso_only').notNull().default(false),
     locale: text('locale', { enum: LOCALES }).notNull().default('en'),
     branding: json<Branding>('branding').notNull().default({}),
     logo: json<Logo>('logo'),
-    /** Since when nobody of it, or for it, is let in, and nothing runs for it; null while it is active. */
+    /**
+     * When the company was suspended: since then nobody of it, or for it, is let in, and nothing runs for it. Null while it is
+     * active.
+     */
     suspendedAt: timestamp('suspended_at'),
-    /** When the operator had it ended, and from when on it is erased; null unless it is to end. It is suspended then. */
+    /** When the operator had the company ended, and when its erasure begins; null unless it is to end. It is suspended then. */
     endRequestedAt: timestamp('end_requested_at'),
     deletesAt: timestamp('deletes_at'),
     /** Triggers on `user_counts` and `mail_requests` read it. */
@@ -47,13 +50,13 @@ export const companies = sqliteTable(
   ],
 );
 
-/** How far the erasure of one store has come. */
+/** The progress of erasing one store. */
 export interface ErasedStore {
   /** Rows, objects or projects that are gone. */
   removed: number;
-  /** When nothing was left, in milliseconds; null before. */
+  /** When nothing was left in the store, in milliseconds; null before. */
   at: number | null;
-  /** Where the next step goes on; null from the beginning. */
+  /** The position at which the next step goes on; null for the beginning. */
   cursor: string | null;
 }
 
@@ -65,9 +68,9 @@ export const companyEnds = sqliteTable(
     id: id(),
     requestedAt: timestamp('requested_at').notNull(),
     completedAt: timestamp('completed_at'),
-    /** By the names of the stores. */
+    /** The progress of each store, by the store's name. */
     stores: json<Record<string, ErasedStore>>('stores').notNull(),
-    /** When a scheduled run looks after it next: while it is erased, and after that for what came late; null never. */
+    /** When a scheduled run looks after it next: while it is erased, and after that for late data; null never. */
     dueAt: timestamp('due_at'),
   },
   (table) => [index('company_ends_due').on(table.dueAt).where(sql`due_at is not null`)],

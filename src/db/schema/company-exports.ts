@@ -13,11 +13,11 @@ export const companyExports = sqliteTable(
     /** Whether the operator asked for it: then it goes on while the company is suspended. */
     forOperator: flag('for_operator').notNull(),
     status: text('status', { enum: EXPORT_STATUSES }).notNull(),
-    /** Counts the turns of those who work on it: only the last one may say how far it came. */
+    /** Counts the turns of exporting: only the last one may store the progress. */
     turn: integer('turn').notNull(),
     /** Turns since it last came further. */
     tries: integer('tries').notNull(),
-    /** Under which name R2 has how far it came; null while that is nowhere. */
+    /** The name of the checkpoint in R2; null while there is none. */
     checkpoint: text('checkpoint'),
     /** When the scheduled run looks after it, unless it has ended. */
     dueAt: timestamp('due_at').notNull(),

@@ -3,7 +3,7 @@ import type { Parameter } from '../../sql-templates/parameters.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 import { visualizations } from './visualizations.ts';
 
-/** Where a visualization stands, in units of the grid. */
+/** The place of a visualization on a dashboard, in units of the grid. */
 export interface Widget {
   visualization_id: string;
   x: number;
@@ -17,7 +17,7 @@ export interface FilterOption {
   value: string;
 }
 
-/** What viewers of a dashboard choose by. */
+/** A filter by which viewers of a dashboard choose its data. */
 export interface Filter extends Parameter {
   options: FilterOption[] | { sql: string } | null;
   /** The visualizations that the filter is for; null for all. */
@@ -32,7 +32,7 @@ export const dashboards = sqliteTable(
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull(),
-    /** How long a result may be shown to outsiders before it is computed again. */
+    /** The time for which outsiders may be shown a cached result. */
     cacheSeconds: integer('cache_seconds').notNull(),
     layout: json<Widget[]>('layout').notNull(),
     filters: json<Filter[]>('filters').notNull(),
@@ -49,7 +49,7 @@ export const dashboards = sqliteTable(
   ],
 );
 
-/** Which visualizations stand on which dashboard: the foreign key keeps them from being deleted. */
+/** The visualizations on each dashboard: the foreign key keeps them from being deleted. */
 export const dashboardVisualizations = sqliteTable(
   'dashboard_visualizations',
   {

@@ -2,7 +2,7 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { BoundValue } from '../../sql-templates/parameters.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
-/** What a result can be read as. */
+/** The formats in which a result can be read. */
 export const DATA_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type DataFormat = (typeof DATA_FORMATS)[number];
 

@@ -11,10 +11,10 @@ export const groups = sqliteTable(
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull().default(''),
-    /** Every company is born with these; they cannot be deleted. */
+    /** Whether it is one of the groups that every company is born with; they cannot be deleted. */
     isGlobal: flag('is_global').notNull().default(false),
     roles: json<Role[]>('roles').notNull(),
-    /** What the directory that keeps the group calls it. */
+    /** The id of the group in the directory that keeps it. */
     externalId: text('external_id'),
     ...timestamps(),
     deletedAt: deletedAt(),

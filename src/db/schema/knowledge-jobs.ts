@@ -8,7 +8,7 @@ import { RESOURCE_TYPES } from './knowledge-resources.ts';
 /** The text that a job reads, stored in R2 until the job ends. */
 export interface JobSource {
   key: string;
-  /** Where each batch begins, in bytes, and where the last one ends. */
+  /** The byte at which each batch begins, and at which the last one ends. */
   offsets: number[];
 }
 
@@ -50,7 +50,7 @@ export const jobs = sqliteTable(
     input: json<JobInput>('input').notNull(),
     requestId: text('request_id').notNull(),
     createdByUserId: text('created_by_user_id').notNull(),
-    /** Until when a delivery has the job for itself. */
+    /** The end of the lease under which a delivery has the job for itself. */
     leasedUntil: timestamp('leased_until'),
     /** Deliveries since the last finished batch. */
     attempts: integer('attempts').notNull(),

@@ -35,11 +35,11 @@ export const verifiedQuestions = sqliteTable(
   ],
 );
 
-/** How an asked question came out; `failed` where no answer came of it. */
+/** The outcomes of a question; `failed` where there is no answer. */
 export const OUTCOMES = ['answer', 'clarification', 'refusal', 'failed'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Questions that were asked, and what came of them; no results. */
+/** Questions that were asked, and their outcomes; no results. */
 export const askedQuestions = sqliteTable(
   'knowledge_asked_questions',
   {

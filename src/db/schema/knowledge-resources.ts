@@ -8,7 +8,7 @@ export type ResourceType = (typeof RESOURCE_TYPES)[number];
 export const STATUSES = ['draft', 'active', 'archived'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** What made a version. */
+/** The kinds of change that make a version. */
 export const CHANGES = ['created', 'updated', 'archived', 'restored'] as const;
 export type Change = (typeof CHANGES)[number];
 
@@ -27,13 +27,13 @@ export type ValidationCode = (typeof VALIDATION_CODES)[number];
 
 /** An error of a resource that does not prevent storing it. */
 export interface ValidationError {
-  /** Such as `filters.1`. */
+  /** The path of the field, such as `filters.1`. */
   field: string;
   code: ValidationCode;
   message: string;
 }
 
-/** The domain knowledge of a company. What differs between the types is in `content`. */
+/** The domain knowledge of a company. Data that differs between the types is in `content`. */
 export const resources = sqliteTable(
   'knowledge_resources',
   {
@@ -42,7 +42,7 @@ export const resources = sqliteTable(
     resourceType: text('resource_type', { enum: RESOURCE_TYPES }).notNull(),
     /** Unique among the unarchived resources of a type: see `Definition.uniqueKeyOf`. */
     uniqueKey: text('unique_key').notNull(),
-    /** What lists filter by: type of a concept, kind of a semantic item, type of a node, predicate of a relation. */
+    /** The field that lists filter by: type of a concept, kind of a semantic item, type of a node, predicate of a relation. */
     facet: text('facet').notNull(),
     /** The nodes that a relation connects. */
     subjectId: text('subject_id'),
@@ -95,7 +95,7 @@ export const versions = sqliteTable(
   (table) => [uniqueIndex('knowledge_versions_of_resource').on(table.companyId, table.resourceId, table.version)],
 );
 
-/** One part of what a company does, as its people name it. */
+/** One area of a company's business, as its people name it. */
 export interface BusinessDomain {
   /** A slug, once in the company. */
   key: string;

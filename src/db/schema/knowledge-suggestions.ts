@@ -5,7 +5,7 @@ import type { Content } from './knowledge-resources.ts';
 
 export const EVIDENCE_SOURCES = ['text', 'catalog', 'concept', 'business_domain'] as const;
 
-/** What a statement is based on: words of a text, or a table and column. */
+/** The evidence of a statement: words of a text, or a table and column. */
 export interface Evidence {
   source: (typeof EVIDENCE_SOURCES)[number];
   /** The words it is based on. */

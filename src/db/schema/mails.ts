@@ -3,7 +3,7 @@ import { id, json, timestamp } from '../columns.ts';
 
 export type NoticeEvent = 'sso_changed' | 'sso_removed' | 'social_changed';
 
-/** Something that happened, of which people are told. */
+/** An event of which people are told by mail. */
 export interface Notice {
   event: NoticeEvent;
   /** The address of the user who did it, or the name of the service account; empty where nothing of that can be shown. */
@@ -45,16 +45,16 @@ export const mailRequests = sqliteTable(
     companyId: text('company_id'),
     /** Lower-case. */
     email: text('email').notNull(),
-    /** What a notice is of. */
+    /** The subject of the notice. */
     notice: json<Notice>('notice'),
     /** The id of the schedule, webhook endpoint or grant that it is about. */
     about: text('about'),
-    /** What requests are counted under. */
+    /** The key under which requests for mails are counted. */
     countedAs: text('counted_as').notNull(),
     requestedAt: timestamp('requested_at').notNull(),
     /** When the scheduled run takes the request up, unless it is done by then; null once it is done. */
     dueAt: timestamp('due_at'),
-    /** How often the scheduled run has taken it up. */
+    /** The number of times that the scheduled run has taken it up. */
     attempts: integer('attempts').notNull(),
   },
   (table) => [

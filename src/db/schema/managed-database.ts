@@ -1,7 +1,7 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { id, timestamp, timestamps } from '../columns.ts';
 
-/** Where a company's own Postgres is, and how far its provisioning got. The id is the API's `connection_id`. */
+/** The place of a company's own Postgres, and the progress of its provisioning. The id is the API's `connection_id`. */
 export const managedDatabases = sqliteTable(
   'managed_databases',
   {
@@ -9,7 +9,7 @@ export const managedDatabases = sqliteTable(
     companyId: text('company_id').notNull().unique(),
     /** `provisioning` until both logins are recorded, then `ready` for ever. */
     status: text('status', { enum: ['provisioning', 'ready'] }).notNull(),
-    /** Who is provisioning right now, and until when the others believe it to be alive. */
+    /** The holder of the provisioning's lease, and when the lease ends. */
     leaseToken: text('lease_token'),
     leaseUntil: timestamp('lease_until'),
     neonProjectId: text('neon_project_id'),
@@ -22,7 +22,7 @@ export const managedDatabases = sqliteTable(
     migrationsVersion: integer('migrations_version').notNull().default(0),
     /** When the scheduled run must look into this company's Postgres next; null when nothing is waiting there. */
     sweepAt: timestamp('sweep_at'),
-    /** How often a sweep was scheduled, so that a sweep that ends does not cancel one that was scheduled meanwhile. */
+    /** The number of sweeps that were scheduled, so that a sweep that ends does not cancel one that was scheduled meanwhile. */
     sweepMarks: integer('sweep_marks').notNull().default(0),
     /** Counts changes of what the company's tables hold or are called: results from before one are of another version. */
     dataVersion: integer('data_version').notNull().default(0),
@@ -35,7 +35,7 @@ export const managedDatabases = sqliteTable(
     /** For the version before: how many changes are under way, and until when the last of them is believed to be. */
     dataChanges: integer('data_changes').notNull().default(0),
     dataChangesUntil: timestamp('data_changes_until').notNull().default(0),
-    /** How much it held when it was measured last: after each sweep, and when somebody asks. */
+    /** Its tables, rows and size when it was measured last: after each sweep, and when somebody asks. */
     tables: integer('tables').notNull().default(0),
     rows: integer('rows').notNull().default(0),
     tableBytes: integer('table_bytes').notNull().default(0),

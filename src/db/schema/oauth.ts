@@ -14,7 +14,7 @@ export const oauthClients = sqliteTable(
   (table) => [index('oauth_clients_of_company').on(table.companyId, table.createdAt)],
 );
 
-/** Programs that registered themselves, and what was read of those that have a metadata document. They belong to no company. */
+/** Programs that registered themselves, and the cached content of metadata documents. They belong to no company. */
 export const oauthPublicClients = sqliteTable(
   'oauth_public_clients',
   {
@@ -30,8 +30,8 @@ export const oauthPublicClients = sqliteTable(
 );
 
 /**
- * What a person lets a program do: begun by their consent, in force once the program has exchanged its code. Codes and refresh
- * tokens are kept only as SHA-256.
+ * The permission of a person for a program to act for them: begun by their consent, in force once the program has exchanged its
+ * code. Codes and refresh tokens are kept only as SHA-256.
  */
 export const oauthGrants = sqliteTable(
   'oauth_grants',
@@ -41,13 +41,13 @@ export const oauthGrants = sqliteTable(
     userId: text('user_id').notNull(),
     clientId: text('client_id').notNull(),
     clientName: text('client_name').notNull(),
-    /** Where the program is, for one that administrators did not register. */
+    /** The host of the program, for one that administrators did not register. */
     clientHost: text('client_host'),
     scopes: json<string[]>('scopes').notNull(),
     resource: text('resource', { enum: ['api', 'mcp'] }).notNull(),
-    /** What was asked for, which is answered once. */
+    /** The id of the authorization request, which is answered once. */
     requestId: text('request_id').notNull().unique(),
-    /** Of the code that the program exchanges for tokens: an authorization code, or its device code. */
+    /** The digest of the code that the program exchanges for tokens: an authorization code, or its device code. */
     codeDigest: text('code_digest').notNull().unique(),
     codeChallenge: text('code_challenge'),
     redirectUri: text('redirect_uri'),

@@ -9,15 +9,15 @@ export const outbox = sqliteTable(
     id: id(),
     companyId: companyId(),
     message: json<JobMessage>('message').notNull(),
-    /** When the scheduled run sends what nobody else has sent. */
+    /** When the scheduled run sends the message, unless it was sent before. */
     dueAt: timestamp('due_at').notNull(),
   },
   (table) => [index('outbox_by_due').on(table.dueAt)],
 );
 
 /**
- * What happened, until the company's webhook endpoints are told. Triggers of the tables that it happens to write it, in the batch
- * of the change, while the company has an active endpoint.
+ * Events that the company's webhook endpoints have not been told yet. Triggers of the changed tables write them, in the batch of
+ * the change, while the company has an active endpoint.
  */
 export const events = sqliteTable(
   'events',

@@ -13,9 +13,9 @@ export const passkeys = sqliteTable(
     credentialId: text('credential_id').notNull(),
     /** COSE key, in base64url. */
     publicKey: text('public_key').notNull(),
-    /** How often the authenticator has signed; stays 0 where it does not count. */
+    /** The authenticator's counter of signatures; stays 0 where it does not count. */
     counter: integer('counter').notNull(),
-    /** How browsers reach the authenticator: `internal`, `usb`, … */
+    /** The ways in which browsers reach the authenticator: `internal`, `usb`, … */
     transports: json<string[]>('transports').notNull(),
     /** Whether it may be copied to other devices of the person, which never changes. */
     isSyncable: flag('is_syncable').notNull(),

@@ -9,7 +9,7 @@ export const CONDITION_OPS = ['gt', 'gte', 'lt', 'lte', 'eq', 'ne', 'changed'] a
 export const RECIPIENT_KINDS = ['user', 'email'] as const;
 export const RUN_KINDS = ['scheduled', 'manual'] as const;
 
-/** What a result must be like for a mail to be sent. Its fields are named as in the API. */
+/** The condition that a result must meet for a mail to be sent. Its fields are named as in the API. */
 export interface Condition {
   visualization_id: string;
   column: string;
@@ -38,14 +38,14 @@ export const RUN_PROBLEMS = [
 
 export type RunProblem = (typeof RUN_PROBLEMS)[number];
 
-/** What a run is about: whoever is told what became of it must be one who may see this. */
+/** The subject of a run: only people who may see it are told the result. */
 export interface RunSubject {
   targetType: TargetType;
   targetId: string;
   condition: Condition | null;
 }
 
-/** What became of the last run, its fields named as in the API. */
+/** The result of the last run, its fields named as in the API. */
 export interface LastRun {
   /** As its schedule was then. Runs of earlier versions of the service lack it. */
   about?: RunSubject;
@@ -95,7 +95,7 @@ export const schedules = sqliteTable(
   ],
 );
 
-/** To whom a schedule sends. */
+/** The recipients of a schedule. */
 export const scheduleRecipients = sqliteTable(
   'schedule_recipients',
   {
@@ -106,11 +106,14 @@ export const scheduleRecipients = sqliteTable(
     kind: text('kind', { enum: RECIPIENT_KINDS }).notNull(),
     /** Id of the user, or the email address in lower case. */
     subject: text('subject').notNull(),
-    /** Their order; below zero for an address that unsubscribed and was then taken off: adding it again does not bring it back. */
+    /**
+     * The order of recipients; below zero for an address that unsubscribed and was then taken off: adding it again does not bring
+     * it back.
+     */
     position: integer('position').notNull(),
-    /** They get nothing from then on. */
+    /** When the recipient unsubscribed, who gets nothing from then on. */
     unsubscribedAt: timestamp('unsubscribed_at'),
-    /** Digest of what the column of a `changed` condition held for them when it was last looked at. */
+    /** Digest of the value that the column of a `changed` condition had for the recipient when it was last looked at. */
     lastValue: text('last_value'),
   },
   (table) => [primaryKey({ columns: [table.scheduleId, table.kind, table.subject] })],
@@ -128,9 +131,9 @@ export const scheduleRuns = sqliteTable(
     kind: text('kind', { enum: RUN_KINDS }).notNull(),
     occurrence: timestamp('occurrence').notNull(),
     status: text('status', { enum: ['queued', 'running', 'ended'] }).notNull(),
-    /** How often it was begun. */
+    /** The number of times that the run was begun. */
     attempt: integer('attempt').notNull(),
-    /** From when on it may be begun; while it runs, when nobody is believed to be at it any more. */
+    /** When it may be begun; while it runs, when nobody is believed to be at it any more. */
     dueAt: timestamp('due_at').notNull(),
     createdAt: timestamp('created_at').notNull(),
   },
@@ -141,7 +144,7 @@ export const scheduleRuns = sqliteTable(
   ],
 );
 
-/** What one recipient got of a run: the row is there before the mail goes. */
+/** The delivery of a run to one recipient: the row is there before the mail goes. */
 export const scheduleDeliveries = sqliteTable(
   'schedule_deliveries',
   {
@@ -157,7 +160,7 @@ export const scheduleDeliveries = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.kind, table.subject] })],
 );
 
-/** Addresses from outside that a company's schedules were to send to, and what they said. None of it is ever taken back. */
+/** Addresses from outside that a company's schedules were to send to, and their answers. None of it is ever taken back. */
 export const mailConsents = sqliteTable(
   'mail_consents',
   {
@@ -165,10 +168,10 @@ export const mailConsents = sqliteTable(
     companyId: companyId(),
     /** Lower-case. */
     email: text('email').notNull(),
-    /** When it was mailed the question, which it is once. */
+    /** When the address was mailed the question, which it is once. */
     askedAt: timestamp('asked_at'),
     agreedAt: timestamp('agreed_at'),
-    /** From when on it wants nothing of this company, whatever it agreed to. */
+    /** When the address refused mails of this company for good, whatever it agreed to. */
     endedAt: timestamp('ended_at'),
   },
   (table) => [uniqueIndex('mail_consents_of_address').on(table.companyId, table.email)],

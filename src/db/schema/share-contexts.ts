@@ -4,7 +4,7 @@ import type { FilterPolicy } from '../../sharing/terms.ts';
 import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
-/** What a company shows to a circle of people, inside and outside. */
+/** Shared content of a company, with the people inside and outside who may see it. */
 export const shareContexts = sqliteTable(
   'share_contexts',
   {
@@ -23,7 +23,7 @@ export const shareContexts = sqliteTable(
   ],
 );
 
-/** What a context shows. */
+/** A dashboard or visualization that a context shows. */
 export const shareGrants = sqliteTable(
   'share_grants',
   {
@@ -31,7 +31,7 @@ export const shareGrants = sqliteTable(
     contextId: text('context_id').notNull(),
     targetType: text('target_type').$type<TargetType>().notNull(),
     targetId: text('target_id').notNull(),
-    /** Their order. */
+    /** The order of a context's grants. */
     position: integer('position').notNull(),
     filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),
   },
@@ -41,7 +41,7 @@ export const shareGrants = sqliteTable(
   ],
 );
 
-/** To whom a context shows it. */
+/** A user, group or address that a context is shown to. */
 export const shareMembers = sqliteTable(
   'share_members',
   {
@@ -51,7 +51,7 @@ export const shareMembers = sqliteTable(
     memberType: text('member_type', { enum: ['internal_user', 'group', 'external_email'] }).notNull(),
     /** Id of the user or group, or the email address in lower case. */
     subject: text('subject').notNull(),
-    /** What decides what the member sees. */
+    /** The attributes that decide which rows the member sees. */
     attributes: json<ViewerAttributes>('attributes'),
     createdAt: timestamp('created_at').notNull(),
   },

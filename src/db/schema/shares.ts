@@ -2,7 +2,7 @@ import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'driz
 import type { FilterPolicy } from '../../sharing/terms.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
-/** How a shared dashboard is shown, and where. Fields are as in the API. */
+/** Options of showing a shared dashboard, and the origins that may. Fields are as in the API. */
 export interface EmbedOptions {
   allowed_origins: string[];
   hide_header: boolean;
@@ -20,7 +20,7 @@ export const dashboardShares = sqliteTable(
     dashboardId: text('dashboard_id').notNull(),
     name: text('name').notNull(),
     shareType: text('share_type', { enum: ['link', 'embed'] }).notNull(),
-    /** Only members of this context may see it, in the portal. */
+    /** The context whose members alone may see it, in the portal. */
     shareContextId: text('share_context_id'),
     embedOptions: json<EmbedOptions>('embed_options').notNull(),
     filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),
@@ -39,21 +39,21 @@ export const dashboardShares = sqliteTable(
   ],
 );
 
-/** How often a company has rotated its key. One that never did has no row. */
+/** The number of times that a company has rotated its key. One that never did has no row. */
 export const embedKeys = sqliteTable('embed_keys', {
   companyId: companyId().primaryKey(),
   rotations: integer('rotations').notNull(),
 });
 
 /**
- * Which embed tokens were ended before their time: those about a subject that were made until then. A row is needed for as
- * long as such a token could live.
+ * Embed tokens that were ended before their time: those about a subject that were made until then. A row is needed for as long as
+ * such a token could live.
  */
 export const embedRevocations = sqliteTable(
   'embed_revocations',
   {
     companyId: companyId(),
-    /** What the tokens have in common: see `subjectOf` of the embeds. */
+    /** The subject that the tokens share: see `subjectOf` of the embeds. */
     subject: text('subject').notNull(),
     revokedAt: timestamp('revoked_at').notNull(),
   },
@@ -67,10 +67,10 @@ export const embedRevocations = sqliteTable(
 export const embedSigningKeys = sqliteTable(
   'embed_signing_keys',
   {
-    /** Begins with the company's id: a token names its key, and so its company. */
+    /** The key's id, which begins with the company's id: a token names its key, and so its company. */
     id: id(),
     companyId: companyId(),
-    /** What the key signed is checked with it. */
+    /** The secret with which the key's signatures are checked. */
     encryptedSecret: text('secret').notNull(),
     createdAt: timestamp('created_at').notNull(),
   },

@@ -13,7 +13,7 @@ export const sessions = sqliteTable(
     /** Digest of the one before, which may be used again until `previousUntil`, if its answer got lost. */
     previousDigest: text('previous_digest'),
     previousUntil: timestamp('previous_until'),
-    /** Where the sign-in came from; unknown for sessions older than these columns. */
+    /** The address and browser of the sign-in; unknown for sessions older than these columns. */
     ip: text('ip'),
     userAgent: text('user_agent'),
     /** When a token of the session was last presented, to the minute. */
@@ -49,7 +49,7 @@ export const passwordlessCodes = sqliteTable(
   'passwordless_codes',
   {
     companyId: companyId(),
-    /** What the code lets in to: the console, or the portal of shared dashboards. */
+    /** The place that the code lets in to: the console, or the portal of shared dashboards. */
     purpose: text('purpose', { enum: ['sign_in', 'portal'] }).notNull(),
     /** Lower-case. */
     email: text('email').notNull(),

@@ -1,7 +1,7 @@
 import { index, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { companyId, flag, json, timestamp, timestamps } from '../columns.ts';
 
-/** What is known of an OpenID Connect provider, without our secret. */
+/** The settings of an OpenID Connect provider, without our secret. */
 export interface OidcSettings {
   type: 'oidc';
   issuer: string;
@@ -10,7 +10,7 @@ export interface OidcSettings {
   trustEmail?: boolean;
 }
 
-/** What is known of a SAML identity provider. Certificates in PEM form. */
+/** The settings of a SAML identity provider. Certificates in PEM form. */
 export interface SamlSettings {
   type: 'saml';
   idpEntityId: string;
@@ -26,7 +26,7 @@ export const ssoConfigurations = sqliteTable('sso_configurations', {
   provider: json<OidcSettings | SamlSettings>('provider').notNull(),
   /** Our client secret at an OpenID Connect provider, encrypted. */
   clientSecret: text('client_secret'),
-  /** Where people may be sent back to. */
+  /** The addresses that people may be sent back to. */
   redirectUris: json<string[]>('redirect_uris').notNull(),
   /** Whether people whom the provider knows and we do not become users. */
   jitProvisioning: flag('jit_provisioning').notNull(),
@@ -41,9 +41,9 @@ export const ssoLogins = sqliteTable(
     stateDigest: text('state_digest').primaryKey(),
     companyId: companyId(),
     redirectUri: text('redirect_uri').notNull(),
-    /** What the answer must fit (nonce, PKCE verifier, request id), encrypted. */
+    /** The values that the provider's answer must fit (nonce, PKCE verifier, request id), encrypted. */
     expectation: text('expectation').notNull(),
-    /** SHA-256 of what only the client knows that began the sign-in; null for one that an earlier version began. */
+    /** SHA-256 of the secret that only the client knows which began the sign-in; null for one that an earlier version began. */
     exchangeDigest: text('exchange_digest'),
     expiresAt: timestamp('expires_at').notNull(),
   },

@@ -5,7 +5,7 @@ import { companyId, json, timestamp } from '../columns.ts';
 export interface SocialProvider {
   issuer: string;
   audience: string;
-  /** Where the keys are; found by discovery when null. */
+  /** The address of the provider's keys; found by discovery when null. */
   jwksUri: string | null;
   /** Whether an address counts as verified of which the provider does not say whether it is. */
   trustEmail?: boolean;
@@ -18,7 +18,7 @@ export const socialConfigurations = sqliteTable('social_configurations', {
   updatedAt: timestamp('updated_at').notNull(),
 });
 
-/** Who a user is to the provider they first signed in by: nobody else signs in as them with the same address. */
+/** The identity of a user at the provider they first signed in by: nobody else signs in as them with the same address. */
 export const userIdentities = sqliteTable('user_identities', {
   userId: text('user_id').primaryKey(),
   companyId: companyId(),
@@ -31,7 +31,7 @@ export const userIdentities = sqliteTable('user_identities', {
 export const spentSocialTokens = sqliteTable(
   'spent_social_tokens',
   {
-    /** SHA-256 of what of the token is signed. */
+    /** SHA-256 of the signed part of the token. */
     digest: text('digest').primaryKey(),
     expiresAt: timestamp('expires_at').notNull(),
   },

@@ -2,8 +2,8 @@ import { integer, primaryKey, sqliteTable } from 'drizzle-orm/sqlite-core';
 import { companyId } from '../columns.ts';
 
 /**
- * What a company used on a day of what is counted in this database: mails that were handed over, calls of a model, and SQL that
- * was run for it in the background. Its log counts requests and what was run for those, its Postgres counts loaded rows.
+ * The use of a company on a day, as far as this database counts it: mails that were handed over, calls of a model, and SQL that
+ * was run for it in the background. Its log counts requests and the SQL that those ran, its Postgres counts loaded rows.
  */
 export const usageDays = sqliteTable(
   'usage_days',

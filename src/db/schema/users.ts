@@ -10,7 +10,7 @@ export const users = sqliteTable(
     /** Lower-case. */
     email: text('email').notNull(),
     name: text('name').notNull(),
-    /** What the directory that keeps the user calls it. */
+    /** The id of the user in the directory that keeps them. */
     externalId: text('external_id'),
     /** Argon2id in PHC form; null for people who sign in another way, or not yet. */
     passwordHash: text('password_hash'),
@@ -42,7 +42,7 @@ export const users = sqliteTable(
   ],
 );
 
-/** How many users each company has. Triggers on `users` keep it, so that the exact total of a long list costs one row. */
+/** The number of users of each company. Triggers on `users` keep it, so that the exact total of a long list costs one row. */
 export const userCounts = sqliteTable('user_counts', {
   companyId: companyId().primaryKey(),
   living: integer('living').notNull(),
@@ -51,8 +51,8 @@ export const userCounts = sqliteTable('user_counts', {
 });
 
 /**
- * Which users are attached to which account: those with a binding in it. Triggers on `group_bindings` and `users` keep it,
- * with what lists are ordered by, so that an account's users are paged as cheaply as all.
+ * The users that are attached to each account: those with a binding in it. Triggers on `group_bindings` and `users` keep it, with
+ * the columns that lists are ordered by, so that an account's users are paged as cheaply as all.
  */
 export const accountUsers = sqliteTable(
   'account_users',
@@ -60,7 +60,7 @@ export const accountUsers = sqliteTable(
     companyId: companyId(),
     accountId: text('account_id').notNull(),
     userId: text('user_id').notNull(),
-    /** How many bindings the user has in the account. */
+    /** The number of bindings that the user has in the account. */
     bindings: integer('bindings').notNull(),
     email: text('email').notNull(),
     createdAt: timestamp('created_at').notNull(),
@@ -77,7 +77,7 @@ export const accountUsers = sqliteTable(
   ],
 );
 
-/** How many users are attached to each account. Triggers on `account_users` keep it. */
+/** The number of users that are attached to each account. Triggers on `account_users` keep it. */
 export const accountUserCounts = sqliteTable('account_user_counts', {
   accountId: text('account_id').primaryKey(),
   companyId: companyId(),
@@ -92,7 +92,7 @@ export const invitations = sqliteTable(
     companyId: companyId(),
     /** SHA-256 of the token; null until the mail with it is sent. */
     digest: text('digest').unique(),
-    /** Who invited, as the mail names them. */
+    /** The name of the inviter, as in the mail. */
     inviter: text('inviter').notNull(),
     expiresAt: timestamp('expires_at').notNull(),
   },

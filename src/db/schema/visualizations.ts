@@ -4,7 +4,7 @@ import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 export const CHART_TYPES = ['table', 'line', 'bar', 'area', 'pie', 'number', 'scatter'] as const;
 
-/** How the columns of a result are drawn. */
+/** A chart that draws the columns of a result. */
 export interface Chart {
   type: (typeof CHART_TYPES)[number];
   x: string | null;
@@ -13,7 +13,7 @@ export interface Chart {
   options: Record<string, unknown>;
 }
 
-/** What a company asks of its data, and how it is drawn. The data itself is in the company's own Postgres. */
+/** A query on the company's data, with the chart that draws it. The data itself is in the company's own Postgres. */
 export const visualizations = sqliteTable(
   'visualizations',
   {

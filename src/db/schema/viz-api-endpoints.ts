@@ -16,7 +16,7 @@ export const vizApiEndpoints = sqliteTable(
     visualizationId: text('visualization_id')
       .notNull()
       .references(() => visualizations.id),
-    /** How long a result may be answered again. */
+    /** The time for which a cached result may be answered. */
     cacheSeconds: integer('cache_seconds').notNull(),
     status: text('status', { enum: ENDPOINT_STATUSES }).notNull(),
     /** Counts changes: part of the key of every cached result, and guards against changes that overlap. */

@@ -10,11 +10,11 @@ export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export interface SigningSecret {
   /** Encrypted. */
   secret: string;
-  /** Until when it signs beside the newest, in milliseconds; null for that one. */
+  /** When it stops signing beside the newest, in milliseconds; null for the newest. */
   until: number | null;
 }
 
-/** Addresses of a company's own programs, which are told what happens. What they were sent is in an object of each. */
+/** Addresses of a company's own programs, which are told of events. An object of each has the deliveries to it. */
 export const webhookEndpoints = sqliteTable(
   'webhook_endpoints',
   {

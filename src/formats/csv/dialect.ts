@@ -1,23 +1,23 @@
-/** One ASCII character: `,`, `;`, tab or `|` where it is found, any of {@link DELIMITER_PATTERN} where it is said. */
+/** One ASCII character: `,`, `;`, tab or `|` where it is found, any of {@link DELIMITER_PATTERN} where a person sets it. */
 export type Delimiter = string;
 
-/** What can part fields: no letter, digit, quote, backslash, space, or sign of numbers. */
+/** The characters that may separate fields: no letter, digit, quote, backslash, space, or sign of numbers. */
 export const DELIMITER_PATTERN = /^[\t!#$%\x26*,\x2f:;<=>?@\x5e_`\x7c~]$/;
 
-/** What a person says of a file's dialect. The rest is found. */
+/** The properties of a file's dialect that a person sets. The rest is found. */
 export interface SaidDialect {
   delimiter?: Delimiter | undefined;
   quote?: Dialect['quote'] | undefined;
-  /** So many lines at the file's beginning, and no more, are neither header nor rows. */
+  /** The number of lines at the file's beginning that are neither header nor rows. */
   skip_lines?: number | undefined;
 }
 
-/** How the bytes of a CSV file split into records and fields. Plain data. */
+/** The rules by which a CSV file splits into records and fields. Plain data. */
 export interface Dialect {
   delimiter: Delimiter;
   /** Null where quotes are ordinary characters. */
   quote: '"' | "'" | null;
-  /** How a quote inside a quoted field is escaped: doubled, or by a backslash. */
+  /** The escape of a quote inside a quoted field: doubled, or by a backslash. */
   escape: 'doubled' | 'backslash';
   /** Spaces may stand between a delimiter and an opening quote. */
   spaceBeforeQuote: boolean;

@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts';
 
-/** Not quoted. */
+/** The field is not quoted. */
 export const BARE = 0;
 /** Quoted, with nothing to unescape. */
 export const QUOTED = 1;
@@ -8,17 +8,17 @@ export const QUOTED = 1;
 export const ESCAPED = 2;
 /** Text goes on after the closing quote. */
 export const LOOSE = 3;
-/** Not quoted, with a backslash before each delimiter inside. */
+/** The field is not quoted, with a backslash before each delimiter inside. */
 export const SLASHED = 4;
 
 export const EOL_LF = 1;
 export const EOL_CRLF = 2;
 export const EOL_CR = 4;
 
-/** How many bytes are searched for the quote that closes a field after a stray quote. */
+/** The number of bytes that are searched for the quote that closes a field after a stray quote. */
 const LOOK_AHEAD = 4096;
 
-/** What a byte means outside quotes. */
+/** The meaning of a byte outside quotes. */
 export const DELIMITER = 1;
 export const LF = 2;
 export const CR = 3;
@@ -40,7 +40,7 @@ export class FieldReader {
   end = 0;
   next = 0;
   kind = BARE;
-  /** How the record ends with this field; -1 when more fields follow. */
+  /** The end of the record behind this field; -1 when more fields follow. */
   eol = -1;
   /** The block ends within the field; `unclosed` when the file ends too. */
   cut = false;
@@ -48,7 +48,9 @@ export class FieldReader {
   /** `odd`: the record has something irregular. `lines`: the record's lines. Each scan of a record resets both. */
   odd = false;
   lines = 1;
-  /** Also of the record: a quote stands within an unquoted field, or a quoted field is not closed by the rules. */
+  /**
+   * Whether a quote stands within an unquoted field, and whether a quoted field is not closed by the rules. Of the record, too.
+   */
   stray = false;
   broken = false;
   /** The quote that closes the field after a stray quote: found once, used by all stray quotes before it. */

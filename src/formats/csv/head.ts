@@ -7,17 +7,17 @@ import { needsQuotes, widthOfLines } from './quoting.ts';
 import { classifySlashed, type Fields, fieldText, newFields, type OnRecord, scan, TooManyFields } from './records.ts';
 import { hasYearsAlone, nameYears } from './years.ts';
 
-/** How many bytes at a file's beginning decide its dialect and where its body begins. */
+/** The number of bytes at a file's beginning that decide its dialect and where its body begins. */
 export const HEAD_BYTES = 256 * 1024;
 const HEAD_RECORDS = 400;
 
 const SPACE = 32;
 const HASH = 35;
 
-/** A record of the head, reduced to what the layout depends on. Records without any value are left out. */
+/** A record of the head, reduced to the facts that the layout depends on. Records without any value are left out. */
 export interface HeadRecord {
   line: number;
-  /** Where it starts in the head. */
+  /** The offset of the record in the head. */
   start: number;
   /** Number of fields, empty ones included. */
   width: number;
@@ -37,14 +37,14 @@ export interface HeadRecord {
   quoted: boolean;
   /** The record's years are names ({@link nameYears}). */
   years: boolean;
-  /** Each of the record's numbers could be a year. */
+  /** Whether each of the record's numbers could be a year. */
   yearsAlone: boolean;
 }
 
 /** The head as read in one dialect. */
 export interface Head {
   records: HeadRecord[];
-  /** How cleanly the fields read, 0 to 1: typed, properly quoted, or text without delimiters or quotes in it. */
+  /** The share of clean fields, 0 to 1: typed, properly quoted, or text without delimiters or quotes in it. */
   clean: number;
   /** Share of the records that are irregular, such as those with stray quotes. */
   odd: number;
@@ -62,9 +62,9 @@ export interface Quotes {
    * character.
    */
   proper: number;
-  /** In some column half of the fields or more are quoted. */
+  /** Whether in some column half of the fields or more are quoted. */
   usual: boolean;
-  /** Some quoted fields contain a delimiter or a line end. */
+  /** Whether some quoted fields contain a delimiter or a line end. */
   needed: boolean;
   /** Number of records with a field whose opening quote is not closed by the rules. */
   broken: number;

@@ -2,11 +2,11 @@ import { BLANK, DATES, DECIMALS, INTEGER, TELEPHONE, WORDS } from '../values/for
 import type { Dialect } from './dialect.ts';
 import type { HeadRecord } from './head.ts';
 
-/** Where a file's body begins. */
+/** The width and the beginning of a file's body. */
 export interface Layout {
   /** Number of fields of a full record. */
   width: number;
-  /** How many of the first (not blank) records are titles and notes instead of rows. */
+  /** The number of first (not blank) records that are titles and notes instead of rows. */
   preamble: number;
   /**
    * The preamble's last record has one field fewer than the body: it may be the header of all columns but the first.
@@ -22,7 +22,7 @@ export const MAX_FOOTNOTES = 50;
 /** The largest number of title records above a table. */
 export const MAX_TITLES = 50;
 
-/** This many columns, and records of the same width, cannot come from commas in a text by accident. */
+/** The least number of columns, and of records of the same width, that cannot come from commas in a text by accident. */
 const MIN_TABLE = 3;
 
 /**
@@ -94,7 +94,7 @@ function countTitles(records: HeadRecord[], comments: number): number {
   return end > comments && end <= comments + MAX_TITLES ? end : comments;
 }
 
-/** So many titles with several values may stand above fewer rows. */
+/** The most titles with several values that may stand above fewer rows. */
 const FEW_TITLES = 5;
 
 /**

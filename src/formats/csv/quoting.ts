@@ -3,14 +3,14 @@ import { QUOTED } from './field.ts';
 import type { Fields } from './records.ts';
 
 /**
- * What is known of a file's quotes: `undecided` while later records may still show that they are ordinary characters,
- * `unquoted` once one has shown it, `quoted` when it is certain that they quote, or that the file cannot be read
+ * The use of quotes in a file as far as it is known: `undecided` while later records may still show that they are ordinary
+ * characters, `unquoted` once one has shown it, `quoted` when it is certain that they quote, or that the file cannot be read
  * without them.
  */
 export type Quoting = 'undecided' | 'unquoted' | 'quoted';
 
 /**
- * What is known of backslashes before delimiters: `escaped` once a record has too many fields unless they escape,
+ * The use of backslashes before delimiters as far as it is known: `escaped` once a record has too many fields unless they escape,
  * `plain` once a record shows that they do not.
  */
 export type Escaping = 'undecided' | 'escaped' | 'plain';

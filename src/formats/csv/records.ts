@@ -25,12 +25,12 @@ import {
 /** The fields of the current record; the object is reused from record to record. */
 export interface Fields {
   count: number;
-  /** Where each field's content starts and ends, without its quotes. */
+  /** The start and end of each field's content, without its quotes. */
   starts: Int32Array;
   ends: Int32Array;
-  /** How each field is quoted: {@link BARE}, {@link QUOTED}, {@link ESCAPED}, {@link LOOSE} or {@link SLASHED}. */
+  /** The kind of quoting of each field: {@link BARE}, {@link QUOTED}, {@link ESCAPED}, {@link LOOSE} or {@link SLASHED}. */
   kinds: Uint8Array;
-  /** Other readers of CSV may read the record differently. */
+  /** Whether other readers of CSV may read the record differently. */
   odd: boolean;
   /**
    * `lines`: the record's lines. `stray`: a quote stands within an unquoted field, or a quoted field is not closed by
@@ -39,7 +39,7 @@ export interface Fields {
   lines: number;
   stray: boolean;
   broken: boolean;
-  /** How the record ends: {@link EOL_LF} and so on, 0 at the end of the file. */
+  /** The end of the record: {@link EOL_LF} and so on, 0 at the end of the file. */
   eol: number;
 }
 
@@ -71,7 +71,7 @@ export function newFields(): Fields {
   };
 }
 
-/** Where a scan ended. */
+/** The place at which a scan ended. */
 export interface ScanEnd {
   /** Index after the last complete record. */
   end: number;
@@ -151,7 +151,7 @@ export function scan(
 
 const meanings = new Map<string, Uint8Array>();
 
-/** What each byte means outside quotes. */
+/** The meaning of each byte outside quotes. */
 function meaningOf(dialect: Dialect): Uint8Array {
   const key = dialect.delimiter + (dialect.quote ?? '') + (dialect.escapesDelimiters ? '\\' : '');
   let meaning = meanings.get(key);

@@ -2,7 +2,7 @@ import { BLANK, INTEGER } from '../values/forms.ts';
 import type { HeadRecord } from './head.ts';
 import { type Layout, MAX_TITLES } from './layout.ts';
 
-/** What a sheet's conversion knows of its text. */
+/** The shape of a sheet's text, as its conversion found it. */
 export interface SheetShape {
   /** The number of fields of the sheet's widest row. */
   width: number;

@@ -175,7 +175,7 @@ function makesTable(bare: Trial, quoted: Trial): boolean {
 
 const UNQUOTED: Omit<Dialect, 'delimiter'> = { quote: null, escape: 'doubled', spaceBeforeQuote: false };
 
-/** The dialects to try: only those whose quote occurs in the head, or the one that was said. */
+/** The dialects to try: only those whose quote occurs in the head, or the one that a person set. */
 function candidates(head: Uint8Array, delimiters: Delimiter[], said: Dialect['quote'] | undefined): Dialect[] {
   const text = new TextDecoder('latin1').decode(head.subarray(0, 64 * 1024));
   const quotes = said ? [said] : QUOTES.filter((quote) => quote === '"' || /(?:^|[,;\t|\r\n]) *'/.test(text));

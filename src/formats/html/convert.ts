@@ -41,7 +41,7 @@ export async function convertHtml<T>(file: HtmlFile<T>): Promise<Converted<T> | 
 /** Bytes that are not in the encoding that the page says, or is thought to have. */
 class NotInEncoding extends Error {}
 
-/** How the page becomes UTF-8, and where it begins after a byte order mark. */
+/** Makes the function that converts the page to UTF-8; `mark` is the length of its byte order mark. */
 type Recoder = () => { recode: Recode; mark: number };
 
 async function recoderFor({ read }: HtmlFile<unknown>, isSecond: boolean): Promise<Recoder> {
@@ -89,7 +89,9 @@ async function convertAs<T>(file: HtmlFile<T>, recoder: Recoder): Promise<Conver
   return table.end(output);
 }
 
-/** Counts what the runtime hands over, of both passes, and keeps a failure, which the runtime would report as its own. */
+/**
+ * Counts the bytes that the runtime hands over, of both passes, and keeps a failure, which the runtime would report as its own.
+ */
 class Budget {
   failure: unknown;
   #left = MAX_EVENTS;
@@ -137,7 +139,7 @@ class Survey {
   readonly rewriter: HTMLRewriter;
   found: number | null = null;
   readonly #nesting = new Nesting();
-  /** Of each table that is open: its rows with values, and whether the present one has one. */
+  /** For each table that is open: its rows with values, and whether the present one has one. */
   readonly #rows: { filled: number; isFilled: boolean }[] = [];
 
   constructor(budget: Budget) {
@@ -173,7 +175,7 @@ class Survey {
   }
 }
 
-/** One selector, since each hands over the text of what is nested in it. */
+/** The selector of cells. Only one, since each selector hands over the text of what is nested in it. */
 const CELLS = 'td,th';
 
 /** Elements that break lines within a cell. */

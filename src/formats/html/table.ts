@@ -14,7 +14,7 @@ const MAX_COLUMNS = 2000;
 /** HTML's own limits. */
 const MAX_COLSPAN = 1000;
 const MAX_ROWSPAN = 65_534;
-/** So many merged cells can begin in the rows where headers are. */
+/** The most merged cells that can begin in the rows where headers are. */
 const MAX_MERGES = 10_000;
 
 const encoder = new TextEncoder();
@@ -64,7 +64,7 @@ export class TableText {
     this.#text.push(text);
   }
 
-  /** Passes on what there is, if it is enough. */
+  /** Passes on the text so far, if it is long enough. */
   async flush(): Promise<void> {
     if (this.#sheet.isFull) await this.#sheet.flush(this.#merges, 0);
   }
@@ -106,7 +106,7 @@ export class TableText {
   }
 }
 
-/** How many columns or rows a cell goes over; no number is one, and zero all that follow. */
+/** The number of columns or rows that a cell spans; no number is one, and zero all that follow. */
 function spanOf(written: string | null, most: number): number {
   const number = Number(/^\s*\+?(\d{1,15})/.exec(written ?? '1')?.[1] ?? 1);
   return number === 0 ? (most === MAX_ROWSPAN ? most : 1) : Math.min(number, most);

@@ -40,10 +40,10 @@ export function readJpeg(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
   }
 }
 
-/** What is said beside the picture: comments, and what programs add, but for how its colours are written. */
+/** Whether a marker begins data besides the picture: comments, and data of programs, but for the colour transform. */
 const isAside = (marker: number): boolean => marker === COM || (marker > APP0 && marker <= APP15 && marker !== APP14);
 
-/** Where the next marker stands: within a scan, 0xFF is followed by 0 or by a restart marker. */
+/** The place of the next marker: within a scan, 0xFF is followed by 0 or by a restart marker. */
 function endOfScan(view: DataView, from: number): number {
   for (let at = from; ; at += 1) {
     if (view.getUint8(at) !== 0xff) continue;

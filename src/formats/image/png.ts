@@ -4,7 +4,7 @@ import { BadImage, beginsWith, type Image, requireDrawable } from './picture.ts'
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
-/** The chunks that decide what is drawn: https://www.w3.org/TR/png-3/#4Concepts.FormatTypes */
+/** The chunks that affect the picture: https://www.w3.org/TR/png-3/#4Concepts.FormatTypes */
 const KEPT = new Set(['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', 'gAMA', 'cHRM', 'sRGB', 'sBIT']);
 
 const SAMPLES: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
@@ -62,7 +62,7 @@ function readHeader(view: DataView, at: number) {
   return { width, height, size };
 }
 
-/** Pixels are inflated so many bytes at a time: `DecompressionStream` makes at once all that a few bytes stand for. */
+/** The pixels that are inflated at a time, in bytes: `DecompressionStream` makes at once all that a few bytes stand for. */
 const AT_A_TIME = 64 * 1024;
 
 /** Inflates the pixels piece by piece, and no further than they should be long. */

@@ -3,7 +3,7 @@ import { RecordTooLong, type RecordWriter } from '../records/writer.ts';
 import { isUtf8 } from '../text/detect.ts';
 import { JsonProblem } from './problem.ts';
 
-/** How deep arrays and objects may stand in one another. */
+/** The deepest nesting of arrays and objects. */
 const DEEPEST = 256;
 /** Characters of a member's name. */
 const LONGEST_NAME = 1000;
@@ -20,7 +20,7 @@ const encoder = new TextEncoder();
 
 /** The member that stood at a place of the last objects: most objects of a file have the same. */
 interface Expected {
-  /** Its name, in quotes, as it is written. */
+  /** The member's name, in quotes, as it is written. */
   token: Uint8Array;
   column: number;
 }
@@ -44,7 +44,7 @@ export class ObjectReader {
 
   /**
    * @param names the columns that are known already
-   * @param most so many columns are allowed
+   * @param most the number of columns allowed
    */
   constructor(names: string[], most: number, writer: RecordWriter) {
     this.names = [...names];

@@ -6,13 +6,13 @@ import { JsonProblem } from './problem.ts';
 /** The longest object. */
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
-/** How the objects stand in the file: one a line, or in an array. */
+/** The arrangement of the objects in the file: one a line, or in an array. */
 export type JsonForm = 'lines' | 'array';
 
-/** What may come next in an array. */
+/** The kinds of tokens that may come next in an array. */
 type Place = 'begin' | 'first' | 'element' | 'separator' | 'end';
 
-/** How far a file is read. Plain data. */
+/** The progress of reading a file. Plain data. */
 export interface JsonState {
   /** The next line, or element of the array, from 1. */
   line: number;
@@ -40,7 +40,7 @@ const OBJECT = 0x7b;
 /**
  * Writes the objects that are complete in the next bytes, UTF-8, of a file as records.
  * @param isLast the bytes reach the end of the file
- * @param most so many columns are allowed
+ * @param most the number of columns allowed
  * @throws JsonProblem
  */
 export function readJson(
@@ -142,7 +142,7 @@ function spaceEnd(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Where the object that begins at an offset ends, by its braces alone; -1 where the bytes end before. */
+/** The end of the object that begins at an offset, by its braces alone; -1 where the bytes end before. */
 function objectEnd(bytes: Uint8Array, from: number): number {
   let depth = 0;
   for (let at = from; at < bytes.length; at++) {

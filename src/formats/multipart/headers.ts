@@ -1,4 +1,4 @@
-/** The body is cut off or is not multipart/form-data. `message` says what is wrong with it. */
+/** The body is cut off or is not multipart/form-data. `message` tells the problem. */
 export class MultipartMalformed extends Error {}
 
 /** The parsed headers of a part. The sender chooses the names: treat them as hostile. */

@@ -198,7 +198,10 @@ export async function readSmallForm(
   }
 }
 
-/** What a part has outgrown is freed at once, not when memory is collected: two forms of 10 MiB would hold 60 MB. */
+/**
+ * Reads a whole part. Memory that it has outgrown is freed at once, not when memory is collected: two forms of 10 MiB would hold
+ * 60 MB.
+ */
 async function wholePart(reader: MultipartReader): Promise<Uint8Array<ArrayBuffer>> {
   let held = new ArrayBuffer(0);
   let length = 0;

@@ -4,7 +4,7 @@ import type { Column } from './footer.ts';
 import { addValue, type LeafPlace, type LeafReader } from './leaves.ts';
 import { guarded, ParquetProblem } from './problem.ts';
 
-/** What bounds how much of a column is made into texts at a time. */
+/** The limits of a slice of a column that is made into texts at a time. */
 export interface SliceLimits {
   rows: number;
   bytes: number;
@@ -21,13 +21,13 @@ export abstract class ColumnReader {
   taken = 0;
   #counted = 0;
 
-  /** Where the next row that is not taken lies, in each leaf. */
+  /** The place of the next row that is not taken, in each leaf. */
   abstract get places(): LeafPlace[];
 
   /** Makes texts of the next rows. @throws ParquetProblem where there are none */
   protected abstract fill(limits: SliceLimits): Promise<void>;
 
-  /** How many rows can be taken. */
+  /** Returns the number of rows that can be taken. */
   async ready(limits: SliceLimits): Promise<number> {
     if (this.taken === this.fields.count) {
       await this.fill(limits);
@@ -37,7 +37,7 @@ export abstract class ColumnReader {
     return this.fields.count - this.taken;
   }
 
-  /** Takes so many rows. @returns how many of their values are no numbers among numbers */
+  /** Takes a number of rows. @returns how many of their values are no numbers among numbers */
   take(rows: number): number {
     const { notNumbers } = this.fields;
     const before = this.#counted;
@@ -132,7 +132,7 @@ interface Rows {
   /** For each row, where it begins among the levels, and its place. */
   starts: number[];
   places: LeafPlace[];
-  /** Where the row after these lies. */
+  /** The place of the row after these. */
   next: LeafPlace;
 }
 
@@ -140,7 +140,7 @@ interface Rows {
 export class NestedReader extends ColumnReader {
   readonly #column: Column;
   readonly #readers: LeafReader[];
-  /** Where each row of the slice lies, in each leaf, and the row after them. */
+  /** The place of each row of the slice, in each leaf, and of the row after them. */
   #places: LeafPlace[][] = [];
   #next: LeafPlace[];
 
@@ -191,7 +191,7 @@ export class NestedReader extends ColumnReader {
   }
 }
 
-/** Reads the levels and values of up to so many rows of a leaf, and of at least one. */
+/** Reads the levels and values of at most a number of rows of a leaf, and of at least one. */
 async function rowsOf(reader: LeafReader, from: LeafPlace, most: number): Promise<Rows> {
   const { leaf, column } = reader;
   const found: Rows = { definitions: [], repetitions: [], values: [], starts: [], places: [], next: from };

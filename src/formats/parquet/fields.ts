@@ -2,7 +2,7 @@
 export class Fields {
   count = 0;
   bytes = new Uint8Array(16 * 1024);
-  /** Where each text ends. */
+  /** The end of each text. */
   ends = new Uint32Array(1024);
   /** The places of values that are no numbers among numbers. */
   notNumbers: number[] = [];

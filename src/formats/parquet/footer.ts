@@ -2,7 +2,7 @@ import { parquetMetadata, parquetSchema, type SchemaElement, type SchemaTree } f
 import { guarded, ParquetProblem } from './problem.ts';
 import { type ValueTexts, valuesOf } from './values.ts';
 
-/** Reads so many bytes of the file from an offset on. */
+/** Reads a number of bytes of the file from an offset on. */
 export type ReadBytes = (offset: number, length: number) => Promise<Uint8Array>;
 
 /** A leaf of the schema, whose values lie together in each group. */
@@ -35,11 +35,11 @@ export interface Part {
 
 export interface Group {
   rows: number;
-  /** Of each leaf. */
+  /** The parts of each leaf. */
   parts: Part[];
 }
 
-/** What a file says of itself. */
+/** The metadata of a Parquet file. */
 export interface Footer {
   rows: number;
   columns: Column[];
@@ -65,8 +65,8 @@ const UNREAD = {
 };
 
 /**
- * Reads what a file says of itself.
- * @param most so many columns are allowed
+ * Reads the metadata of a Parquet file.
+ * @param most the number of columns allowed
  * @throws ParquetProblem
  */
 export async function readFooter(read: ReadBytes, size: number, most: number): Promise<Footer> {

@@ -22,7 +22,7 @@ export interface Held {
   bytes: number;
 }
 
-/** So many are held: what is beyond is read again for each page. */
+/** The most bytes of dictionaries that are held: those beyond are read again for each page. */
 const MAX_HELD_BYTES = 12 * 1024 * 1024;
 
 /** Most headers are shorter; the most of one, with its statistics. */
@@ -44,8 +44,8 @@ export class LeafReader {
   #texts: Fields | null = null;
 
   /**
-   * @param window so many bytes are read at a time, about
-   * @param held what the readers of a group hold together
+   * @param window the number of bytes that are read at a time, about
+   * @param held the bytes that the readers of a group hold together
    */
   constructor(read: ReadBytes, leaf: Leaf, part: Part, column: string, window: number, held: Held) {
     this.#held = held;
@@ -56,7 +56,7 @@ export class LeafReader {
     this.#window = window;
   }
 
-  /** Lets go of what is only held to save work. */
+  /** Frees memory that only saves work. */
   forget(): void {
     this.#values = null;
     this.#held.bytes -= this.#texts?.size ?? 0;
@@ -127,7 +127,7 @@ export class LeafReader {
     }
   }
 
-  /** So many bytes from an offset on, fewer at the end of the part. */
+  /** Reads a number of bytes from an offset on, fewer at the end of the part. */
   async #at(offset: number, length: number): Promise<Uint8Array> {
     const end = Math.min(offset + length, this.part.end);
     if (offset < this.#from || end > this.#from + this.#bytes.length) {

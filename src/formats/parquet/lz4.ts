@@ -8,7 +8,7 @@ export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array {
   return out;
 }
 
-/** The same for the older LZ4: blocks with the lengths of both before each, or a block alone. */
+/** Unpacks the older LZ4: blocks with the lengths of both before each, or a block alone. */
 export function unpackLz4(packed: Uint8Array, length: number): Uint8Array {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
   const out = new Uint8Array(length);
@@ -27,7 +27,7 @@ export function unpackLz4(packed: Uint8Array, length: number): Uint8Array {
   return unpackLz4Block(packed, length);
 }
 
-/** @returns where the unpacked bytes end; -1 for what cannot be unpacked */
+/** @returns the end of the unpacked bytes; -1 where the block cannot be unpacked */
 function unpackInto(packed: Uint8Array, out: Uint8Array, from: number): number {
   let end = from;
   for (let at = 0; at < packed.length; ) {

@@ -22,14 +22,14 @@ export interface FoundHeader {
   length: number;
 }
 
-/** Reads the header of a page. @throws whatever, where the bytes do not hold all of it */
+/** Reads the header of a page. @throws any error, where the bytes do not hold all of it */
 export function headerAt(bytes: Uint8Array): FoundHeader {
   const reader = readerOf(bytes);
   const header = parquetHeader(reader);
   return { header, length: reader.offset };
 }
 
-/** @throws ParquetProblem for a page that is too large to be made, or says what cannot be */
+/** @throws ParquetProblem for a page that is too large to be made, or whose header is contradictory */
 export function checkHeader(header: PageHeader, column: string): void {
   const { compressed_page_size: packed, uncompressed_page_size: unpacked } = header;
   const data = header.data_page_header ?? header.data_page_header_v2 ?? header.dictionary_page_header;
@@ -200,7 +200,7 @@ function bitsAt(bytes: Uint8Array, from: number, start: number, width: number): 
   return value;
 }
 
-/** Holds what the values of a page claim of themselves against what they can be. */
+/** Checks the claims of a page about its values against its bytes. */
 function checkValues(
   bytes: Uint8Array,
   at: number,
@@ -255,7 +255,7 @@ function checkedWidth(width = 255): number {
   return width;
 }
 
-/** @returns how many values the header claims */
+/** Checks the header of delta-encoded values. @returns the number of values that it claims */
 function checkDelta(reader: ReturnType<typeof readerOf>, count: number): number {
   const block = readVarInt(reader);
   const miniblocks = readVarInt(reader);

@@ -17,7 +17,7 @@ export type ParquetFault =
 /** A Parquet file that cannot be read. */
 export class ParquetProblem extends Error {
   readonly fault: ParquetFault;
-  /** The column, or what the fault is about. */
+  /** The column of the fault, or other details of it. */
   readonly column: string | undefined;
   readonly detail: string | undefined;
 
@@ -30,7 +30,7 @@ export class ParquetProblem extends Error {
   }
 }
 
-/** Does what a library does with bytes of a stranger: whatever it throws, they are damaged. */
+/** Runs a library's function on bytes of a stranger: any error of it means that they are damaged. */
 export function guarded<T>(work: () => T, column?: string): T {
   try {
     return work();

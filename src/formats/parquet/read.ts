@@ -4,14 +4,14 @@ import { type ColumnReader, FlatReader, NestedReader, type SliceLimits } from '.
 import type { Column, Footer, Group, ReadBytes } from './footer.ts';
 import { type LeafPlace, LeafReader } from './leaves.ts';
 
-/** How far the rows of a file are written. Plain data. */
+/** The progress of writing the rows of a file. Plain data. */
 export interface ParquetState {
   /** The group that is being read, and rows of it that are written. */
   group: number;
   row: number;
-  /** Where the next row lies, in each leaf: the offset of a page, and rows in it that come before; null at its beginning. */
+  /** The place of the next row, in each leaf: the offset of a page, and rows in it that come before; null at its beginning. */
   places: [offset: number, skip: number][] | null;
-  /** For each column, how many values were no numbers. */
+  /** For each column, the number of values that were no numbers. */
   notNumbers: number[];
 }
 
@@ -23,7 +23,7 @@ export const typesOf = ({ columns, leaves }: Footer): KnownType[] =>
     ({ flat, leaves: [leaf] }) => (flat && leaf !== undefined ? leaves[leaf]?.values.type : undefined) ?? 'text',
   );
 
-/** Texts of all columns that are held at a time: how many, and bytes of them. */
+/** The number of texts of all columns that are held at a time, and of their bytes. */
 const HELD_CELLS = 2 ** 20;
 const HELD_BYTES = 12 * 1024 * 1024;
 /** Bytes of the file that are held at a time, of all leaves, and the least of one. */

@@ -2,7 +2,7 @@ import type { SchemaElement } from 'hyparquet';
 import type { KnownType } from '../records/facts.ts';
 import { ParquetProblem } from './problem.ts';
 
-/** How the values of a column become texts. */
+/** The conversion of a column's values to texts. */
 export interface ValueTexts {
   type: KnownType;
   /** Whether they are texts, which stand in quotes. */
@@ -17,7 +17,7 @@ const bare = (type: KnownType, text: ValueTexts['text']): ValueTexts => ({ type,
 const quoted = (text: (value: unknown) => string): ValueTexts => ({ type: 'text', quoted: true, text });
 
 /**
- * How the values of a leaf of the schema become texts.
+ * Returns the conversion of a schema leaf's values to texts.
  * @param column its name, for errors
  * @throws ParquetProblem `binary` for bytes that are no text
  */
@@ -169,7 +169,7 @@ export function dayText(day: number): string {
   return `${years}-${pad(number, 2)}-${pad(date, 2)}`;
 }
 
-/** A moment since 1970, in units of so many digits of a second. */
+/** A moment since 1970; the unit of `value` is a second's fraction of `digits` digits. */
 function timestampText(value: bigint, digits: number, zone: string): string {
   // Nearly all moments are exact as doubles, which take a tenth of the time.
   const number = Number(value);
@@ -188,7 +188,7 @@ function timestampText(value: bigint, digits: number, zone: string): string {
   return `${dayText(Number(day))}T${timeOfDay(rest, digits)}${zone}`;
 }
 
-/** A time since midnight, in units of so many digits of a second; without a fraction that is zero. */
+/** A time since midnight; the unit of `value` is a second's fraction of `digits` digits. Without a fraction that is zero. */
 function timeOfDay(value: bigint | number, digits: number): string {
   const per = 10 ** digits;
   const units = Number(value);

@@ -1,6 +1,6 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 
-/** What the values of a column are in a file, and so in `ParquetValue`. */
+/** The type of a column's values in a file, and so in `ParquetValue`. */
 export type ParquetType = 'text' | 'integer' | 'boolean' | 'date' | 'datetime' | { scale: number };
 
 export interface ParquetColumn {
@@ -41,7 +41,7 @@ export class ParquetFile {
     });
   }
 
-  /** Whether what comes next had better go into another file. */
+  /** Whether further rows had better go into another file. */
   get isFull(): boolean {
     return this.#parts >= ENOUGH_PARTS;
   }

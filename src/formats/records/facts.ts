@@ -4,8 +4,8 @@ import type { Encoding } from '../text/decode.ts';
 export type KnownType = 'text' | 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
 
 /**
- * What is known of a text that was made of records: files that say themselves what their columns are, and which values are
- * texts. Each line is a record, an empty one none. Values without quotes were numbers, booleans or dates. Plain data.
+ * Facts about a text that was made of records: of files that tell their columns, and which values are texts. Each line is a
+ * record, an empty one none. Values without quotes were numbers, booleans or dates. Plain data.
  */
 export interface RecordFacts {
   /** The names of the columns, in the order of the fields. A line may have fewer fields. */

@@ -54,7 +54,7 @@ function isOffset(bytes: Uint8Array, at: number, end: number): boolean {
 const FRACTION_DIGITS = 6;
 const LONGEST_FRACTION = 60;
 
-/** Where the fraction's digits from `at` on end; -1 when there are none, or more than can be kept. */
+/** The end of the fraction's digits from `at` on; -1 when there are none, or more than can be kept. */
 function fractionEnd(bytes: Uint8Array, at: number, end: number): number {
   let index = at;
   for (let next = digit(bytes, index, end); next >= 0; next = digit(bytes, index, end)) {

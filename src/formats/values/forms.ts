@@ -53,7 +53,7 @@ export const TELEPHONE = 1 << 29;
 /** All forms: those of a column before its first value. */
 export const ANY = INTEGER | DECIMALS | BOOLEANS | DATES | TELEPHONE;
 
-/** Not a form: the value consists of spaces. */
+/** Not a form: stands for a value that consists of spaces. */
 export const BLANK = 1 << 30;
 
 /** Traits: properties of a value besides its forms. */

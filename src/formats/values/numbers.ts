@@ -22,7 +22,7 @@ function fits64(bytes: Uint8Array, from: number, end: number, negative: boolean)
   return true;
 }
 
-/** Where the run of digits that starts at `at` ends. */
+/** The end of the run of digits that starts at `at`. */
 function digitsEnd(bytes: Uint8Array, at: number, end: number): number {
   let index = at;
   while (index < end && isDigit(bytes[index])) index++;

@@ -47,7 +47,7 @@ export const cleaned = (text: string): string => text.replaceAll('\0', '').toWel
  */
 export class BiffTexts {
   readonly texts = new Texts();
-  /** Of the text that continues: characters and bytes of formatting still to come, and the characters read so far. */
+  /** The state of the text that continues: characters and bytes of formatting still to come, and the characters read so far. */
   #characters = 0;
   #formatBytes = 0;
   #wide = false;

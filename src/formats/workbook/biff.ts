@@ -24,14 +24,14 @@ import { SheetText } from './sheet-text.ts';
 
 /** Excel writes cells in order. Cells in another order are sorted in memory, in workbooks up to this size. */
 const MAX_UNSORTED_BYTES = 4 * 1024 * 1024;
-/** A cell of six bytes, the smallest, then takes so many times its bytes in memory. */
+/** The bytes in memory for each byte of a cell in the file, of the smallest cell, which has six. */
 const UNSORTED_RATIO = 16;
 /**
- * How often a workbook's bytes may be read: once for the data before the sheets, and twice for each sheet, as sheets do
- * not overlap.
+ * The number of times that a workbook's bytes may be read: once for the data before the sheets, and twice for each sheet, as
+ * sheets do not overlap.
  */
 const MAX_PASSES = 4;
-/** How many more bytes may be read of small workbooks, where each read is at least a whole block. */
+/** The number of further bytes that may be read of small workbooks, where each read is at least a whole block. */
 const FREE_BYTES = 16 * 1024 * 1024;
 
 /** A workbook's file, and where the texts of its sheets go. */
@@ -82,7 +82,7 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<Converted<T> | 
   }
 }
 
-/** Since Excel 5 a workbook lies in a container; older ones are plain files. */
+/** Opens the stream of a workbook: since Excel 5 it lies in a container; older ones are plain files. */
 async function streamOf({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size'>): Promise<ByteStream> {
   if (!isContainer(await read(0, 8))) return { read, size };
   const streams = await openCompound(read, size);

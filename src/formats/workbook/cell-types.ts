@@ -1,4 +1,4 @@
-/** What kind of value a cell has. */
+/** The kind of a cell's value. */
 export const NUMERIC = 0;
 export const SHARED = 1;
 export const BOOLEAN = 2;

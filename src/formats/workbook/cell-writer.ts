@@ -6,7 +6,7 @@ import { NUMBER } from './number-format.ts';
 import type { Workbook } from './parts.ts';
 import type { RowWriter } from './row-writer.ts';
 
-/** What of its workbook the cells of a sheet refer to. */
+/** The data of the workbook that a sheet's cells refer to. */
 export type Opened = Pick<Workbook, 'epoch1904' | 'formats' | 'strings'>;
 
 /** Writes the values of a sheet's cells into its rows, as their types and number formats say. */

@@ -1,4 +1,4 @@
-/** What inference has to know of the sheet that a text was made of. Plain data. */
+/** The facts that inference needs about the sheet that a text was made of. Plain data. */
 export interface SheetFacts {
   /** Null where the format names no sheets. */
   name: string | null;
@@ -10,10 +10,10 @@ export interface SheetFacts {
   sheets?: string[];
 }
 
-/** The workbook has no sheet of the name that was said. */
+/** The workbook has no sheet of the given name. */
 export class SheetUnknown extends Error {}
 
-/** So many names of sheets are kept. */
+/** The most names of sheets that are kept. */
 const MAX_SHEET_NAMES = 200;
 /** Excel takes 31 characters. A longer name than this cannot be said. */
 export const MAX_SHEET_NAME = 255;
@@ -57,14 +57,14 @@ export function considered<T>({ first, list }: Choice<T>, { filled, narrow }: Co
 export const chosen = <T>({ first, list }: Choice<T>): T | null =>
   (first?.isNames ? null : list) ?? first?.sheet ?? null;
 
-/** Where the text of a sheet is written. */
+/** The output to which the text of a sheet is written. */
 export interface SheetOutput<T> {
   write(text: Uint8Array): Promise<void>;
   /** Ends the text, and tells where it is. */
   end(): Promise<T>;
 }
 
-/** The sheet that was chosen of a workbook: its text, and what to know of it. */
+/** The sheet that was chosen of a workbook: its text, and the facts about it. */
 export interface Converted<T> {
   text: T;
   sheet: SheetFacts;

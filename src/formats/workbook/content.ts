@@ -2,8 +2,8 @@ import { decoderOf, scannableBytes } from '../text/decode.ts';
 import { guessEncoding } from '../text/detect.ts';
 
 /**
- * What a file contains according to its first bytes, whatever its name says. `sheets` is XML Spreadsheet 2003, `mhtml` a
- * page with its parts in one file, as Excel and browsers save it.
+ * The content of a file by its first bytes, whatever its name says. `sheets` is XML Spreadsheet 2003, `mhtml` a page with its
+ * parts in one file, as Excel and browsers save it.
  */
 export type Content = 'zip' | 'biff' | 'text' | 'html' | 'mhtml' | 'sheets' | 'xml' | 'json' | 'unknown';
 
@@ -35,7 +35,7 @@ function isText(head: Uint8Array): boolean {
 const JSON_BEGINS = /^(?:\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}\s*$)|\[\s*(?:[[{"]|\]\s*$))/;
 const PROLOG = /^(?:<\?[^>]*>|<!--[\s\S]*?-->|<!doctype[^>]*>)\s*/i;
 const ROOT = /^<(?:([a-z_][\w.-]*):)?([a-z_][\w.-]*)(?=[\s/>])([^<>]*)>?/i;
-/** What HTML without a declaration begins with. */
+/** The first elements of HTML without a declaration. */
 const HTML =
   /^(?:html|head|body|table|thead|tbody|tr|meta|title|link|style|script|div|center|font|form|p|br|span|pre|h[1-6])$/;
 const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
@@ -48,7 +48,7 @@ function isMhtml(text: string): boolean {
   return /^mime-version:/im.test(fields) && /^content-type:\s*multipart\//im.test(fields);
 }
 
-/** What a text is by its beginning. `<DATE>,<OPEN>` is a line of names that some programs write. */
+/** The kind of a text by its beginning. `<DATE>,<OPEN>` is a line of names that some programs write. */
 function kindOf(text: string): Content {
   if (JSON_BEGINS.test(text)) return 'json';
   if (!text.startsWith('<')) return isMhtml(text) ? 'mhtml' : 'text';

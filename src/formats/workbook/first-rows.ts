@@ -17,7 +17,7 @@ export interface FirstRows {
   text: Uint8Array;
   /** The row, from 1, in which the names then stand; null where no header has merged cells. */
   header: number | null;
-  /** How many rows with values became empty. */
+  /** The number of rows with values that became empty. */
   joined: number;
 }
 

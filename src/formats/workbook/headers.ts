@@ -179,7 +179,7 @@ const isFilledAt = (row: FirstCell[], column: number): boolean => {
 
 const YEAR = /^(?:1[89]|2[01])\d\d$/;
 
-/** What a cell holds. */
+/** The kind of a cell's value; null for a blank cell. */
 function kindOf({ text, isText }: FirstCell): 'text' | 'number' | 'date' | 'boolean' | null {
   if (text.trim() === '') return null;
   if (isText) return 'text';

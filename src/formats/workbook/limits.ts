@@ -22,8 +22,8 @@ export const SHEET_BYTES = 256 * 1024;
 /** The workbook is larger than the limits. */
 export class WorkbookTooLarge extends Error {}
 
-/** How much XML a workbook of `size` bytes may unpack to. */
+/** The most XML that a workbook of `size` bytes may unpack to. */
 export const mostXml = (size: number): number => Math.min(MAX_BYTES, Math.max(FREE_XML_BYTES, size * MAX_RATIO));
 
-/** How much text a workbook of `size` bytes may be converted to. */
+/** The most text that a workbook of `size` bytes may be converted to. */
 export const mostText = (size: number): number => Math.min(MAX_BYTES, FREE_TEXT_BYTES + size * MAX_RATIO);

@@ -28,7 +28,7 @@ export class MergedRows {
   readonly #first: number;
   #fills: Fill[];
   /**
-   * Of the current row: the next fill to write, the fills that the row adds, and where the current cell's field begins.
+   * The state of the current row: the next fill to write, the fills that the row adds, and where the current cell's field begins.
    */
   #next = 0;
   #added: Fill[] = [];

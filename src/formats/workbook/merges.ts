@@ -14,7 +14,7 @@ export interface Merge {
 
 /** The merged cells that the conversion uses. */
 export interface Merges {
-  /** Those that begin in the first rows, where headers are. */
+  /** The merged cells that begin in the first rows, where headers are. */
   headers: Merge[];
   /** The last row in which a cell is repeated, by the cell's {@link cellKey}. */
   down: Map<number, number>;
@@ -27,7 +27,7 @@ export interface Fill {
   text: string;
 }
 
-/** Only the first rows are searched for headers. */
+/** The last row that is searched for headers. */
 export const MAX_HEADER_ROW = 60;
 
 /** A cell's row from 1 and column from 0 as one number. */

@@ -1,4 +1,4 @@
-/** How a cell's format displays a number, reduced to what makes it something else than a number. */
+/** The display of a number by its cell's format, reduced to what makes it something else than a number. */
 export type NumberFormat =
   | { kind: 'number' }
   | { kind: 'date' }

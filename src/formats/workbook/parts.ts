@@ -78,7 +78,7 @@ export async function openWorkbook(
   };
 }
 
-/** Some programs write other cases, a leading slash, or backslashes. */
+/** The path of a part in one spelling: some programs write other cases, a leading slash, or backslashes. */
 const normalized = (path: string): string => path.replaceAll('\\', '/').replace(/^\/+/, '').toLowerCase();
 
 interface Relation {

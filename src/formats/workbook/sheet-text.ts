@@ -3,7 +3,7 @@ import { withHeaders } from './first-rows.ts';
 import type { Merge } from './merges.ts';
 import { RowWriter } from './row-writer.ts';
 
-/** About how much text is held in memory before it is passed on. */
+/** The bytes of text that are held in memory, about, before they are passed on. */
 export const TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The text of a sheet that is converted in one go. It is passed on as the rows are written. */

@@ -5,24 +5,24 @@ export const MAX_TEXTS_BYTES = 48 * 1024 * 1024;
 
 /** A page holds whole texts, and is larger only for a single one. Nothing is copied while texts come, but the last of a page. */
 const PAGE_BYTES = 2 ** 20;
-/** So many texts have their places in one array. */
+/** The number of texts that have their places in one array. */
 const PLACES = 2 ** 16;
 const PLACE_BYTES = 4;
 
 const encoder = new TextEncoder();
-/** Where texts are encoded that are not too long: an array for each of many is as much garbage as they are. */
+/** The memory in which texts are encoded that are not too long: an array for each of many is as much garbage as they are. */
 const scratch = new Uint8Array(64 * 1024);
 const BYTES_PER_UNIT = 3;
 
 /** Texts that cells refer to by number, in UTF-8. */
 export class Texts {
   readonly #pages: Uint8Array[] = [new Uint8Array(PAGE_BYTES)];
-  /** How much of each page is used. */
+  /** The number of used bytes of each page. */
   readonly #used: number[] = [0];
-  /** Where each text begins: its page, and the place in it. */
+  /** The beginning of each text: its page, and the place in it. */
   readonly #places: Uint32Array[] = [new Uint32Array(PLACES)];
   #count = 0;
-  /** The place of the text that is being added, and the end of what came of it. */
+  /** The start of the text that is being added, and the end of its bytes so far. */
   #start = 0;
   #at = 0;
   #bytes = PAGE_BYTES + PLACES * PLACE_BYTES;
@@ -79,7 +79,7 @@ export class Texts {
     this.#at = this.#start;
   }
 
-  /** Makes room in the last page, or in a new one, to which what there is of the current text moves. */
+  /** Makes room in the last page, or in a new one, to which the present part of the current text moves. */
   #reserve(length: number): void {
     const page = this.#pages.at(-1) as Uint8Array;
     if (this.#at + length <= page.length) return;

@@ -1,7 +1,7 @@
 import { Zip, ZipDeflate } from 'fflate';
 import { concatBytes } from '../../kernel/bytes.ts';
 
-/** What a cell shows; days are counted from 1899-12-30. */
+/** The value of a cell; days are counted from 1899-12-30. */
 export type WrittenCell = string | number | boolean | null | { days: number; kind: 'date' | 'datetime' };
 
 /** The rows of a sheet, without the header. */
@@ -9,7 +9,7 @@ export const MAX_SHEET_ROWS = 1_048_575;
 /** The characters that a cell can hold. */
 export const MAX_CELL_TEXT = 32_767;
 const MAX_SHEET_NAME = 31;
-/** What a ZIP file without extensions can hold. */
+/** The limit of a ZIP file without extensions. */
 const MAX_SHEET_BYTES = 0xffff_ffff;
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
@@ -102,7 +102,9 @@ function cellXml(cell: NonNullable<WrittenCell>): string {
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/** What XML has other words for; what it cannot hold, or would change, and what looks like Excel's way to write that. */
+/**
+ * The characters that XML has entities for, those that it cannot hold or would change, and text that looks like Excel's escapes.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant.
 const UNSAFE = /[&<>"]|[\0-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
 

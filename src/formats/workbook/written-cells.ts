@@ -15,12 +15,12 @@ export function cellOf(value: string | number | boolean | null, type: string, sa
 /** Whether no cell can hold it. */
 export const isTooLong = (cell: WrittenCell): boolean => typeof cell === 'string' && cell.length > MAX_CELL_TEXT;
 
-/** Before this day Excel counts a 29 February 1900 that did not exist. */
+/** The first day that Excel counts right: before it, a 29 February 1900 that did not exist is counted. */
 const FIRST_MS = Date.UTC(1900, 2, 1);
 const EPOCH_MS = Date.UTC(1899, 11, 30);
 const TO_MILLISECONDS = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\.\d{3}Z)?$/;
 
-/** Days since Excel's epoch; undefined for what they cannot tell exactly. */
+/** Days since Excel's epoch; undefined for a time that they cannot tell exactly. */
 function daysOf(text: string, kind: 'date' | 'datetime'): WrittenCell | undefined {
   const at = TO_MILLISECONDS.test(text) ? Date.parse(text) : Number.NaN;
   return at >= FIRST_MS ? { days: (at - EPOCH_MS) / DAY_MS, kind } : undefined;

@@ -40,7 +40,10 @@ const MAX_STYLES = 65_536;
 const MAX_MERGES = 10_000;
 /** More of them have no names that can be said. */
 const MAX_SHEETS = 10_000;
-/** A sheet begins at its leftmost value. After so many found further left, all begin at column A. */
+/**
+ * The number of times that a value may be found further left. A sheet begins at its leftmost value; after these, all begin at
+ * column A.
+ */
 const MAX_SHIFTS = 5;
 const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
 
@@ -64,7 +67,7 @@ export async function convertXmlWorkbook<T>(file: XmlWorkbookFile<T>): Promise<C
   }
 }
 
-/** What is open around the next element: its level is the number of these. */
+/** The elements that are open around the next one: its level is their number. */
 const LEVELS = ['Workbook', 'Worksheet', 'Table'];
 
 class Conversion<T> {
@@ -120,7 +123,7 @@ class Conversion<T> {
     return { text, sheet: { ...sheet, ...namesOf(this.#names) } };
   }
 
-  /** What is hidden counts only where nothing is seen. */
+  /** Chooses a sheet. Hidden sheets count only where none is visible. */
   #choice(): Converted<T> | null {
     const shown = this.#seen.filter(({ hidden }) => !hidden);
     let choice: Choice<Converted<T>> = NO_CHOICE;
@@ -404,7 +407,7 @@ const NAMED: Record<string, NumberFormat> = {
 
 const formatOf = (code: string): NumberFormat => NAMED[code] ?? customFormat(code);
 
-/** A moment as its format shows it: without one, midnight is a day. Null for what is no moment. */
+/** A moment as its format shows it: without one, midnight is a day. Null for a text that is no moment. */
 function momentText(text: string, style: NumberFormat): string | null {
   const [, time] = /^\s*\d{4}-\d\d-\d\dT(\d\d:\d\d(?::\d\d)?)(?:\.\d*)?Z?\s*$/.exec(text) ?? [];
   if (style.kind === 'time' && time) return time;

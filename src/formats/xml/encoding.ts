@@ -6,7 +6,7 @@ import { XmlUnreadable } from './text.ts';
 /** The declaration stands within the first bytes. */
 const HEAD_BYTES = 256;
 const UTF_8 = /^(?:utf-?8|(?:us-)?ascii)$/;
-/** Of a document that names UTF-16 in bytes of ASCII, the bytes are right: some programs keep the text's own declaration. */
+/** Names of UTF-16 in a document of ASCII bytes. The bytes are right: some programs keep the text's own declaration. */
 const MISNAMED = /^utf-?16(?:le|be)?$/;
 
 /**
@@ -29,7 +29,7 @@ export class XmlBytes {
     return this.#head.length < HEAD_BYTES ? new Uint8Array() : this.#begun(false);
   }
 
-  /** What is left after the last piece. @throws XmlUnreadable for a character that is cut off */
+  /** Returns the bytes left after the last piece. @throws XmlUnreadable for a character that is cut off */
   end(): Uint8Array {
     return this.#recode ? this.#recoded(new Uint8Array(), true) : this.#begun(true);
   }

@@ -59,14 +59,14 @@ export class Scopes {
     return this.namespaceOf(bytes, prefixStart, nameStart) === this.#own;
   }
 
-  /** Adds what an element declares. */
+  /** Adds the declaration of an element. */
   declare(prefix: string, uri: string, depth: number): void {
     this.#scopes.push({ prefix, uri, depth, isOwn: uri === this.#own });
     if (this.#scopes.length > MAX_SCOPES) throw new XmlUnreadable('namespaces without end');
     this.#findDefault();
   }
 
-  /** Removes what elements declared that lie deeper than this: they are closed. */
+  /** Removes the declarations of elements that lie deeper than this: they are closed. */
   leave(depth: number): void {
     const before = this.#scopes.length;
     while ((this.#scopes.at(-1)?.depth ?? Number.NEGATIVE_INFINITY) > depth) this.#scopes.pop();

@@ -37,12 +37,12 @@ const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 1
 /** Reads the tokens of a part; `next` moves to the next one. */
 export class XmlReader {
   readonly bytes: Uint8Array;
-  /** Where the next token begins. */
+  /** The offset of the next token. */
   at: number;
   /** The current token: a text, or a tag's content after its name. */
   start = 0;
   end = 0;
-  /** Where the value found by {@link attribute} stands. */
+  /** The start and end of the value found by {@link attribute}. */
   valueStart = 0;
   valueEnd = 0;
   #attributeStart = 0;

@@ -38,7 +38,7 @@ const ENTRY_SIGNATURE = 0x02014b50;
 const ENTRY_BYTES = 46;
 const LOCAL_SIGNATURE = 0x04034b50;
 const LOCAL_BYTES = 30;
-/** This value means that the number stands in the entry's extra field. */
+/** The value which means that the number stands in the entry's extra field. */
 const IN_EXTRA = 0xffffffff;
 const EXTRA_64 = 0x0001;
 const MAX_DIRECTORY_BYTES = 8 * 1024 * 1024;

@@ -5,9 +5,9 @@ import type { createGunzip, createInflateRaw } from 'node:zlib';
 const PIECE_BYTES = 256 * 1024;
 
 /**
- * What packed bytes are, unpacked piece by piece.
- * @param open makes what unpacks them
- * @throws Damaged where they are damaged; an error while they are read is thrown as it is
+ * Unpacks bytes piece by piece.
+ * @param open makes the decompressor
+ * @throws Damaged where the bytes are damaged; an error while they are read is thrown as it is
  */
 export async function* inflate(
   packed: ReadableStream<Uint8Array>,

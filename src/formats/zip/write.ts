@@ -7,18 +7,18 @@ import { concatBytes, dataView } from '../../kernel/bytes.ts';
 
 /** An entry as the directory names it. */
 export interface WrittenEntry {
-  /** Its parts with `/` between them; what is unpacked from it stands beneath the folder: see `pathPart`. */
+  /** The parts of its path with `/` between them; unpacked, it stays beneath the folder: see `pathPart`. */
   path: string;
   isDeflated: boolean;
   crc: number;
   /** Bytes in the file, and unpacked: below 4 GiB. */
   compressed: number;
   size: number;
-  /** Where its local header stands. */
+  /** The offset of its local header. */
   offset: number;
 }
 
-/** What an entry may have, with what its last bytes may take besides. */
+/** The largest entry, with what its last bytes may take besides. */
 export const MAX_ENTRY_BYTES = 0xffff_ffff;
 
 const LOCAL_SIGNATURE = 0x04034b50;
@@ -33,7 +33,7 @@ const COUNT_IN_EXTRA = 0xffff;
 /** Sizes and checksum come after the data; the name is UTF-8. */
 const FLAGS = 0x0808;
 const [VERSION, VERSION_64] = [20, 45];
-/** 1980-01-01, the first day there is: what was packed when says the manifest. */
+/** 1980-01-01, the first day there is: the manifest tells when entries were packed. */
 const NO_DATE = 0x21;
 
 type Field = readonly [bytes: 2 | 4 | 8, value: number];
@@ -51,7 +51,7 @@ function record(...fields: Field[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** What comes before the data of an entry. */
+/** The bytes before the data of an entry. */
 export function localHeader({ path, isDeflated }: Pick<WrittenEntry, 'path' | 'isDeflated'>): Uint8Array<ArrayBuffer> {
   const name = new TextEncoder().encode(path);
   const head = record(
@@ -67,7 +67,7 @@ export function localHeader({ path, isDeflated }: Pick<WrittenEntry, 'path' | 'i
   return concatBytes([head, name]);
 }
 
-/** What comes after the data of an entry. */
+/** The bytes after the data of an entry. */
 export function descriptorOf({ crc, compressed, size }: WrittenEntry): Uint8Array<ArrayBuffer> {
   if (compressed > MAX_ENTRY_BYTES || size > MAX_ENTRY_BYTES) throw new Error('an entry is too large');
   return record([4, DESCRIPTOR_SIGNATURE], [4, crc], [4, compressed], [4, size]);
@@ -143,7 +143,7 @@ export function* directoryOf(entries: readonly WrittenEntry[], start: number): G
 const MAX_PART = 150;
 
 /**
- * A name as one part of a path: letters, digits and signs stay as they are, what a system of files takes for more than a name is
+ * A name as one part of a path: letters, digits and signs stay as they are, characters with a meaning in file systems are
  * percent-encoded, and so is every point at its beginning or end.
  */
 export function pathPart(name: string): string {

@@ -4,7 +4,7 @@ export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18'];
 /** The versions of the protocol that are spoken, the newest first. In the newest each message stands for itself. */
 export const PROTOCOL_VERSIONS: readonly string[] = ['2026-07-28', ...LEGACY_VERSIONS];
 
-/** A refusal in the terms of JSON-RPC, of what is no message that could be answered. */
+/** A refusal in the terms of JSON-RPC, of a text that is no message which could be answered. */
 export const refusedMessage = (code: number, message: string): Response =>
   Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status: 400 });
 

@@ -16,8 +16,8 @@ export const foreignOrigin = defineFailure('mcp.foreign_origin', 'forbidden', {
 });
 
 /**
- * Refuses pages of origins that are neither this API's own, `PUBLIC_URL`, nor allowed to call it. What the request says of its host does
- * not count: a name that leads to this address could be anybody's.
+ * Refuses pages of origins that are neither this API's own, `PUBLIC_URL`, nor allowed to call it. The host that the request names
+ * does not count: a name that leads to this address could be anybody's.
  */
 function requireOwnOrigin({ ALLOWED_ORIGINS, PUBLIC_URL }: Config, origin: string | null): void {
   const own = PUBLIC_URL === undefined ? [] : [new URL(PUBLIC_URL).origin];
@@ -25,13 +25,13 @@ function requireOwnOrigin({ ALLOWED_ORIGINS, PUBLIC_URL }: Config, origin: strin
     throw foreignOrigin();
 }
 
-/** Without listing what it has, which may be much. */
+/** Whether an object has no members, without listing them, as there may be many. */
 function isEmpty(sent: object | null): boolean {
   for (const _name in sent) return false;
   return true;
 }
 
-/** What is not empty is for the protocol to refuse, in its own words. */
+/** A message that is not empty. More is checked by the protocol, which refuses in its own words. */
 const message = z
   .unknown()
   .refine((sent) => typeof sent !== 'object' || !isEmpty(sent), 'must be a JSON-RPC 2.0 message')
@@ -46,9 +46,12 @@ const answered = z
   .loose()
   .meta({ id: 'McpMessage' });
 
-/** What agents are told of. Constant: nothing that people of a company write ever comes to stand in a model's instructions. */
+/**
+ * The tools and instructions that agents are given. Constant: nothing that people of a company write ever comes to stand in a
+ * model's instructions.
+ */
 export interface Offer {
-  /** In the order in which they are listed. */
+  /** The tools in the order in which they are listed. */
   tools: readonly Tool[];
   /** For a model: which tool to call when. */
   instructions: string;

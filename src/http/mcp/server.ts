@@ -95,7 +95,7 @@ export async function answerMessage(request: Request, message: unknown, tools: T
   }
 }
 
-/** What of the headers the protocol repeats of a message. */
+/** The headers that repeat values of a message, by the protocol. */
 const REPEATED = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /** The request without its body, which was read already. Clients that only say `application/json` are answered that too. */

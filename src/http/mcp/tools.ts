@@ -6,19 +6,19 @@ import { deepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
 import { parametersOf } from '../paths.ts';
 
-/** A tool, as its module declares it: the route that it stands for, and which of what that takes it takes too. */
+/** A tool, as its module declares it: its route, and those of the route's arguments that it takes. */
 export interface Tool {
   name: string;
   title: string;
-  /** For a model: what it tells, and when to call it. */
+  /** For a model: the data that it returns, and when to call it. */
   description: string;
   /** The route's `operationId`. */
   operation: string;
-  /** What the route's `{id}` is called here. */
+  /** The tool's argument for the route's `{id}`. */
   id?: string;
-  /** Those parameters of the route's query and fields of its body that it takes. */
+  /** The parameters of the route's query and fields of its body that the tool takes. */
   argumentNames: readonly string[];
-  /** How some of them are described to a model, where the route's own schema says less. */
+  /** Schemas that describe some of the arguments to a model, where the route's own schema says less. */
   argumentSchemas?: Readonly<Record<string, object>>;
   /** Names under which some of them may be sent as well. */
   aliases?: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export interface Tool {
   fixed?: Readonly<Record<string, string>>;
 }
 
-/** What a tool takes that stands for a list. */
+/** The arguments of a tool that stands for a list. */
 export const LIST_ARGUMENTS: readonly string[] = ['search', 'page', 'per_page'];
 
 export interface ArgumentsSchema {
@@ -44,7 +44,7 @@ export interface ArgumentsSchema {
 
 const ID = { type: 'string', description: 'The `_id` or `id` from the list.' };
 
-/** What a tool takes, as JSON Schema: the schemas of the route, so that a model is told what the route expects. */
+/** The arguments of a tool as JSON Schema: the schemas of the route, so that a model is told what the route expects. */
 export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): ArgumentsSchema {
   const { argumentNames, argumentSchemas, id, aliases = {}, bodyArgument } = tool;
   // What a query is read as says more than the text that it is sent as: `page` is a whole number.
@@ -75,7 +75,7 @@ export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): Ar
   };
 }
 
-/** What a tool answers, as JSON Schema: what the route answers, as data that may be cut. */
+/** The result of a tool as JSON Schema: the answer of the route, as data that may be cut. */
 export function outputSchema({ contract: { returns } }: Route['endpoint']): {
   type: 'object';
   [more: string]: unknown;
@@ -102,7 +102,7 @@ function schemaOf(schema: z.ZodType | undefined, io: 'input' | 'output') {
   return made as { properties?: Record<string, object>; required?: string[] };
 }
 
-/** What is known of a schema, without what is for readers of the API's description: a model takes examples for facts. */
+/** The metadata of a schema without what is for readers of the API's description: a model takes examples for facts. */
 const OF_SCHEMA = {
   get(schema: z.core.$ZodType) {
     const { id: _id, param: _param, examples: _examples, ...rest } = z.globalRegistry.get(schema) ?? {};
@@ -121,7 +121,7 @@ const told = (schema: object): object =>
   });
 
 /**
- * What a call of a tool asks its route.
+ * The request that a call of a tool makes to its route.
  * @param schema of the tool's arguments
  * @throws where arguments are missing, unknown, or said twice. Their values are for the route to judge
  */
@@ -158,7 +158,7 @@ function fromJsonTexts(sent: Record<string, unknown>, properties: Record<string,
   return Object.fromEntries(Object.entries(sent).map(read));
 }
 
-/** What a text is the JSON of; the text where it is none. */
+/** The value of a text that is JSON; else the text itself. */
 function fromJsonText(text: string): unknown {
   try {
     return parseExactJson(text);
@@ -167,7 +167,7 @@ function fromJsonText(text: string): unknown {
   }
 }
 
-/** The arguments of a call by their own names, the id of what it is about, and what is wrong with them. */
+/** The arguments of a call by their own names, the id of the resource, and the problems of the arguments. */
 function readArguments(tool: Tool, sent: Record<string, unknown>) {
   const { id, argumentNames, aliases = {}, allowedValues = {}, bodyArgument } = tool;
   const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sent) as Record<string, unknown>;
@@ -206,6 +206,6 @@ const queryFrom = (given: Record<string, unknown>): Record<string, unknown> =>
       .map(([name, value]) => [name, name === 'filter' ? deepParameters(name, value) : textOf(value)]),
   );
 
-/** Numbers and booleans as an address writes them; what else is not text stays, for the schema to refuse. */
+/** Numbers and booleans as an address writes them; other values stay as they are, for the schema to refuse. */
 const textOf = (value: unknown): unknown =>
   typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;

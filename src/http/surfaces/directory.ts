@@ -7,12 +7,12 @@ import { errorDetails, type FamilyWording, INTERNAL_ERROR, type Surface } from '
 /** Endpoints for directories: called by their provisioning, which holds a fixed header. */
 export const endpoint = endpointFor<ServiceAccountActor>();
 
-/** What its paths begin with. */
+/** The beginning of its paths. */
 export const BASE_PATH = '/scim/v2';
 
 const ERROR = 'urn:ietf:params:scim:api:messages:2.0:Error';
 
-/** What RFC 7644 calls errors; those that it has no word for have none. */
+/** The `scimType` values of RFC 7644; other errors have none. */
 const SCIM_TYPES = [
   'invalidFilter',
   'tooMany',
@@ -76,7 +76,7 @@ export const surface: Surface = {
 
 const sentenceOf = ({ field, message }: { field: string; message: string }): string => `${field}: ${message}.`;
 
-/** What a resource says of itself; nothing where it is none. */
+/** The `meta` of a shown resource; empty where it has none. */
 export function metaOf(shown: object): { version?: string; location?: string } {
   const { meta } = shown as { meta?: unknown };
   return isRecord(meta) ? meta : {};

@@ -22,7 +22,7 @@ const FAMILIES: Record<FailureKind, FamilyWording> = {
   unavailable: { code: 'temporarily_unavailable' },
 };
 
-/** What is wrong with each field, as sentences: the protocol has no other place for it. */
+/** The problem of each field as a sentence: the protocol has no other place for it. */
 const fieldsOf = (details: unknown): string[] =>
   Array.isArray(details) ? details.map(({ field, message }) => `"${field}" ${message}.`.replaceAll('"', "'")) : [];
 

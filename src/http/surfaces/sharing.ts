@@ -40,5 +40,5 @@ export const list = <T, V>(page: Page<T>, view: (record: T) => V) => ({
   records: page.records.map(view),
 });
 
-/** Which page of a list is asked for, in the terms of the database. */
+/** The page of a list that a query asks for, in the terms of the database. */
 export const pageRequest = ({ page, per_page: perPage }: { page: number; per_page: number }) => ({ page, perPage });

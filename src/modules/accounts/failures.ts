@@ -1,6 +1,6 @@
 import { alreadyDeleted, defineFailure, notFoundBy, taken } from '../../kernel/failure.ts';
 
-/** @param field what names it: `id` of the path, or `account_id` of a body */
+/** @param field the field that names the account: `id` of the path, or `account_id` of a body */
 export const accountNotFound = notFoundBy('account', ['id', 'account_id']);
 export const accountAlreadyDeleted = alreadyDeleted('account');
 
@@ -18,7 +18,7 @@ export const defaultAccountNotDeletable = defineFailure('account.is_default', 'c
 
 const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
 
-/** Says how many of each are attached. */
+/** The account is in use: tells the numbers of attached users and service accounts. */
 export const accountInUse = defineFailure('account.in_use', 'conflict', {
   message: 'Users or service accounts are still attached to this account. Remove them first.',
   detail: (users: number, serviceAccounts: number) => ({

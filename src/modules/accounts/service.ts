@@ -70,7 +70,7 @@ export async function getAccount(ctx: PrincipalContext, id: string): Promise<Acc
   return account;
 }
 
-/** Makes an account; as the default it takes that over in the same unit. */
+/** Makes an account; a new default account takes over from the former one in the same unit. */
 export async function createAccount(
   ctx: PrincipalContext,
   input: { name: string; isDefault: boolean; metadata: Metadata },
@@ -82,7 +82,7 @@ export async function createAccount(
   return record;
 }
 
-/** Changes what is sent. `isDefault: true` moves the default here, from the account that has it, in one unit. */
+/** Changes the fields that are sent. `isDefault: true` moves the default here, from the account that has it, in one unit. */
 export async function changeAccount(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<Account> {
   const { companyId } = ctx.actor;
   const now = ctx.now();

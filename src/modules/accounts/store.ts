@@ -29,7 +29,7 @@ export const selectAccountEvenDeleted = (db: ControlDb, companyId: string, id: s
 const ORDER = { created_at: accounts.createdAt, updated_at: accounts.updatedAt, name: accounts.name };
 export type AccountOrder = keyof typeof ORDER;
 
-/** What a list of accounts leaves out. */
+/** The accounts that a list leaves out. */
 export interface AccountFilter {
   which: Which;
   denied: Denials;
@@ -99,7 +99,7 @@ const attachedUsers = (companyId: string, id: string) =>
 const attachedServiceAccounts = (companyId: string, id: string) =>
   sql<number>`(select count(*) from ${serviceAccounts} where company_id = ${companyId} and account_id = ${id} and deleted_at is null)`;
 
-/** What could keep an account from being deleted. */
+/** Reads whether users or service accounts are attached to an account, which keep it from being deleted. */
 export const selectAttached = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({

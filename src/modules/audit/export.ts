@@ -3,7 +3,7 @@ import { type PreparedAnswer, streamedText } from '../../kernel/files.ts';
 import type { AuditEvent } from './service.ts';
 import { viewAuditEvent } from './views.ts';
 
-/** What an export may be written as, with its media type. */
+/** The formats of an export, with their media types. */
 export const EXPORT_FORMATS = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const;
 
 type ExportFormat = keyof typeof EXPORT_FORMATS;
@@ -39,7 +39,7 @@ const COLUMNS = [
   'duration_ms',
 ] as const satisfies (keyof ReturnType<typeof viewAuditEvent>)[];
 
-/** RFC 4180, with a header; what is null is empty. */
+/** Lines of RFC 4180, with a header; null is an empty field. */
 async function* csvLines(events: AsyncGenerator<AuditEvent>): AsyncGenerator<string> {
   yield csvLine(COLUMNS);
   for await (const event of events) {

@@ -3,13 +3,13 @@ import { isoMilliseconds } from '../../kernel/fields.ts';
 
 const word = z.string().min(1).max(128);
 
-/** Between which times events are meant. */
+/** The times between which a list's events are. */
 export const times = {
   from: isoMilliseconds.meta({ description: 'The earliest time, included.' }).optional(),
   to: isoMilliseconds.meta({ description: 'The latest time, included.' }).optional(),
 };
 
-/** What a list of events is filtered by. */
+/** The filters of a list of events. */
 export const auditFilters = {
   correlation_id: word.optional(),
   principal_id: word.optional(),

@@ -4,7 +4,7 @@ import { exportLog, type OfCompany, readLog } from '../company-log/service.ts';
 
 export type AuditEvent = OfCompany<'audit'>;
 
-/** Which events of a company are meant. Times in milliseconds, both ends included. */
+/** The events of a company that a list is for. Times in milliseconds, both ends included. */
 export interface AuditFilter {
   correlationId?: string;
   principalId?: string;

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
 
-/** When it was, and which answer it was. */
+/** The time of an event, and the id of its answer. */
 const head = {
   correlation_id: z.string().meta({ description: 'The `x-correlation-id` of the answer.' }),
   occurred_at: timestamp,
 };
 
-/** Who asked for what, and how it was answered. */
+/** The caller and the answer of a request. */
 const rest = {
   principal_type: z.enum(['user', 'service_account', 'outsider', 'operator', 'anonymous']),
   principal_id: z.string().nullable(),
@@ -38,7 +38,7 @@ export const auditEventView = z
 
 export const viewAuditEvent = viewBy(auditEventView);
 
-/** The same on the console. */
+/** A request as administrators see it on the console. */
 export const consoleAuditEventView = z
   .object({ _id: z.string(), ...head, company_id: z.string(), ...rest })
   .meta({ id: 'CompanyAuditEvent' });

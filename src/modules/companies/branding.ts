@@ -9,7 +9,7 @@ import { type Company, selectCompany, updateBranding, updateLogo } from './store
 
 export type Brand = Pick<Company, 'id' | 'branding' | 'logo'>;
 
-/** What is changed of a brand; null is as without a brand again. */
+/** The changes of a brand; null restores the look without a brand. */
 export type BrandingChanges = { [Field in keyof Branding]?: Branding[Field] | null } & { logo?: null };
 
 /** The brand of the caller's company. */
@@ -19,7 +19,7 @@ export async function getBranding(ctx: PrincipalContext): Promise<Brand> {
   return company;
 }
 
-/** Changes what is sent, if people can read the colours that come of it. */
+/** Changes the fields that are sent, if people can read the resulting colours. */
 export function changeBranding(ctx: PrincipalContext, { logo, ...changes }: BrandingChanges): Promise<Brand> {
   return retryOnConcurrentChange(async () => {
     const before = await getBranding(ctx);

@@ -12,11 +12,11 @@ import { type Company, selectCompany, updateLogo } from './store.ts';
 
 const keyOf = (companyId: string, logoId: string): string => `${companyId}/logos/${logoId}`;
 
-/** Where a logo is shown, below the address of the system. Another one has another address. */
+/** The path of a logo below the address of the system. Another logo has another path. */
 export const logoPath = (companyId: string, { id }: Logo): string => `/api/v1/public/logos/${companyId}/${id}`;
 
 /**
- * Gives the caller's company another logo: what of the file draws the picture, and nothing else of it. The one before is
+ * Gives the caller's company another logo: the parts of the file that draw the picture, and nothing else of it. The one before is
  * deleted.
  */
 export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayBuffer>): Promise<Company> {

@@ -6,7 +6,7 @@ import type { Locale } from '../../texts/locales.ts';
 export const ofActiveCompany = (companyId: SQLWrapper): SQL =>
   sql`not exists (select 1 from ${companies} where ${companies.id} = ${companyId} and ${companies.suspendedAt} is not null)`;
 
-/** What a mail has of its company, where it is read with something else that has a name. */
+/** The columns of a company that a mail needs, where they are read together with another row that has a name. */
 export const MAILED_COMPANY = {
   name: sql<string>`${companies.name}`.as('company_name'),
   locale: sql<Locale>`${companies.locale}`.as('company_locale'),

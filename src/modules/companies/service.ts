@@ -37,8 +37,8 @@ export async function findCompanyBySlug(ctx: Context, slug: string): Promise<Com
 }
 
 /**
- * How the company stands that something is to be done for: `gone` from the moment on when its erasure begins, for nothing is to
- * be written of it any more.
+ * Returns the state of the company that work is for: `gone` from the moment on when its erasure begins, for nothing is to be
+ * written of it any more.
  */
 export async function standingOf(ctx: CompanyContext): Promise<'active' | 'suspended' | 'gone'> {
   const [company] = await selectStanding(ctx.db, ctx.actor.companyId);

@@ -3,7 +3,7 @@ import type { PrincipalContext } from '../../context.ts';
 import { companyNotFound } from './failures.ts';
 import { type Company, selectCompany, updateSettings } from './store.ts';
 
-/** How people sign in to a company, and its language. */
+/** The rules by which people sign in to a company, and its language. */
 export type Settings = Pick<Company, 'require2fa' | 'ssoOnly' | 'locale'>;
 
 /** The settings of the caller's company. */
@@ -13,7 +13,7 @@ export async function getSettings(ctx: PrincipalContext): Promise<Settings> {
   return company;
 }
 
-/** Changes what is sent. How people sign in is for administrators to say. */
+/** Changes the settings that are sent. Only administrators may change how people sign in. */
 export async function changeSettings(ctx: PrincipalContext, changes: Partial<Settings>): Promise<Settings> {
   if (changes.require2fa !== undefined || changes.ssoOnly !== undefined) requireAdministrator(ctx.actor);
   const [company] = await updateSettings(ctx.db, ctx.actor.companyId, changes, ctx.now());

@@ -10,7 +10,7 @@ export type Company = typeof companies.$inferSelect;
 
 export const insertCompany = (db: ControlDb, record: Company) => db.insert(companies).values(record);
 
-/** Changes what is given of a company's settings. */
+/** Changes the given settings of a company. */
 export const updateSettings = (
   db: ControlDb,
   id: string,
@@ -92,7 +92,7 @@ export const selectCompanyBySlug = (db: ControlDb, slug: string) =>
 
 export const selectCompany = (db: ControlDb, id: string) => db.select().from(companies).where(eq(companies.id, id));
 
-/** What tells whether anything is done for a company. */
+/** Reads whether the company is suspended or erased: then no work is done for it. */
 export const selectStanding = (db: ControlDb, id: string) =>
   db
     .select({

@@ -51,7 +51,7 @@ export const viewBranding = (baseUrl: string, { id, branding, logo }: Brand, the
   ...(logo && { logo_url: baseUrl + logoPath(id, logo) }),
 });
 
-/** The same for pages, which say whose they are also where the brand has no name. */
+/** A company's brand for a page, with the company's name where the brand has none. */
 export const viewPageBranding = (
   baseUrl: string,
   { name, ...brand }: Brand & { name: string },

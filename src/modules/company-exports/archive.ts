@@ -5,13 +5,13 @@ import { archiveTooLarge } from './failures.ts';
 
 /** A file of an archive, as its manifest tells of it. */
 export interface WrittenFile extends WrittenEntry {
-  /** Of a table, or lines; null for what has neither. */
+  /** The number of rows of a table, or of lines; null for a file that has neither. */
   rows: number | null;
   /** Hexadecimal. */
   sha256: string;
 }
 
-/** What is known of an archive of which a part is written. */
+/** The state of an archive that is partly written. */
 export interface Written {
   uploadId: string;
   /** The tags of the parts that R2 has, in their order. */
@@ -19,19 +19,22 @@ export interface Written {
   files: WrittenFile[];
 }
 
-/** Takes what is written of a file. */
+/** Takes the bytes of a file. */
 export interface Sink {
   write(bytes: Uint8Array, rows?: number): Promise<void>;
   /** Whether the file has enough, so that the rest goes into another one. */
   isFull(): boolean;
 }
 
-/** Parts of an upload are all of one size. So much is in memory. */
+/** The size of all parts of an upload, which is the memory that an export takes. */
 const PART_BYTES = 8 * 1024 * 1024;
 /** The most that R2 takes: https://developers.cloudflare.com/r2/platform/limits/ */
 const MAX_PARTS = 10_000;
 
-/** What a file may have and take until the rest goes into another one: far less than a zip file without extensions can hold. */
+/**
+ * The most bytes and milliseconds of one file until the rest goes into another one: far less than a zip file without extensions
+ * can hold.
+ */
 export interface FileLimits {
   fileBytes: number;
   fileMilliseconds: number;
@@ -47,7 +50,7 @@ export class Archive {
   #length: number;
 
   /**
-   * @param tail what was written after the last part
+   * @param tail the bytes after the last part
    * @param mayWrite throws where another goes on with the archive
    */
   constructor(
@@ -65,7 +68,7 @@ export class Archive {
     this.#length = tail.length;
   }
 
-  /** What another one goes on with, until more is written here. */
+  /** The state from which another invocation can go on, until more is written here. */
   get checkpoint(): { written: Written; tail: Uint8Array } {
     return { written: this.#written, tail: this.#buffer.subarray(0, this.#length) };
   }
@@ -74,15 +77,15 @@ export class Archive {
     return this.#written.files;
   }
 
-  /** Leaves files out of the directory: what they held stays in the archive, and nobody finds it there. */
+  /** Leaves files out of the directory: their bytes stay in the archive, and nobody finds them there. */
   forget(isMeant: (file: WrittenFile) => boolean): void {
     this.#written.files = this.#written.files.filter((file) => !isMeant(file));
   }
 
   /**
-   * Adds a file. What was written of one whose `content` fails stays in the archive, and nobody finds it there; if it was to be
+   * Adds a file. The bytes of one whose `content` fails stay in the archive, and nobody finds them there; if it was to be
    * deflated, the archive is used no more.
-   * @param isDeflated whether it is compressed, which what is so by itself need not be
+   * @param isDeflated whether it is compressed: formats that are compressed themselves need not be
    * @returns what `content` does
    */
   async add<T>(path: string, isDeflated: boolean, content: (sink: Sink) => Promise<T>): Promise<T> {

@@ -24,13 +24,13 @@ import { tableKeptChanging } from './failures.ts';
 export interface Work {
   ctx: CompanyContext;
   archive: Archive;
-  /** When it was asked for (ms): of logs, what happened later is left out. */
+  /** When it was asked for (ms): later records of logs are left out. */
   askedAt: number;
   /** Counts queries of the control database: an invocation has a number of them. */
   countQuery(): void;
 }
 
-/** Where a stage goes on, as JSON has it. */
+/** The position at which a stage goes on, as JSON has it. */
 type Position = unknown;
 
 /** Writes the next file of a kind, if there is one. @returns where the kind goes on; null at its end */
@@ -50,7 +50,10 @@ interface Part<P> {
   after: P;
 }
 
-/** A kind of records, some lines at a time. @param read what follows a place, and the place of the last; null at the end */
+/**
+ * A stage that exports a kind of records, some lines at a time.
+ * @param read returns the records after a place, and the place of the last; null at the end
+ */
 const lines =
   <P>(
     path: string,
@@ -117,7 +120,7 @@ const logo: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/** A document is made in memory. What is beyond that stands among the records all the same. */
+/** The most bytes of a document, which is made in memory. Records beyond that are exported all the same. */
 const MAX_KNOWLEDGE_BYTES = 8 * 1024 * 1024;
 
 const knowledge: Stage = async ({ ctx, archive }) => {
@@ -132,7 +135,7 @@ const knowledge: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/** As somebody who may see all of the company, and is nobody. */
+/** The context of an actor who may see all of the company, and is nobody. */
 function asOwner(ctx: CompanyContext): PrincipalContext {
   const { companyId } = ctx.actor;
   const nobody = { id: '', companySlug: '', email: '', name: '', sessionId: '' };
@@ -141,7 +144,7 @@ function asOwner(ctx: CompanyContext): PrincipalContext {
   return { ...ctx, actor };
 }
 
-/** How often a table may change while it is written. */
+/** The number of times that a table may change while it is written. */
 const CHANGES = 5;
 
 interface TablePosition {
@@ -149,7 +152,7 @@ interface TablePosition {
   id: string;
   /** The table of which a part is written. */
   within?: { table: string; folder: string; number: number; from: WrittenTo };
-  /** How often that which comes next has changed. */
+  /** The number of times that the next table has changed. */
   changes?: number;
 }
 
@@ -180,7 +183,7 @@ const tables: Stage = async ({ ctx, archive }, from) => {
   }
 };
 
-/** The folder of a table. Two may have had the same name, one after the other. */
+/** The folder of a table. Two tables may have had the same name, one after the other. */
 function folderOf({ files }: Archive, { id, displayName }: ManagedTable): string {
   const folder = `tables/${pathPart(displayName)}`;
   return files.some(({ path }) => path.startsWith(`${folder}/`)) ? `${folder}.${id}` : folder;
@@ -193,7 +196,7 @@ const writeSchema = (archive: Archive, folder: string, table: ManagedTable): Pro
     return sink.write(encoder.encode(`${JSON.stringify(schema, null, 2)}\n`));
   });
 
-/** All that an export has, in this order. What is under way names its stage: the list may have become another one since. */
+/** All stages of an export, in this order. An export under way stores the name of its stage: the list may have changed since. */
 export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ...[...EXPORTED_KINDS].map(
     ([name, kind]) =>

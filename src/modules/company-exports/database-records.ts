@@ -4,7 +4,10 @@ import { databaseToRead } from '../managed-database/service.ts';
 
 const WORK = 'of work under way, without meaning afterwards';
 
-/** What an export has of a table of ours in the company's own Postgres, by columns; or why it has nothing of it. */
+/**
+ * The columns that an export shows of one of our tables in the company's own Postgres, and those it hides; or the reason why it
+ * leaves the table out.
+ */
 type Kind = { shown: readonly string[]; hidden: Readonly<Record<string, string>> } | string;
 
 /** Every table of the schema `console`: a test fails where one is missing, or a column that says neither. */

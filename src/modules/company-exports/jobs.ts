@@ -31,16 +31,19 @@ import {
 } from './store.ts';
 
 const MAX_TRIES = 8;
-/** How long a turn is believed to be at work after it last said so, and how often it does. Milliseconds. */
+/**
+ * The time after its last sign of life for which a turn is believed to be at work, and the time between two such signs.
+ * Milliseconds.
+ */
 const LEASE_MS = 120_000;
 const BEAT_MS = 30_000;
 
 /**
- * After how long, and after how many queries of the control database, a turn leaves the rest to another invocation: an invocation
- * has 300 s of CPU. It does so at the end of a file, which has limits of its own.
+ * The time, and the queries of the control database, after which a turn leaves the rest to another invocation: an invocation has
+ * 300 s of CPU. It does so at the end of a file, which has limits of its own.
  */
 const LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileMilliseconds: 150_000 };
-/** How often it says how far it came, at the end of a file. Milliseconds. */
+/** The time between two checkpoints, which are made at the end of a file. Milliseconds. */
 const CHECKPOINT_MS = 15_000;
 
 const BATCH_SIZE = 50;
@@ -51,8 +54,8 @@ const INTERRUPTED = 'The export was interrupted too often.';
 class Overtaken extends Error {}
 
 /**
- * Goes on with an export for a while, and sends the message for the rest. A message that comes twice does nothing while
- * somebody is at work; what was cut off goes on where it last said how far it had come.
+ * Goes on with an export for a while, and sends the message for the rest. A message that comes twice does nothing while somebody
+ * is at work; an export that was cut off goes on at its last checkpoint.
  */
 export async function continueExport(ctx: CompanyContext, exportId: string, limits = LIMITS): Promise<void> {
   const key = { companyId: ctx.actor.companyId, id: exportId };
@@ -100,7 +103,7 @@ class Turn {
   #checkpoint: string | null;
   #checkpoints = 0;
   #isOvertaken = false;
-  /** Until when nobody else begins a turn. */
+  /** The end of this turn's lease: until then nobody else begins a turn. */
   #until: number;
 
   constructor(ctx: CompanyContext, job: CompanyExport) {
@@ -169,7 +172,7 @@ class Turn {
     return true;
   }
 
-  /** How far the export has come; what comes first, where it is new. */
+  /** Returns the export's last checkpoint; begins the archive of an export that has none. */
   async #begin(): Promise<Checkpoint & { tail: Uint8Array }> {
     const { files } = this.#ctx;
     if (this.#checkpoint !== null) return getCheckpoint(files, this.#job, this.#checkpoint);
@@ -220,7 +223,7 @@ class Turn {
   }
 }
 
-/** What comes after a stage; null after the last. */
+/** The stage after this one; null after the last. */
 function stageAfter(name: string): Checkpoint['next'] {
   const names = [...STAGES.keys()];
   const stage = names[names.indexOf(name) + 1];

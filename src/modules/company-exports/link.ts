@@ -11,7 +11,7 @@ import { archiveKey } from './objects.ts';
 import type { CompanyExport } from './service.ts';
 import { selectExport } from './store.ts';
 
-/** The claims of a link. What is behind it is looked up when it is opened. */
+/** The claims of a link. The export behind it is looked up when it is opened. */
 interface Claims {
   /** The export. */
   sub: string;

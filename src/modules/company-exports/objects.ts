@@ -8,7 +8,7 @@ const prefixOf = ({ companyId, id }: ExportKey): string => `company-exports/${co
 /** The key of an archive that is whole. */
 export const archiveKey = (key: ExportKey): string => `${prefixOf(key)}archive.zip`;
 
-/** How far an export has come. */
+/** The progress of an export. */
 export interface Checkpoint {
   written: Written;
   /** The stage that comes next, and where it goes on; null once everything but the end of the archive is written. */

@@ -18,7 +18,7 @@ const operators = { forOperator: true };
 /** For the operator; where the platform has none, these routes do not exist. */
 const operatorFailures = [unknownRoute, wrongOperatorToken];
 
-/** What the operator does for a company. */
+/** Returns the context in which the operator acts for a company. */
 async function forCompany(ctx: Context, id: string): Promise<CompanyContext> {
   const company = await getOrganization(ctx, id);
   return { ...ctx, actor: { kind: 'system', companyId: company.id } };

@@ -17,12 +17,12 @@ export type { CompanyExport };
 /** When the scheduled run sends the message of an export again that nobody has begun. Milliseconds. */
 export const RESUME_AFTER_MS = 120_000;
 
-/** How long an export that has ended is kept, with its archive. Milliseconds. */
+/** The time for which an ended export is kept, with its archive. Milliseconds. */
 export const RETENTION_MS = DAY_MS;
 
 /**
- * Has the company exported in the background. While an export of it is under way that one is answered, whoever asked for it: it
- * holds the same. Once the operator has asked, it goes on while the company is suspended.
+ * Starts an export of the company in the background. While one is under way that one is answered, whoever asked for it: it holds
+ * the same. Once the operator has asked, it goes on while the company is suspended.
  */
 export async function startExport(
   ctx: CompanyContext,

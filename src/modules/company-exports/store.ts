@@ -37,7 +37,7 @@ export const selectExport = (db: ControlDb, companyId: string, id: string) =>
     .from(companyExports)
     .where(byId(companyExports, companyId, id));
 
-/** A text of each of these exports that is another one after each change of what it shows. */
+/** For each of these exports, a text that is another one after each change of the fields it shows. */
 export const selectStamps = (db: ControlDb, companyId: string, ids: readonly string[]) => {
   const { id, status, bytes, error } = companyExports;
   return db

@@ -17,14 +17,14 @@ import type { LogReader } from './read.ts';
 const VIEWERS_PER_BATCH = 20_000;
 /** Files that are begun before they are needed: each takes a while to come. */
 const AHEAD = 3;
-/** How often a count that events were moved under is begun anew. */
+/** The number of times that a count is tried while events are moved under it. */
 const TRIES = 3;
 
 /** Events were moved while they were counted. */
 class Moved extends Error {}
 
 /**
- * How often shares were seen: what the log of the caller's company counts itself, and the events of days that were moved to R2,
+ * Counts how often shares were seen: the counts of the log of the caller's company, and the events of days that were moved to R2,
  * file by file.
  * @param starts where the intervals of the series begin, ascending, in milliseconds
  */
@@ -47,7 +47,7 @@ export async function readAnalytics(
   }
 }
 
-/** The object names all where it has files, too. */
+/** Cuts the lists to the most frequent: the object names all entries where it has files, too. */
 const onlyMost = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
   ...counts,
   top: {
@@ -68,7 +68,10 @@ interface Counting {
   wanted: readonly string[];
 }
 
-/** Where there are too many viewers to tell apart at once, all is read again for each half of them, and so on. */
+/**
+ * Adds the events in files to the object's counts. With too many viewers to tell apart at once, all is read again for each half
+ * of them, and so on.
+ */
 async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise<LogAnalytics> {
   const { filter, starts, own, moved, wanted } = counting;
   // Of the intervals, one at the most has events in the object and in files.
@@ -134,7 +137,7 @@ const sumOf = (one: EventCounts, other: EventCounts): EventCounts => ({
   denied: one.denied + other.denied,
 });
 
-/** The viewers of what is still in the object, early ones being those before `end`. */
+/** The viewers of the events that are still in the object, early ones being those before `end`. */
 async function* viewersOf(ask: Ask, filter: LogFilter, end: number, moved: LogKey): AsyncGenerator<SeenViewer> {
   for (let after = ''; ; ) {
     const page = { end, after, limit: VIEWERS_PER_BATCH };

@@ -9,13 +9,16 @@ import { callObject } from '../../platform/objects.ts';
 /** Records that are handed over at once, even while a call of the log is under way. */
 const BATCH_SIZE = 100;
 
-/** How long a log may take to answer, and a request waits for the call of another one. */
+/** The time that a log has to answer, and for which a request waits for another one's call. */
 const TIMEOUT_MS = 8_000;
 
 /** A queue takes no more at once. */
 const MESSAGES_PER_BATCH = 100;
 
-/** How long the event of a request waits for its audit record, which comes last and takes along what there is. */
+/**
+ * The time for which the event of a request waits for its audit record, which comes last and takes waiting records along.
+ * Milliseconds.
+ */
 const GATHER_MS: Record<LogKind, number> = { audit: 0, share: 10 };
 
 /** Records of one company. */

@@ -13,7 +13,7 @@ import { MissingPart, readPart } from '../../logs/part-file.ts';
 import type { ListedPart } from '../../logs/parts.ts';
 import { callObject } from '../../platform/objects.ts';
 
-/** What a log is read with. */
+/** The parts of a context with which a log is read. */
 export type LogReader = Pick<CompanyContext, 'actor' | 'bindings' | 'files'>;
 
 /** A record that belongs to a company. */

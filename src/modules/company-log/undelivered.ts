@@ -20,7 +20,7 @@ const RUN_MS = 2 * MINUTE_MS;
 /** Records of one call. */
 const RECORDS_A_CALL = 1000;
 
-/** What lies below a prefix, and how the lines of one of its files come into the logs. @returns the calls made */
+/** Files below a prefix, with a function that puts their lines into the logs. @returns the calls made */
 interface Source {
   prefix: string;
   keep(ctx: Context, lines: readonly string[]): Promise<number>;
@@ -36,7 +36,7 @@ const SOURCES: readonly Source[] = [
 ];
 
 /**
- * Brings records that no log and no queue took into their logs, and so those of the time before there were logs. A file goes
+ * Brings records that no log and no queue took into their logs, and those of the time before there were logs. A file is deleted
  * once all of it is kept; broken off in between, it is taken up again, and each record is kept once.
  * @returns how many files were done
  */
@@ -93,7 +93,7 @@ function keepRecords<K extends LogKind>(kind: K, read: (line: string) => LogReco
   };
 }
 
-/** The same for what was counted of shares. */
+/** Keeps the counts of shares that an earlier version stored. @returns the calls made */
 async function keepFormerViews(ctx: Context, lines: readonly string[]): Promise<number> {
   const rows = lines.map((line) => JSON.parse(line) as FormerViews);
   const byCompany = Map.groupBy(rows, ({ company_id }) => company_id);
@@ -122,7 +122,7 @@ interface FormerViews {
 /** A row of the database that all companies' records once stood in. Columns are in snake case. */
 type Row = Record<string, string | number | null>;
 
-/** What later versions added: rows of earlier ones lack it. */
+/** Columns that later versions added, with the values for rows of earlier ones, which lack them. */
 const ADDED: Record<LogKind, Row> = { audit: { count: 1 }, share: {} };
 
 /**

@@ -4,7 +4,7 @@ import { type Company, companyNotFound, selectCompany } from '../companies/servi
 import { countBackupCodes } from '../sign-in/service.ts';
 import { selectGroupsOfUser, selectUser, shownGroups, type UserInGroups, userNotFound } from '../users/service.ts';
 
-/** Who asks, with the company. */
+/** The user who makes the request, with the company. */
 export interface CurrentUser extends UserInGroups {
   /** Backup codes of the second factor that were not used yet. */
   backupCodesLeft: number;

@@ -34,7 +34,7 @@ export const currentUserAnswer = z.object({ user: currentUserView, context: cont
 
 const permissions = ownPermissionsView.optional().meta({ description: 'With `include=permissions`.' });
 
-/** Whoever asks: a user, or a service account with a token. */
+/** The caller: a user, or a service account with a token. */
 export const currentPrincipalAnswer = z.union([
   currentUserAnswer.extend({ permissions }),
   z.object({

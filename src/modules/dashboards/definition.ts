@@ -19,7 +19,7 @@ import { matchParameter, optionsSql } from './inputs.ts';
 const MAX_WIDGETS = 50;
 const MAX_FILTERS = 50;
 const MAX_STATIC_OPTIONS = 1000;
-/** What the SQL of options may hold together, in characters. */
+/** The most SQL of all options together, in characters. */
 const MAX_OPTIONS_LENGTH = 100_000;
 const MAX_CACHE_SECONDS = 24 * 60 * 60;
 const DEFAULT_CACHE_SECONDS = 60;
@@ -77,7 +77,7 @@ export const definitionFields = {
   filters: z.array(filter).max(MAX_FILTERS),
 };
 
-/** What creating a dashboard takes. */
+/** The body that creates a dashboard. */
 export const newDashboard = z.object({
   ...definitionFields,
   slug: slug.optional(),
@@ -87,7 +87,7 @@ export const newDashboard = z.object({
   filters: definitionFields.filters.default([]),
 });
 
-/** What changing one takes: only what is sent changes. */
+/** The body that changes a dashboard: only fields that are sent change. */
 export const dashboardChanges = z.object(definitionFields).partial();
 
 export type NewDashboard = z.output<typeof newDashboard>;
@@ -98,7 +98,7 @@ export const widgetIds = (layout: readonly Widget[]): string[] => [
   ...new Set(layout.map(({ visualization_id }) => visualization_id)),
 ];
 
-/** What is wrong with filters, for a dashboard with these visualizations. */
+/** Returns the problems of filters, for a dashboard with these visualizations. */
 export function filterProblems(filters: readonly Filter[], visualizations: readonly Visualization[]): FieldProblem[] {
   const ids = new Set(visualizations.map(({ id }) => id));
   return [

@@ -10,8 +10,8 @@ const isFor = (filter: Pick<Filter, 'applies_to'>, visualizationId: string): boo
   filter.applies_to?.includes(visualizationId) ?? true;
 
 /**
- * How a filter sets the parameter of its slug in a visualization: whether the SQL takes any number of values, and the
- * problem if it cannot set it. Undefined when the filter is not for the visualization or there is no such parameter.
+ * Matches a filter with the parameter of its slug in a visualization: whether the SQL takes any number of values, and the problem
+ * if the filter cannot set it. Undefined when the filter is not for the visualization or there is no such parameter.
  */
 export function matchParameter(
   filter: Pick<Filter, 'slug' | 'kind' | 'applies_to'>,

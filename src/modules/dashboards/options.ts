@@ -13,7 +13,7 @@ import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { compileOrFail } from '../visualizations/service.ts';
 import { optionsSql } from './inputs.ts';
 
-/** How many options an answer holds. A search finds the others. */
+/** The most options in an answer. A search finds the others. */
 const MAX_OPTIONS = 1000;
 
 /** The options of a filter and where they come from: the dashboard, its SQL, or a policy that leaves only these. */
@@ -22,11 +22,11 @@ export interface FilterOptions {
   source: 'static' | 'dynamic' | 'policy';
 }
 
-/** Which options are asked for. */
+/** The options that a request is for. */
 interface OptionsRequest {
-  /** Those that policies leave; null for all. */
+  /** The options that policies leave; null for all. */
   allowed: readonly string[] | null;
-  /** What their SQL is bound to, by the slugs of other filters; null when it may not run. */
+  /** The values of other filters for the options' SQL, by slug; null when it may not run. */
   bound: BoundValues | null;
   /** A literal part of label or value, in any case. */
   search: string;
@@ -40,7 +40,7 @@ export interface OptionsWanted {
 
 /**
  * The options of a filter that somebody may choose under these rules.
- * @param query runs what asks the database; static options need none
+ * @param query runs the queries of the database; static options need none
  */
 export async function optionsUnder(
   ctx: CompanyContext,

@@ -143,8 +143,8 @@ export async function createDashboard(ctx: PrincipalContext, input: NewDashboard
 }
 
 /**
- * Changes what is sent. Filters must fit the visualizations after the change. Who changes layout or filters where others see
- * the dashboard must be allowed to share it, and what is newly placed.
+ * Changes the fields that are sent. Filters must fit the visualizations after the change. Who changes layout or filters where
+ * others see the dashboard must be allowed to share it, and newly placed visualizations.
  */
 export function changeDashboard(ctx: PrincipalContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
   const { cache_seconds: cacheSeconds, ...rest } = changes;
@@ -172,8 +172,8 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
 
 /**
  * Runs the visualizations of a dashboard with values of `boundValues`.
- * @param limits what is not run, and why; the slugs with enforced values; how many connections it may use at once; the
- *   only one to run
+ * @param limits the visualizations not to run, and why; the slugs with enforced values; the number of connections it may use at
+ * once; the only one to run
  * @returns one execution for each visualization, in the order of the layout
  */
 export async function runDashboard(
@@ -259,8 +259,8 @@ function executeLoaded(
 }
 
 /**
- * Visualizations must be the company's. Who places one must be allowed to execute it, and who writes SQL for options must
- * be allowed to create visualizations. What is on the dashboard already is not checked again.
+ * Throws unless all visualizations are the company's. Who places one must be allowed to execute it, and who writes SQL for
+ * options must be allowed to create visualizations. Parts that the dashboard has already are not checked again.
  */
 async function validateDefinition(
   ctx: PrincipalContext,
@@ -277,14 +277,14 @@ async function validateDefinition(
   if (problems.length > 0) throw invalid(problems);
 }
 
-/** What sharing a changed dashboard takes. Placing a visualization on a shared dashboard shares it. */
+/** Throws unless the caller may share the dashboard as changed. Placing a visualization on a shared dashboard shares it. */
 function requireSharing(ctx: PrincipalContext, next: Dashboard, present: Dashboard): void {
   requireAction(ctx.actor, 'dashboards:share', next.id);
   requireNotDenied(ctx, [next.id], ['dashboards:get']);
   requireSharingAll(ctx, newlyPlaced(next, present));
 }
 
-/** What decides what a dashboard shows, as text. */
+/** The parts of a dashboard that decide what it shows, as text. */
 const shownBy = ({ layout, filters }: Definition): string => JSON.stringify([layout, filters]);
 
 type Definition = Pick<Dashboard, 'layout' | 'filters'>;

@@ -1,6 +1,6 @@
 import { LIST_ARGUMENTS, type Tool } from '../../http/mcp/tools.ts';
 
-/** What agents read of dashboards. */
+/** The tools with which agents read dashboards. */
 export const dashboardTools: readonly Tool[] = [
   {
     name: 'list_dashboards',

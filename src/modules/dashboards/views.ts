@@ -54,7 +54,7 @@ export function viewDashboard(ctx: PrincipalContext, dashboard: Dashboard): z.in
   return view({ ...dashboard, filters });
 }
 
-/** The same with what draws its visualizations. */
+/** A dashboard with the charts of its visualizations. */
 export const viewDashboardWithCharts = (
   ctx: PrincipalContext,
   { dashboard, charts }: { dashboard: Dashboard; charts: readonly Visualization[] },

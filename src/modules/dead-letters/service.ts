@@ -7,11 +7,11 @@ import { deleteObjects } from '../../platform/stored-files.ts';
 const SENT_A_RUN = 100;
 const PAGES_A_RUN = 10;
 
-/** How long a letter is shown after it was sent again. */
+/** The time for which a letter is shown after it was sent again. */
 const SHOWN_MS = 30 * DAY_MS;
 
 /**
- * Where letters are stored, as `{queue}/{time}-{id}.json`: all that died; copies of those to send again, which
+ * The folders of letters, each as `{queue}/{time}-{id}.json`: all that died; copies of those to send again, which
  * `npm run dead-letters -- replay` makes; those that were sent again.
  */
 const FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', sent: 'dead-letters-sent/' } as const;

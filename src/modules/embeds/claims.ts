@@ -12,33 +12,33 @@ import { embedKey, type KeyName, rememberKey } from './key.ts';
 import type { EmbedTarget } from './token-id.ts';
 
 const ISSUER = 'data-console-api';
-/** Of every embed token, whoever signs it. */
+/** The audience of every embed token, whoever signs it. */
 export const AUDIENCE = 'embed';
 export const ALGORITHM = 'HS256';
 
 /** Longer ones do not survive in addresses everywhere. */
 export const MAX_TOKEN_LENGTH = 6000;
 
-/** How long a token may live. */
+/** The longest life of a token. */
 export const MAX_LIFETIME_SECONDS = 31_536_000;
 
 /** The claims of an embed token. */
 export interface EmbedClaims {
-  /** Of the token, by which it is revoked. */
+  /** The token's id, by which it is revoked. */
   id: string;
-  /** What requests are counted under. */
+  /** The id under which the token's requests are counted. */
   countedAs: string;
   companyId: string;
   target: EmbedTarget;
   terms: EmbedTerms;
-  /** Who looks at it, where that is known. */
+  /** The viewer of the embed, where known. */
   viewer: Viewer | null;
   /** Origins whose pages may use it; none are named where all may. */
   allowedOrigins: readonly string[];
   allowDownloads: boolean;
   /** Overrides the company's branding, field by field. */
   theme?: Branding | undefined;
-  /** Of the page. */
+  /** The language of the page. */
   locale?: Locale | undefined;
   /** Our key of the company, at a number of rotations; or one of the company's own. */
   signedWith: { rotations: number } | { keyId: string };
@@ -48,7 +48,7 @@ export interface EmbedClaims {
   expiresAt: number;
 }
 
-/** The same as the token carries it: short names, because it stands in addresses. */
+/** The claims as the token carries them: with short names, because it stands in addresses. */
 interface Payload {
   jti: string;
   com: string;
@@ -63,7 +63,7 @@ interface Payload {
   dwn?: true;
   thm?: Branding;
   loc?: Locale;
-  /** Seconds, with a fraction: a revocation covers what was issued before its time, not all of its second. */
+  /** Seconds, with a fraction: a revocation covers tokens issued before its time, not all of its second. */
   iat: number;
   exp: number;
 }
@@ -127,11 +127,11 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
   }
 }
 
-/** What to throw for an error of reading or verifying a token: a token that is wrong is invalid. */
+/** Returns the error to throw for one of reading or verifying a token: a token that is wrong is invalid. */
 export const asInvalidToken = (error: unknown): unknown =>
   error instanceof errors.JOSEError || error instanceof TypeError ? invalidToken() : error;
 
-/** Which key a token claims to be signed with, under which version of the master secret. */
+/** The key that a token claims to be signed with, and its version of the master secret. */
 function keyOf(token: string): { version: string; name: KeyName } {
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
   const { header, claims } = readJwt<Partial<Payload>>(token);

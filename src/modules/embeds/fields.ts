@@ -4,12 +4,12 @@ import { MAX_PARAMETERS, MAX_SLUG_LENGTH } from '../../sql-templates/parameters.
 import { origin, viewer } from '../viewing/service.ts';
 
 const MAX_ORIGINS = 20;
-/** Of ids that hosts give to tokens and viewers. */
+/** The longest id that a host may give to a token or viewer. */
 export const MAX_ID_LENGTH = 200;
 
 const slugs = z.array(z.string().min(1).max(MAX_SLUG_LENGTH)).max(MAX_PARAMETERS).default([]);
 
-/** What a token may say of what it allows, whoever signs it. */
+/** The terms and limits that a token may state, whoever signs it. */
 export const embedFields = {
   fixed_params: valuesBySlug('Values that the viewer cannot change.')
     .refine((values) => Object.keys(values).length <= MAX_PARAMETERS, `must hold at most ${MAX_PARAMETERS} parameters`)

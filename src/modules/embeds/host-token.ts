@@ -12,7 +12,7 @@ import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { companyOfKey, type SigningKey, verifyingKey } from './signing-keys.ts';
 import { targetOfTokenId } from './token-id.ts';
 
-/** How long a host's token may live, and how far its host's clock may be ahead of ours. Seconds. */
+/** The longest life of a host's token, and the most that its host's clock may be ahead of ours. Seconds. */
 const MAX_SECONDS = 24 * 60 * 60;
 const MAX_AHEAD_SECONDS = 60;
 
@@ -43,7 +43,7 @@ const hostClaims = z
   })
   .refine((claims) => (claims.dashboard_id === undefined) !== (claims.visualization_id === undefined));
 
-/** What a token says of itself: nothing of it is proved. */
+/** The claims of a host's token: nothing of it is proved. */
 export interface HostToken {
   token: string;
   keyId: string;
@@ -51,7 +51,7 @@ export interface HostToken {
 }
 
 /**
- * What a token says that was signed by a host; undefined where it does not say that it was.
+ * Reads a token that a host signed; undefined where the token does not claim that.
  * @throws invalidToken for claims that no host may make
  */
 export async function readHostToken(token: string): Promise<HostToken | undefined> {

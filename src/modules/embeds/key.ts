@@ -1,10 +1,10 @@
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import { hmacSha256 } from '../../platform/secrets.ts';
 
-/** Which of the keys under a master secret a token is signed with. */
+/** The name of a key, among those under a master secret, that a token is signed with. */
 export interface KeyName {
   companyId: string;
-  /** How often the company had rotated its key when the token was made. */
+  /** The number of times that the company had rotated its key when the token was made. */
   rotations: number;
 }
 
@@ -22,7 +22,7 @@ export async function embedKey(secret: string, key: KeyName): Promise<CryptoKey>
   return known ?? deriveKey(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
 }
 
-/** Keeps a key that has verified a signature; whoever only claims to have one gets none kept. */
+/** Caches a key that has verified a signature: a mere claim to have one caches nothing. */
 export function rememberKey(secret: string, name: KeyName, key: CryptoKey): void {
   derived.set(nameOf(secret, name), key);
 }

@@ -11,13 +11,13 @@ import { type EmbedClaims, MAX_LIFETIME_SECONDS } from './claims.ts';
 import { deleteRevocationsBefore, deleteRevocationsOf, upsertRevocation } from './store.ts';
 import { targetOfTokenId, tokenIdsOf } from './token-id.ts';
 
-/** Which tokens are revoked: one, all that show something, or all of a viewer. */
+/** The tokens that are revoked: one, all that show one target, or all of a viewer. */
 export type Revocation =
   | { by: 'token'; id: string }
   | { by: 'target'; type: TargetType; id: string }
   | { by: 'viewer'; id: string };
 
-/** How many tokens and viewers a company may revoke one by one, of the last year. */
+/** The most tokens and viewers that a company may revoke one by one, within a year. */
 const MAX_REVOCATIONS = 10_000;
 
 const subjects = {
@@ -82,8 +82,8 @@ function singleTokensOf(target: EmbedClaims['target']): { from: string; to: stri
 }
 
 /**
- * What the tokens show, if they all show one thing, which the caller must be allowed to share. Those of a viewer may show
- * anything, and so may those whose id is not one of ours.
+ * Returns the target of the tokens, if they all have the same, which the caller must be allowed to share. Those of a viewer may
+ * show anything, and so may those whose id is not one of ours.
  */
 async function targetFor(ctx: PrincipalContext, revocation: Revocation): Promise<EmbedClaims['target'] | undefined> {
   const target =
@@ -98,7 +98,7 @@ async function targetFor(ctx: PrincipalContext, revocation: Revocation): Promise
   return { type, id };
 }
 
-/** What concerns all of a company's embeds is for those who may share dashboards and visualizations. */
+/** Throws unless the caller may share all dashboards and visualizations: for routes that concern all of a company's embeds. */
 export function requireSharingEverything({ actor }: PrincipalContext): void {
   requireAction(actor, 'dashboards:share', '*');
   requireAction(actor, 'visualizations:share', '*');
@@ -109,7 +109,7 @@ function detailsOf(revocation: Revocation): Record<string, unknown> {
   return { [revocation.by === 'token' ? 'token_id' : 'viewer_id']: revocation.id };
 }
 
-/** @param field what was to be revoked */
+/** @param field the field that names the token or viewer to be revoked */
 const tooManyRevocations = (field: 'token_id' | 'viewer_id') =>
   invalid([
     {

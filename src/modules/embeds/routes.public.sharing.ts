@@ -53,7 +53,7 @@ const infoOf = (baseUrl: string, opened: OpenedEmbed) => ({
 });
 const itemOf = (opened: OpenedEmbed) => viewSharedItem(opened.item, rulesOfEmbed(opened));
 
-/** What holders of an embed token may do. */
+/** The routes for holders of an embed token. */
 export const publicEmbedEndpoints = [
   dashboardEndpoint(
     {

@@ -21,7 +21,7 @@ export { purgeRevocations } from './revocation.ts';
 export { reencryptSigningSecrets } from './signing-keys.ts';
 export { pageOfEmbed } from './token.ts';
 
-/** What an embed may do, and for how long. */
+/** The terms and the lifetime of a new embed. */
 export interface NewEmbed {
   terms: EmbedTerms;
   /** Seconds. */
@@ -46,7 +46,7 @@ export function generateEmbed(ctx: PrincipalContext, type: TargetType, id: strin
   return retryOnConcurrentChange(() => tryGenerateEmbed(ctx, type, id, wanted));
 }
 
-/** What a token is to show: all of it is for the caller to share. */
+/** Returns the dashboard or visualization that a token is to show. @throws unless the caller may share all of it */
 export async function itemToEmbed(ctx: PrincipalContext, type: TargetType, id: string): Promise<SharedItem> {
   const item = await loadSharedItem(ctx, type, id);
   requireSharingOf(ctx, item);

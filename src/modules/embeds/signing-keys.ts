@@ -29,7 +29,10 @@ const KEY_ID = /^(?<companyId>[a-f0-9]{24})-[a-f0-9]{24}$/;
 /** The company of a signing key, by the key's id; undefined where that is not the id of one. */
 export const companyOfKey = (keyId: string): string | undefined => KEY_ID.exec(keyId)?.groups?.companyId;
 
-/** What a key allows its holder: to show anybody anything of the company. Whoever is denied a part may not give that away. */
+/**
+ * The actions that a signing key gives its holder, who can show anybody anything of the company. Whoever is denied one of them
+ * must not give it away.
+ */
 const GIVEN_AWAY: readonly Action[] = [
   'dashboards:get',
   'dashboards:share',
@@ -82,7 +85,7 @@ export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promi
 /** Keys by their encrypted secret: one that is replaced or deleted is looked up no more. */
 const imported = new RecentlyUsed<string, CryptoKey>(1000);
 
-/** The key itself, for checking what it signed: HMAC with SHA-256 under the UTF-8 bytes of the secret. */
+/** The key itself, for checking its signatures: HMAC with SHA-256 under the UTF-8 bytes of the secret. */
 export async function verifyingKey(ctx: Context, { id, encryptedSecret }: SigningKey): Promise<CryptoKey> {
   const known = imported.get(encryptedSecret);
   if (known) return known;
@@ -93,7 +96,7 @@ export async function verifyingKey(ctx: Context, { id, encryptedSecret }: Signin
   return key;
 }
 
-/** How many secrets are encrypted again at once. */
+/** The number of secrets that are encrypted again at once. */
 const BATCH = 500;
 
 /** Encrypts secrets under the newest key. For the scheduled run. @returns how many */

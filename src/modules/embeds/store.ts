@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { embedKeys, embedRevocations } from '../../db/schema/shares.ts';
 import { exists, insertWhen } from '../../db/statements.ts';
 
-/** How often a company has rotated its key; no row when never. */
+/** Reads the number of times that a company has rotated its key; no row for none. */
 export const selectRotations = (db: ControlDb, companyId: string) =>
   db.select({ rotations: embedKeys.rotations }).from(embedKeys).where(eq(embedKeys.companyId, companyId));
 

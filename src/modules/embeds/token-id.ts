@@ -1,6 +1,6 @@
 import type { TargetType } from '../../sharing/share-event.ts';
 
-/** What an embed token shows. */
+/** The dashboard or visualization that an embed token shows. */
 export interface EmbedTarget {
   type: TargetType;
   id: string;
@@ -10,12 +10,12 @@ const LETTERS = { dashboard: 'd', visualization: 'v' } as const;
 const TOKEN_ID = /^(?<letter>[dv])-(?<target>[a-f0-9]{24})-[a-f0-9]{24}$/;
 
 /**
- * The id of a new token. It says what the token shows: tokens are stored nowhere, and who may share that may end the token.
+ * The id of a new token, which names the target: tokens are stored nowhere, and who may share the target may end the token.
  * @param id one that was never used
  */
 export const tokenIdFor = (target: EmbedTarget, id: string): string => `${prefixOf(target)}-${id}`;
 
-/** What the token of an id shows; undefined where the id is not one of `tokenIdFor`. */
+/** Reads the target from a token's id; undefined where the id is not one of `tokenIdFor`. */
 export function targetOfTokenId(tokenId: string): EmbedTarget | undefined {
   const { letter, target: id = '' } = TOKEN_ID.exec(tokenId)?.groups ?? {};
   if (letter === undefined) return undefined;

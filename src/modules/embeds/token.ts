@@ -33,19 +33,19 @@ import { subjectsOf } from './revocation.ts';
 import { selectSigningKey } from './signing-key-store.ts';
 import { selectRevokedAt, selectRotations } from './store.ts';
 
-/** What an embed token opens. */
+/** The data behind an embed token: its claims, the item it shows, and the company. */
 export interface OpenedEmbed<E extends SharedItem = SharedItem> {
   claims: EmbedClaims;
   item: E;
   company: Company;
 }
 
-/** Whoever holds an embed token. */
+/** The caller who holds an embed token. */
 export type EmbedViewer<E extends SharedItem = SharedItem> = ViewerActor<OpenedEmbed<E>>;
 
 /**
- * Opens an embed token. The token itself is stored nowhere: one batch reads what it shows, how often the company's key was
- * rotated, the key that a host signed it with, and what was revoked since.
+ * Opens an embed token. The token itself is stored nowhere: one batch reads its target, how often the company's key was rotated,
+ * the key that a host signed it with, and the revocations since.
  */
 export const openEmbedToken =
   (type: TargetType): OpenToken =>
@@ -72,7 +72,7 @@ async function openOwnToken(ctx: Context, type: TargetType, token: string, count
   return count ? recordRefusals(ctx, claims, open) : open();
 }
 
-/** Whether a host's token is real is known once its key is read, together with all else. */
+/** Opens a host's token. Whether it is real is known once its key is read, together with all else. */
 async function openHostToken(ctx: Context, type: TargetType, token: HostToken, count: Count): Promise<EmbedViewer> {
   const { claims, keyId } = token;
   if (claims.target.type !== type) throw invalidToken();
@@ -89,7 +89,7 @@ async function openHostToken(ctx: Context, type: TargetType, token: HostToken, c
   return count ? recordRefusals(ctx, claims, open) : open();
 }
 
-/** Reads what a token shows, and whether it was revoked. */
+/** Reads the target of a token, and whether the token was revoked. */
 async function readTokenState({ db }: Context, claims: EmbedClaims, keyId = '') {
   const { companyId, target } = claims;
   const validity = {
@@ -113,7 +113,7 @@ interface TokenState {
   item(): SharedItem;
 }
 
-/** The viewer with a token that is real, where it was not revoked and is used from where it may be. */
+/** The viewer of a token that is real, unless it was revoked or is used from an origin that may not. */
 function viewerOf(
   ctx: Context,
   claims: EmbedClaims,
@@ -129,7 +129,7 @@ function viewerOf(
   return { kind: 'viewer', companyId, tokenId, allowedOrigins, opened };
 }
 
-/** What the viewer may do. */
+/** The viewer's rules: their values, filters and downloads. */
 export const rulesOfEmbed = ({ claims, item }: OpenedEmbed): ViewerRules =>
   rulesOf(item, {
     embed: claims.terms,
@@ -146,7 +146,7 @@ export const embedOptions = (
   return recordRefusals(ctx, opened.claims, () => optionsFor(ctx, opened.item, rulesOfEmbed(opened), slug, search));
 };
 
-/** Executes what is embedded, or downloads the result of one visualization. */
+/** Executes the embedded dashboard or visualization, or downloads the result of one visualization. */
 export const executeEmbed = (
   ctx: Context<EmbedViewer>,
   parameters: Readonly<Record<string, unknown>>,
@@ -160,7 +160,7 @@ export const executeEmbed = (
     return answer;
   });
 
-/** What a token says of the page of its embed: nobody may show that in a frame when the token is invalid. */
+/** The settings of an embed's page by its token. No site may show the page in a frame when the token is invalid. */
 export async function pageOfEmbed(
   ctx: Context,
   token: string,

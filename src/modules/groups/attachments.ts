@@ -26,7 +26,7 @@ export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string
   throw still ? policyNotFound('policy_id') : groupNotFound();
 }
 
-/** Detaches a policy from a group. Nobody may thereby gain what the caller may not do. */
+/** Detaches a policy from a group. Nobody may thereby gain permissions that the caller lacks. */
 export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: string, policyId: string): Promise<void> {
   const { companyId } = ctx.actor;
   const { group, document } = await read(ctx, groupId, policyId);

@@ -97,7 +97,7 @@ export async function listMembersByName(
   return readMembersByName(ctx.db, { companyId, groupId, search, denied }, page);
 }
 
-/** Removes a principal from a group. It may thereby not gain what the caller may not do. */
+/** Removes a principal from a group. It may thereby not gain permissions that the caller lacks. */
 export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, groupId);

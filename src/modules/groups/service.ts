@@ -52,7 +52,7 @@ const GLOBAL_GROUPS = {
   viewers: { policy: 'ReadOnly', description: 'May see everything in the company, and change nothing.' },
 } as const;
 
-/** What a group is made of. The slug comes from the name when not given. */
+/** The fields of a new group. The slug comes from the name when not given. */
 export interface GroupInput {
   name: string;
   description: string;
@@ -133,7 +133,7 @@ export async function getGroup(ctx: PrincipalContext, id: string): Promise<Group
   return group;
 }
 
-/** Changes what is sent; a new name leaves the slug as it is. */
+/** Changes the fields that are sent; a new name leaves the slug as it is. */
 export async function changeGroup(
   ctx: PrincipalContext,
   id: string,
@@ -152,7 +152,10 @@ export async function changeGroup(
   return group;
 }
 
-/** Deletes a group with its memberships and attachments. What it denied its members is allowed again where others allow it. */
+/**
+ * Deletes a group with its memberships and attachments. Actions that it denied its members are allowed again where others allow
+ * them.
+ */
 export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, id);
@@ -167,7 +170,7 @@ export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<vo
   throw group.deletedAt === null ? globalGroupNotDeletable() : groupAlreadyDeleted();
 }
 
-/** What a group denies is only taken from its members by those who may do all of it themselves. */
+/** Throws unless the caller may do everything that the group denies: only they may free its members from that. */
 export async function requireMayRemoveDenials(ctx: PrincipalContext, groupId: string): Promise<void> {
   const { companyId, access } = ctx.actor;
   if (mayEverything(access)) return;

@@ -14,7 +14,7 @@ import type { Denials } from '../../permissions/denials.ts';
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;
 
-/** A group with what is attached to it. `memberCount` counts distinct principals. */
+/** A group with the counts of its members and attachments. `memberCount` counts distinct principals. */
 export interface GroupWithCounts extends Group {
   policyIds: string[];
   permissionIds: string[];
@@ -48,7 +48,7 @@ export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
     .from(groups)
     .where(livingById(groups, companyId, id));
 
-/** The same with what is attached to it. */
+/** The living group of an id, with the counts of its members and attachments. */
 export const selectGroupWithCounts = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({ ...getTableColumns(groups), ...COUNTS })
@@ -69,7 +69,7 @@ const ORDER = {
   name_in_any_case: inAnyCase(groups.name),
 };
 
-/** What a list of groups leaves out. */
+/** The groups that a list leaves out. */
 export interface GroupFilter {
   which: 'living' | 'all';
   /** Leaves out the groups that every company is born with. */
@@ -102,7 +102,7 @@ export const readGroups = (
     { ...page, by: ORDER[page.by] },
   );
 
-/** The same of groups of which something else holds, without what is attached to them. */
+/** A page of the groups that meet a condition, without counts. */
 export const readGroupsWhere = (
   db: ControlDb,
   companyId: string,
@@ -145,7 +145,10 @@ export const softDeleteGroup = (db: ControlDb, companyId: string, id: string, no
     .where(and(livingById(groups, companyId, id), eq(groups.isGlobal, false)))
     .returning({ id: groups.id });
 
-/** What goes with a group in the batch that deletes it: memberships and attachments, so that nothing stays in use by it. */
+/**
+ * The statements that go with a group in the batch that deletes it: they delete memberships and attachments, so that nothing
+ * stays in use by it.
+ */
 export const clearGroup = (db: ControlDb, companyId: string, id: string) => {
   const isDeleted = sql`not ${groupLives(companyId, id)}`;
   return [
@@ -186,7 +189,7 @@ const isOtherOrNotDenied = (type: PrincipalType, denied: Denials): SQL | undefin
   return isNamed && sql`(${groupBindings.principalType} <> ${type} or ${isNamed})`;
 };
 
-/** Which bindings of a group are listed: of one account or of all, without those of principals that are denied. */
+/** The bindings of a group that a list shows: of one account or of all, without those of principals that are denied. */
 interface BindingFilter {
   companyId: string;
   groupId: string;

@@ -9,7 +9,7 @@ import { exists, idList, livingById } from '../../db/statements.ts';
 const ofUser = (companyId: string, userId: string) =>
   isBindingOf({ companyId, principalType: 'user', principalId: userId });
 
-/** Some groups and those a user is in, for `in`. */
+/** The ids of some groups and of those that a user is in, for `in`. */
 export const thoseAndGroupsOfUser = (companyId: string, userId: string, groupIds: string[]) =>
   sql`(select value from json_each(${JSON.stringify(groupIds)}) union select ${groupBindings.groupId} from ${groupBindings} where ${ofUser(companyId, userId)})`;
 

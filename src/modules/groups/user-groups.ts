@@ -36,7 +36,7 @@ export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: st
     fits: (after) => holdsAll(after, ids) && after.every((id) => ids.includes(id) || isHidden(ctx, id)),
   }));
 
-/** Removes a user from groups; they need not be in all. The user may not gain what the caller may not do. */
+/** Removes a user from groups; they need not be in all. The user may not gain permissions that the caller lacks. */
 export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   change(ctx, userId, ids, (current) => ({
     enter: [],
@@ -96,7 +96,10 @@ function change(
   });
 }
 
-/** Those of `ids` that are among `current` only get a binding of the default account beside the one they have. */
+/**
+ * Lets a user join groups. In a group that is among `current` they only get a binding of the default account beside the one they
+ * have.
+ */
 function enterStatement(ctx: PrincipalContext, userId: string, ids: string[], current: string[]) {
   const { companyId } = ctx.actor;
   const joinings = ids.map((groupId) => ({ id: ctx.newId(), groupId, joins: !current.includes(groupId) }));

@@ -36,7 +36,7 @@ export const selectUserMembers = (
     .orderBy(asc(groupBindings.groupId), asc(users.id))
     .limit(most);
 
-/** Which of these are living users, without those that are denied. */
+/** Reads which of these ids are living users, without those that are denied. */
 export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[], denied: Denials) =>
   db
     .select({ id: users.id })

@@ -16,7 +16,7 @@ export interface GroupOfUsers {
   members: UserMember[];
 }
 
-/** What becomes of a group: what is not said stays. */
+/** The changes of a group: fields that are left out stay. */
 interface GroupChanges {
   name?: string;
   externalId?: string | null;
@@ -47,8 +47,8 @@ export async function getGroupOfUsers(ctx: PrincipalContext, id: string, most?: 
 }
 
 /**
- * Changes a group and which users are in it, in one commit; nothing is written where nothing changes. Nobody adds anyone to a
- * group that is allowed more than they are, nor takes anyone from what denies more.
+ * Changes a group and its users, in one commit; nothing is written where nothing changes. Nobody adds anyone to a group that is
+ * allowed more than they are, nor takes anyone from one that denies more.
  * @param changesOf asked again where others changed the group meanwhile
  */
 export function changeGroupOfUsers(

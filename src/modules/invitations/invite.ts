@@ -4,7 +4,7 @@ import { prepareJoining } from '../groups/service.ts';
 import { selectGroupsOfUser, shownGroups, type User } from '../users/service.ts';
 import { prepareInvitation } from './service.ts';
 
-/** Who was invited. `expiresAt` in milliseconds. */
+/** An invited user. `expiresAt` in milliseconds. */
 export interface Invited {
   user: User;
   groupIds: string[];

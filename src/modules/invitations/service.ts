@@ -30,14 +30,14 @@ import {
 
 const DAYS = 7;
 
-/** What inviting somebody takes. Commit `statements` with whatever else belongs to it, then call `sendMail`. */
+/** A prepared invitation. Commit `statements` with whatever else belongs to it, then call `sendMail`. */
 export interface PreparedInvitation {
   /** New, or invited before. */
   user: User;
   /** Milliseconds. */
   expiresAt: number;
   statements: [Statement, ...Statement[]];
-  /** For `commit`: two who invite the same address at once. */
+  /** For `commit`: the failure of two who invite the same address at once. */
   failures: ConstraintFailures;
   sendMail(): void;
 }
@@ -92,7 +92,7 @@ export async function mailInvitation(
   await ctx.handOver(companyId, invitationMail({ to: email, name, company, inviter, url, days: DAYS }));
 }
 
-/** Who is invited by a link, and to which company. `expiresAt` in milliseconds. */
+/** The user and company of an invitation's link. `expiresAt` in milliseconds. */
 export interface OpenInvitation {
   user: User;
   company: Company;

@@ -25,7 +25,7 @@ export const updateInvited = (db: ControlDb, { companyId, id, teams, updatedAt }
     .set({ teams, updatedAt })
     .where(and(byId(users, companyId, id), isNull(users.activatedAt)));
 
-/** What the mail of an invitation says, while the invitation is open. */
+/** Reads the data for the mail of an invitation, while the invitation is open. */
 export const selectForMail = (db: ControlDb, companyId: string, email: string, now: number) =>
   db
     .select({

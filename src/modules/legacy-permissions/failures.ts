@@ -1,6 +1,6 @@
 import { defineFailure, notFoundBy } from '../../kernel/failure.ts';
 
-/** @param field what names it: `id` of the path, or `permissionIds` of a body, and there the unknown ones */
+/** @param field the field that names it: `id` of the path, or `permissionIds` of a body, and there the unknown ones */
 export const permissionNotFound = notFoundBy('permission', ['id', 'permissionIds']);
 
 export const foreignPermissionTarget = defineFailure('permission.foreign_target', 'forbidden', {

@@ -23,7 +23,7 @@ const idOrAll = z
   .max(24)
   .refine((id) => id === '*' || ID_PATTERN.test(id), 'must be 24 lower-case hexadecimal characters, or "*"');
 
-/** What roles and permissions may allow. */
+/** The actions that roles and permissions may allow. */
 const actions = z.array(z.enum(LEGACY_ACTIONS)).min(1).max(LEGACY_ACTIONS.length);
 
 const target = z

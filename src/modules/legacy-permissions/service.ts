@@ -48,7 +48,7 @@ export async function createPermission(
   return record;
 }
 
-/** Changes what is sent, wherever the permission is listed. */
+/** Changes the fields that are sent, wherever the permission is listed. */
 export async function changePermission(
   ctx: PrincipalContext,
   id: string,

@@ -18,7 +18,7 @@ export const selectPermission = (db: ControlDb, companyId: string, id: string) =
     .from(permissions)
     .where(byId(permissions, companyId, id));
 
-/** Those of some ids that a company has. */
+/** Reads the permissions of a company with some ids. */
 export const selectPermissions = (db: ControlDb, companyId: string, ids: string[]) =>
   db
     .select()
@@ -51,7 +51,7 @@ export const readPermissions = (
 
 export type PermissionChanges = Partial<Pick<Permission, 'name' | 'description' | 'target' | 'actions'>>;
 
-/** Changes a permission that still gives what `before` gives. */
+/** Changes a permission that still grants the same as `before`. */
 export const updatePermission = (
   db: ControlDb,
   before: Pick<Permission, 'companyId' | 'id' | 'target' | 'actions'>,

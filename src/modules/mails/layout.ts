@@ -26,7 +26,7 @@ export interface Content {
   sections?: Section[];
   /** Further paragraphs; the last tells what to do if one did not ask for this. */
   after: (string | Linked)[];
-  /** In small type: why one gets the mail, and how not to. */
+  /** Text in small type: why one gets the mail, and how not to. */
   footer?: Linked;
 }
 
@@ -74,7 +74,7 @@ ${[...headerOf(theme, escapeHtml), ...html].join('\n')}
   };
 }
 
-/** Whatever stands in it: what is wider than a phone scrolls by itself. */
+/** The style of a table that keeps the mail's width whatever its content: content wider than a phone scrolls by itself. */
 const WIDTH = 'width: 100%; table-layout: fixed';
 
 const CODE = 'font-family: ui-monospace, monospace; font-size: 28px; letter-spacing: 0.2em; margin: 1em 0';
@@ -86,5 +86,5 @@ const linkedText = ({ text, link }: Linked): string => `${oneLine(text)}\n${oneL
 const linkedHtml = ({ text, link }: Linked): string =>
   `${escapeHtml(oneLine(text))} <a href="${escapeHtml(link.url)}" style="color: inherit">${escapeHtml(oneLine(link.label))}</a>`;
 
-/** For those whose mail program shows no button. */
+/** The address as text, for those whose mail program shows no button. */
 const plainLink = (url: string): string => `<p style="word-break: break-all; font-size: 14px">${escapeHtml(url)}</p>`;

@@ -31,7 +31,7 @@ export interface MailRequest<Kind extends MailKind = MailKind> {
   about?: Kind extends 'schedule_paused' | 'schedule_consent' | 'webhook_disabled' | 'program_let_in' ? string : null;
 }
 
-/** What a mail is composed with. */
+/** The context in which a mail is composed. */
 export interface SendingContext extends Context {
   /** Hands a mail of a company over to the mail service, unless the company has no more for the day. */
   handOver(companyId: string, mail: Mail): Promise<void>;
@@ -53,9 +53,9 @@ const LIMITS: Record<LimitedKind, { limit: number; withinMs: number }> = {
   invitation: { limit: 5, withinMs: DAY_MS },
   schedule_consent: { limit: 5, withinMs: DAY_MS },
 };
-/** After this time the scheduled run sends a mail that the request itself did not. */
+/** The time after which the scheduled run sends a mail that the request itself did not. */
 const FIRST_WAIT_MS = 60_000;
-/** How long a mail that cannot be sent is tried again: nobody waits longer for a code. */
+/** The time for which a mail that cannot be sent is tried again: nobody waits longer for a code. */
 const RETRIED_MS: Record<MailKind, number> = {
   sign_in_code: HOUR_MS / 6,
   portal_code: HOUR_MS / 6,
@@ -100,8 +100,8 @@ const limitsOf = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
 });
 
 /**
- * The mail of an invitation: the statement that stores the request, and what sends it once that is committed. More than 5 a
- * day to one address are silently not stored; `isStored` is the condition for other writes of the same unit.
+ * The mail of an invitation: the statement that stores the request, and the function that sends it once that is committed. More
+ * than 5 a day to one address are silently not stored; `isStored` is the condition for other writes of the same unit.
  */
 export function prepareInvitationMail(ctx: Context, request: MailRequest<'invitation'>, send: SendMail<'invitation'>) {
   const record = recordOf(ctx, request);
@@ -125,7 +125,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   };
 }
 
-/** Mails to known users: the statements that store the requests, and what sends them once those are committed. */
+/** Mails to known users: the statements that store the requests, and the function that sends them once those are committed. */
 export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
   const records = requests.map((request) => recordOf(ctx, request));
   const sendAll = async () => {
@@ -173,7 +173,10 @@ function recordOf(
   };
 }
 
-/** Sends what was just stored, if it was: it is not where there were too many, or the company has no more mails for the day. */
+/**
+ * Sends a request that was just stored, if it was: it is not where there were too many, or the company has no more mails for the
+ * day.
+ */
 async function sendIfOpen(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
   const [open] = await selectOpenRequest(ctx.db, record.id);
   if (open) await sendAndFinish(ctx, record, send);

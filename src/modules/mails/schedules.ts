@@ -5,7 +5,7 @@ import type { Section } from './sections.ts';
 import { mailTo, type Recipient } from './texts.ts';
 import { nameInMail } from './user-text.ts';
 
-/** What a schedule sends to one recipient. */
+/** The mail of a schedule to one recipient. */
 export interface ScheduledMail extends Recipient {
   schedule: { name: string; timeZone: string; isAlert: boolean };
   /** When the data was read, in milliseconds. */
@@ -15,9 +15,9 @@ export interface ScheduledMail extends Recipient {
   files: AttachedFile[];
   /** Says which files the mail would be too large with. */
   tooLarge?: string | undefined;
-  /** Where the recipient sees all of it. */
+  /** The address at which the recipient sees all of it. */
   viewUrl: string;
-  /** Where the mail is unsubscribed from, by a page and by a mail program. */
+  /** The address for unsubscribing, by a page and by a mail program. */
   unsubscribeUrl: string;
 }
 
@@ -88,7 +88,10 @@ const formatInZone = (locale: Locale, timeZone: string, time: number): string =>
     timeZone,
   }).format(time);
 
-/** What the mail says went wrong: not what is nobody's failure, nor whether a condition held, which its recipient may not be allowed to know. */
+/**
+ * The problems that the mail tells: none that is nobody's failure, nor whether a condition held, which its recipient may not be
+ * allowed to know.
+ */
 export type ToldProblem = Exclude<
   RunProblem,
   'condition_not_met' | 'files_too_large' | 'not_agreed' | 'too_many_mails' | 'quota_exceeded'

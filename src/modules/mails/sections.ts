@@ -6,7 +6,7 @@ interface Column {
   isNumber: boolean;
 }
 
-/** A result in a mail: large numbers, or a table, and what else is to be said of it. */
+/** A result in a mail: large numbers, or a table, and notes on it. */
 export interface Section {
   title: string;
   numbers?: { label: string; text: string }[];
@@ -28,7 +28,7 @@ const STYLES = {
 
 const textOf = (text: string): string => escapeHtml(oneLine(text));
 
-/** How many bytes a section is in a mail. */
+/** The number of bytes of a section in a mail. */
 export const sectionBytes = (section: Section): number => new TextEncoder().encode(sectionHtml(section)).length;
 
 export function sectionHtml({ title, numbers, table, notes }: Section): string {
@@ -57,7 +57,7 @@ export const sectionForOutsiders = ({ title, numbers, table, notes }: Section): 
 
 const rowOf = (cells: string[]): string => `<tr>${cells.join('')}</tr>`;
 
-/** One below the other: phones are narrow. */
+/** The numbers as a table, one below the other: phones are narrow. */
 function numbersHtml(numbers: NonNullable<Section['numbers']>): string {
   const rows = numbers.flatMap(({ label, text }) => [
     ...(label === '' ? [] : [rowOf([`<td style="${STYLES.label}">${textOf(label)}</td>`])]),
@@ -80,7 +80,7 @@ ${body.join('\n')}
 </tbody></table></div>`;
 }
 
-/** In characters: two columns stand beside each other on a phone. */
+/** The width of a narrow table in characters: two columns stand beside each other on a phone. */
 const WIDEST = 30;
 
 export function sectionText({ title, numbers, table, notes }: Section): string {

@@ -20,8 +20,8 @@ export function consoleLink(ctx: Context, page: 'accept-invitation' | 'reset-pas
 }
 
 /**
- * Tells the owner and the administrators of the company what the caller changed, and who that was: commit `statements` with
- * the change, then call `send`.
+ * Tells the owner and the administrators of the company of a change by the caller: commit `statements` with the change, then call
+ * `send`.
  */
 export async function prepareNoticesToAdministrators(ctx: PrincipalContext, event: NoticeEvent) {
   const { actor } = ctx;

@@ -13,7 +13,7 @@ export interface MailedCompany {
   theme?: MailTheme;
 }
 
-/** Whom a mail goes to, and which company it is about. */
+/** The receiver of a mail, and the company it is about. */
 export interface Recipient {
   to: string;
   name: string;
@@ -44,7 +44,7 @@ export const signInCodeMail = ({ code, minutes, ...recipient }: Recipient & { co
     after: [codeRules(minutes), signInCode.unasked],
   }));
 
-/** The code of an outsider who wants to see what a company shares with them. */
+/** The code of an outsider who wants to see shared content of a company. */
 export const portalCodeMail = ({ code, minutes, ...recipient }: Recipient & { code: string; minutes: number }): Mail =>
   mailTo(recipient, ({ portalCode, codeRules }, company) => ({
     subject: portalCode.subject(company),
@@ -76,7 +76,7 @@ export const invitationMail = ({
     after: [invitation.rules(days), invitation.unasked],
   }));
 
-/** Tells the owner and administrators what a user changed. */
+/** Tells the owner and administrators of a change by a user. */
 export const noticeMail = ({ notice, ...recipient }: Recipient & { notice: Notice }): Mail =>
   mailTo(recipient, ({ notice: { subject, events, why, unmeant }, aServiceAccount }, company) => ({
     subject: subject(company),
@@ -102,7 +102,7 @@ export const webhookDisabledMail = ({
 
 export type SecurityChange = keyof MailTexts['security']['changes'];
 
-/** Tells a user what was changed about how they sign in. */
+/** Tells a user of a change of how they sign in. */
 export const securityMail = (change: SecurityChange, recipient: Recipient): Mail =>
   mailTo(recipient, ({ security: { changes, sessions, unmeant } }, company) => ({
     subject: `${changes[change].subject}: ${company}`,

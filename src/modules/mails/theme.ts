@@ -2,7 +2,7 @@ import { inkOn } from '../../kernel/colours.ts';
 import type { InlinePicture } from '../../platform/mail.ts';
 import { type Branding, STANDARD_COLOURS } from '../../presentation/branding.ts';
 
-/** What mails have of a company's brand. */
+/** The brand of a company as mails show it. */
 export interface MailTheme extends Branding {
   logo?: {
     type: 'image/png' | 'image/jpeg' | 'image/webp';
@@ -18,10 +18,10 @@ const FONTS = {
   mono: "ui-monospace, Menlo, Consolas, 'Courier New', monospace",
 };
 
-/** Of a logo, in pixels. */
+/** The largest size of a logo, in pixels. */
 const LARGEST = { width: 224, height: 48 };
 
-/** Without colours of its own a mail has those of the program that shows it, by day and by night. */
+/** Whether a brand has colours. Without, a mail has those of the program that shows it, by day and by night. */
 const hasColours = ({ background, text_color }: MailTheme): boolean =>
   background !== undefined || text_color !== undefined;
 

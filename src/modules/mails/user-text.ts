@@ -1,7 +1,7 @@
-/** In characters. */
+/** The longest name, in characters. */
 const MAX_NAME_LENGTH = 80;
 
-/** What hosts are written with, the dots of other scripts included. */
+/** The characters of hosts, the dots of other scripts included. */
 const [LETTER, DOT] = ['[\\p{L}\\p{M}\\p{N}\\p{So}_-]', '[.。．｡]'];
 /** A host as mail programs recognize one: what follows its last dot begins with letters. */
 const HOST = `(?:${LETTER}+${DOT})+[\\p{L}\\p{M}]{2,}${LETTER}*`;
@@ -13,7 +13,7 @@ const WEB_ADDRESS = new RegExp(
   'giu',
 );
 const BARE_HOST = new RegExp(`${HOST}|${IP}`, 'gu');
-/** Not the numbers of an IP address, which may be a large number. */
+/** An email address or a bare host. Not the numbers of an IP address, which may be a large number. */
 const EMAIL_OR_BARE_HOST = new RegExp(`(?<name>[\\p{L}\\p{M}\\p{N}.%+_-]+@)?${HOST}`, 'gu');
 
 /** Mail programs make no link of a host that fell apart. */

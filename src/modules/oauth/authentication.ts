@@ -28,7 +28,10 @@ export const authenticateGrant =
     };
   };
 
-/** Reads the person of a grant and their access in one batch: what they lose, and the grant's end, the program has lost. */
+/**
+ * Reads the person of a grant and their access in one batch: the program loses each permission with the person, and all with the
+ * grant.
+ */
 async function readGrant(ctx: Context, claims: GrantClaims): Promise<Known<LastUse>> {
   const { company_id: companyId, sub: userId, sid: grantId } = claims;
   const {

@@ -17,15 +17,15 @@ export interface Client {
   id: string;
   name: string;
   redirectUris: readonly string[];
-  /** Of one that administrators registered: whose people it is for. */
+  /** The company of a client that its administrators registered, for whose people it is. */
   companyId: string | null;
-  /** Of one with a metadata document: where that is. */
+  /** The host of a client with a metadata document. */
   host: string | null;
 }
 
-/** How long a client that registered itself is remembered after its last use. */
+/** The time after its last use for which a client that registered itself is kept. */
 export const FORGOTTEN_MS = 30 * DAY_MS;
-/** How long a metadata document is kept. */
+/** The time for which a metadata document is cached. */
 const DOCUMENT_MS = HOUR_MS;
 const MOST_REDIRECTS = 20;
 const REGISTRATIONS_AN_HOUR = 10;
@@ -51,7 +51,7 @@ export async function findClient(ctx: Context, clientId: string): Promise<Client
   return { id: clientId, name, redirectUris, companyId: null, host: isDocument ? hostOf(clientId) : null };
 }
 
-/** Where the program is, as far as anybody has checked: of one that registered itself, where its redirect leads. */
+/** The host of the program, as far as anybody has checked: of one that registered itself, that of its redirect. */
 export const hostOfClient = (
   { companyId, host, redirectUris }: Client,
   redirectUri = redirectUris[0],
@@ -97,7 +97,7 @@ async function readDocument(ctx: Context, address: string) {
   return client;
 }
 
-/** What a program says of itself when it registers (RFC 7591). */
+/** The body with which a program registers itself (RFC 7591). */
 export const registration = z
   .looseObject({
     redirect_uris: redirectUris.default([]),

@@ -13,11 +13,11 @@ import { scopesOf } from './scopes.ts';
 import { insertDevice, selectWaitingDevice } from './store.ts';
 import { resourceOf } from './tokens.ts';
 
-/** How long a device's codes work, and how long it waits between two questions, in seconds. */
+/** The life of a device's codes, and the time between two polls of the device, in seconds. */
 const DEVICE_SECONDS = 600;
 const INTERVAL_SECONDS = 5;
 
-/** No vowels, so that no words come about, and nothing that looks like something else. */
+/** The letters of a device's code. No vowels, so that no words come about, and nothing that looks like something else. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const LABEL = 'device code';
 
@@ -56,7 +56,10 @@ export async function beginDevice(
   };
 }
 
-/** What the device asks for whose code somebody has typed. Ten wrong ones an hour, of a person or from an address, are enough. */
+/**
+ * Returns the request of the device whose code somebody has typed. Ten wrong codes an hour, of a person or from an address, are
+ * enough.
+ */
 export function findAsked(ctx: UserContext, typed: string): Promise<AskedView> {
   const { companyId, id } = ctx.actor;
   const guess = { wrong: wrongUserCode, maxWrong: WRONG_AN_HOUR, windowMs: HOUR_MS };

@@ -43,7 +43,7 @@ export const invalidClient = defineFailure('oauth.invalid_client', 'unauthentica
   message: 'There is no such client, or its secret is wrong.',
 });
 
-/** What somebody is to consent to was answered, has expired, or was not made here. */
+/** The request for consent was answered already, has expired, or was not made here. */
 export const requestEnded = defineFailure('oauth.request_ended', 'conflict', {
   message: 'This was answered already, or has expired. Begin again in the program that asked.',
   console: 'OAUTH_REQUEST_ENDED',

@@ -86,7 +86,7 @@ export async function answerRequest(
 
 const REMEMBERED_MS = 60 * MINUTE_MS;
 
-/** Whose grants are meant: one's own, or for administrators those of a user. A service account has none. */
+/** The person whose grants are asked for: the caller, or for administrators any user. A service account has none. */
 function personMeant({ actor }: PrincipalContext, userId: string | undefined) {
   if (userId !== undefined && userId !== actor.id) requireAdministrator(actor);
   return { companyId: actor.companyId, userId: userId ?? actor.id };
@@ -123,7 +123,7 @@ export async function registerCompanyClient(
   return record;
 }
 
-/** Deletes a client, and with it what people let it do. */
+/** Deletes a client, and with it the grants of people to it. */
 export async function removeClient(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   const { deleted } = await commitAccess(ctx, everybodyIn(companyId), {

@@ -20,7 +20,7 @@ export function isRedirect(uri: string): boolean {
   return LOOPBACK.test(uri) || !NO_APPS.test(url.protocol);
 }
 
-/** Where a redirect leads, for people: a host, or the scheme of an app. */
+/** The target of a redirect, for people: a host, or the scheme of an app. */
 export function hostOf(uri: string): string {
   const { host, protocol } = new URL(uri);
   return host || protocol;

@@ -18,32 +18,35 @@ import { onlyReads, scopesOf } from './scopes.ts';
 import type { Resource } from './store.ts';
 import { resourceOf } from './tokens.ts';
 
-/** How long somebody may take to sign in and consent. */
+/** The time in which somebody has to sign in and consent. */
 const REQUEST_MS = HOUR_MS / 2;
 
-/** What somebody is to consent to: it travels with the page, signed, so that they consent to what they saw. */
+/** The request that somebody is asked to consent to: it travels with the page, signed, so that they consent to what they saw. */
 export interface LetInRequest {
   /** Answered once. */
   jti: string;
   sub: string;
-  /** Whose people may consent; empty for everybody's. */
+  /** The company whose people may consent; empty for all companies. */
   company_id: string;
   client: { name: string; host: string | null };
   scopes: string[];
   resource: Resource;
-  /** Where the answer goes, of an authorization request. */
+  /** The redirect for the answer to an authorization request. */
   redirect: { uri: string; state: string | null; challenge: string } | null;
   /** Digest and end of a device code. */
   device: { digest: string; expires_at: number } | null;
 }
 
-/** What becomes of an authorization request: somebody is asked, it is sent back, or it is not known whom to send it back to. */
+/**
+ * The outcome of reading an authorization request: somebody is asked, it is sent back, or it is not known whom to send it back
+ * to.
+ */
 export type Authorization =
   | { kind: 'asked'; request: LetInRequest; client: Client }
   | { kind: 'refused'; redirectTo: string }
   | { kind: 'unknown'; problem: 'client' | 'redirect' };
 
-/** A part of the query: what stands there twice means nothing. */
+/** A part of the query; one that stands there twice is refused. */
 function only(query: URLSearchParams, name: string, twice: FailureType = invalidRequest): string | undefined {
   const sent = query.getAll(name);
   if (sent.length > 1) throw twice();
@@ -99,7 +102,7 @@ function requestOf(
   };
 }
 
-/** What a client asks for, whichever way. */
+/** The part of a request for consent that is the same with and without a device. */
 export const asking = (client: Client, host: string | null, scopes: string[], resource: Resource) => ({
   sub: client.id,
   company_id: client.companyId ?? '',
@@ -108,7 +111,7 @@ export const asking = (client: Client, host: string | null, scopes: string[], re
   resource,
 });
 
-/** Signs what somebody is asked, and words it for the page. */
+/** Signs a request for consent, and words it for the page. */
 export async function viewRequest(ctx: Context, request: LetInRequest): Promise<AskedView> {
   const now = ctx.now();
   const { company_id: companyId, client, scopes, resource } = request;
@@ -126,7 +129,7 @@ export async function viewRequest(ctx: Context, request: LetInRequest): Promise<
   };
 }
 
-/** What somebody consents to or not. @throws where it has expired, or was not made here */
+/** Opens the signed request that somebody consents to or refuses. @throws where it has expired, or was not made here */
 export const openRequest = (ctx: Context, token: string): Promise<LetInRequest> =>
   verifyToken<LetInRequest>(ctx, 'oauth-request', token, 'access').catch((error) => {
     throw invalidToken.matches(error) ? requestEnded() : error;
@@ -142,7 +145,7 @@ export function answerRedirect(
   return `${uri}${uri.includes('?') ? '&' : '?'}${parameters}`;
 }
 
-/** The same that tells of a failure in the words of the protocol. */
+/** The redirect that tells a program of a failure in the words of the protocol. */
 export function errorRedirect(ctx: Context, to: { uri: string; state: string | null }, failure: Failure): string {
   const { oauth } = failure.says;
   const code = (typeof oauth === 'object' ? oauth.code : oauth) ?? 'invalid_request';

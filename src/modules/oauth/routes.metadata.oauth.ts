@@ -23,7 +23,7 @@ const authorizationServer = z
   .looseObject({ issuer: z.url(), authorization_endpoint: z.url(), token_endpoint: z.url() })
   .meta({ id: 'AuthorizationServer' });
 
-/** What tells programs about a resource, and who lets them in. */
+/** The route that tells programs about a resource, and which server lets them in. */
 const resourceEndpoint = (resource: Resource, path: string, operationId: string, summary: string, about: string) =>
   endpoint(
     {
@@ -48,7 +48,7 @@ const resourceEndpoint = (resource: Resource, path: string, operationId: string,
     }),
   );
 
-/** What a program has to know to be let in (RFC 8414). */
+/** The metadata of the authorization server for programs (RFC 8414). */
 const serverOf = ({ baseUrl }: Context) => ({
   issuer: baseUrl,
   authorization_endpoint: `${baseUrl}/oauth/authorize`,

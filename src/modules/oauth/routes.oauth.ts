@@ -42,7 +42,7 @@ function needed(form: Form, name: string): string {
   return value;
 }
 
-/** Who sends a form with a secret: in the header or the body (RFC 6749, section 2.3.1), not in both. */
+/** The client and secret of a form: in the header or the body (RFC 6749, section 2.3.1), not in both. */
 function secretOf(request: Request, form: Form): { id: string; secret: string } | null {
   const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   const { client_id: id, client_secret: secret } = form;
@@ -72,7 +72,7 @@ const tokenForm = z.object({
   resource: text,
 });
 
-/** Gives tokens for what a program shows. */
+/** Gives tokens for a code, a refresh token or another grant of a program. */
 function exchange(ctx: Context, request: Request, form: Form): Promise<Tokens> {
   const { client_id: clientId, scope, resource } = form;
   switch (needed(form, 'grant_type')) {

@@ -50,7 +50,7 @@ async function companyNamed(ctx: Context, query: URLSearchParams): Promise<Compa
   return slug === null ? undefined : (await selectCompanyBySlug(ctx.db, slug))[0];
 }
 
-/** The pages on which people let programs in. What they do there, they do by the routes of the console, with a session of their own. */
+/** The pages on which people let programs in. They call the routes of the console, with a session of the person's own. */
 export const oauthPageEndpoints = [
   endpoint(
     {

@@ -2,7 +2,7 @@ import { ALL_ACTIONS, actionEntry } from '../../permissions/actions.ts';
 import { compile } from '../../permissions/wildcard.ts';
 import { invalidScope } from './failures.ts';
 
-/** What a program may that asks for nothing: to read. */
+/** The scopes of a program that asks for none: to read. */
 export const DEFAULT_SCOPES: readonly string[] = [
   '*:list',
   '*:get',

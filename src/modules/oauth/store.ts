@@ -104,7 +104,7 @@ export const insertGrant = (
     ) as SQL,
   );
 
-/** Takes a code: whoever comes second finds it used. */
+/** Takes a code. A second taker finds it used. */
 export const takeCode = (db: ControlDb, digest: string, now: number) =>
   db
     .update(oauthGrants)
@@ -166,7 +166,7 @@ export const selectFormerGrants = (db: ControlDb, { id, companyId, userId, clien
     )
     .limit(1);
 
-/** A grant in force, with its person and what is to be known of the company. */
+/** A grant in force, with its person and the state of the company. */
 export const selectLiveGrant = (
   db: ControlDb,
   key: { companyId: string; userId: string; grantId: string },
@@ -298,7 +298,7 @@ export const pollDevice = (db: ControlDb, digest: string, now: number) =>
 export const selectDevice = (db: ControlDb, digest: string) =>
   db.select().from(oauthDevices).where(eq(oauthDevices.digest, digest));
 
-/** Deletes what can be used no more. */
+/** Deletes expired grants, device codes and public clients. */
 export const deleteExpired = (db: ControlDb, now: number) =>
   [
     db.delete(oauthGrants).where(lt(oauthGrants.expiresAt, now)),

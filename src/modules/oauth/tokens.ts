@@ -43,10 +43,10 @@ import {
   takeCode,
 } from './store.ts';
 
-/** How long a refresh token works. */
+/** The time for which a refresh token works. */
 const REFRESH_MS = 30 * DAY_MS;
 
-/** What a token of a grant says: of which person, company, grant and client it is. */
+/** The claims of a grant's token: its person, company, grant and client. */
 export interface GrantClaims {
   sub: string;
   company_id: string;
@@ -54,11 +54,11 @@ export interface GrantClaims {
   jti: string;
   client_id: string;
   resource: Resource;
-  /** Of an access token that may less than its grant. */
+  /** The scopes of an access token that may do less than its grant. */
   scope?: string;
 }
 
-/** What a token says that was made for the key of a service account, which is the client. */
+/** The claims of a token that was made for the key of a service account, which is the client. */
 export interface ClientClaims {
   sub: string;
   company_id: string;
@@ -69,7 +69,7 @@ export interface ClientClaims {
   scope: string;
 }
 
-/** What a program is given. `expiresIn` in seconds. */
+/** The tokens that a program gets. `expiresIn` in seconds. */
 export interface Tokens {
   accessToken: string;
   expiresIn: number;
@@ -87,12 +87,12 @@ export function resourceOf({ baseUrl }: Context, sent: string | undefined): Reso
 export const addressOf = ({ baseUrl }: Context, resource: Resource): string =>
   resource === 'mcp' ? `${baseUrl}/mcp` : baseUrl;
 
-/** Tokens are for what was consented to: whoever names it again names the same. */
+/** Throws unless a token is asked for the resource that was consented to: a request that names one must name the same. */
 function requireSameResource(ctx: Context, granted: Resource, sent: string | undefined): void {
   if (sent !== undefined && resourceOf(ctx, sent) !== granted) throw invalidTarget();
 }
 
-/** What a program sends to exchange an authorization code. */
+/** The parameters with which a program exchanges an authorization code. */
 export interface CodeExchange {
   code: string;
   clientId: string | undefined;
@@ -281,7 +281,7 @@ export async function tokensOfKey(
   return { accessToken, expiresIn: ACCESS_SECONDS, scopes };
 }
 
-/** Ends the grant of a token. What is no token of ours has ended already. */
+/** Ends the grant of a token. A token that is none of ours is ignored. */
 export async function revoke(ctx: Context, token: string, clientId: string | undefined): Promise<void> {
   const audience = audienceOf(token);
   if (audience === 'oauth-machine') throw unsupportedTokenType();

@@ -21,7 +21,7 @@ export const organizationNotDeleting = defineFailure('organization.not_deleting'
   detail: { reason: 'not_deleting' },
 });
 
-/** From then on there is nothing whole to go back to. */
+/** The erasure has begun: there is nothing whole to go back to. */
 export const erasureBegun = defineFailure('organization.erasure_begun', 'conflict', {
   message: 'The erasure of this organization has begun: it cannot be restored any more.',
   detail: { reason: 'erasure_begun' },

@@ -104,7 +104,7 @@ export async function createOrganization(
   };
 }
 
-/** A company, and how much it holds: of its Postgres and files what was measured last. */
+/** A company, and the amount of data it holds: of its Postgres and files as measured last. */
 export interface Organization {
   company: Company;
   held: Held;
@@ -138,7 +138,7 @@ export async function showOrganization(ctx: Context, id: string): Promise<Organi
 export const showCompany = async (ctx: Context, company: Company): Promise<Organization> =>
   (await withHeld(ctx, [company]))[0] as Organization;
 
-/** Replaces all quotas of a company. What it uses already stays, whatever they are. */
+/** Replaces all quotas of a company. Data and users beyond a new quota stay. */
 export async function setQuotas(ctx: Context, id: string, quotas: Quotas): Promise<Quotas> {
   const { changed } = await commit(ctx.db, { changed: updateQuotas(ctx.db, id, quotas, ctx.now()) });
   const [company] = changed;
@@ -146,7 +146,7 @@ export async function setQuotas(ctx: Context, id: string, quotas: Quotas): Promi
   return company.quotas;
 }
 
-/** What a company used on each of the days from one to another (ms), both included. */
+/** Returns the use of a company on each of the days from one to another (ms), both included. */
 export async function readOrganizationUsage(ctx: Context, id: string, from: number, to: number): Promise<DayOfUse[]> {
   await getOrganization(ctx, id);
   return readUsage(forCompany(ctx, id), from, to);

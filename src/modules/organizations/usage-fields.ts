@@ -21,10 +21,10 @@ const quotas = z.object({
   model_calls_per_day: quota.meta({ description: DESCRIBED.model_calls_per_day }),
 });
 
-/** What a company may use at most; null for no limit. */
+/** The quotas of a company; null for no limit. */
 export const quotasView = quotas.meta({ id: 'OrganizationQuotas' });
 
-/** All quotas; what is null or not sent is none. */
+/** All quotas; one that is null or not sent has no limit. */
 export const quotasInput = quotas.partial().transform((sent): Quotas => {
   const set = QUOTAS.flatMap((name) => (sent[name] == null ? [] : [[name, sent[name]]]));
   return Object.fromEntries(set);
@@ -40,7 +40,7 @@ export const daysQuery = z.object({
   to: date.optional().meta({ description: 'The last day, included; today when not sent.' }),
 });
 
-/** As many days are answered at once. */
+/** The most days in one answer. */
 const MOST_DAYS = 366;
 
 /** The days that are asked for, by their beginnings in milliseconds. @throws where they are none, or too many */

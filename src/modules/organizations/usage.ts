@@ -8,7 +8,7 @@ import { databaseToRead, recordSizes } from '../managed-database/service.ts';
 import { measureCompany, readLoadedDays } from '../uploads/service.ts';
 import { dayNumber, type Held, selectHeld, selectUsedDays } from '../usage/queries.ts';
 
-/** What a company used on a day. `date` is `2026-01-31`, in UTC. */
+/** The use of a company on a day. `date` is `2026-01-31`, in UTC. */
 export interface DayOfUse {
   date: string;
   requests: number;
@@ -18,13 +18,13 @@ export interface DayOfUse {
   modelCalls: number;
 }
 
-/** The context of a company for somebody who is none of it. */
+/** The context of a company for an actor who does not belong to it. */
 export const forCompany = (ctx: Context, companyId: string): CompanyContext => ({
   ...ctx,
   actor: { kind: 'system', companyId },
 });
 
-/** What the company of the context used on each day from one to another (ms), both included. */
+/** Returns the use of the context's company on each day from one to another (ms), both included. */
 export async function readUsage(ctx: CompanyContext, from: number, to: number): Promise<DayOfUse[]> {
   const { companyId } = ctx.actor;
   const [first, last] = [dayNumber(from), dayNumber(to)];
@@ -54,7 +54,7 @@ async function loadedDays(ctx: CompanyContext, from: string, to: string): Promis
   return database ? readLoadedDays(database, ctx.actor.companyId, from, to) : new Map();
 }
 
-/** How much companies hold, by id, as it was measured last: no Postgres is asked. */
+/** Returns the amount of data that companies hold, by id, as it was measured last: no Postgres is asked. */
 export async function heldBy(ctx: Context, companyIds: readonly string[]): Promise<Map<string, Held>> {
   const found = await selectHeld(ctx.db, companyIds);
   return new Map(found.map(({ companyId, ...held }) => [companyId, held]));

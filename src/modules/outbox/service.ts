@@ -5,7 +5,7 @@ import type { JobMessage } from '../../platform/job-messages.ts';
 import { logError } from '../../platform/log.ts';
 import * as store from './store.ts';
 
-/** After this time the scheduled run sends a message that the request itself did not. */
+/** The time after which the scheduled run sends a message that the request itself did not. */
 const WAIT_MS = MINUTE_MS;
 /** Messages that one scheduled run sends. */
 const BATCH = 100;
@@ -35,9 +35,9 @@ export interface StoredMessage {
   stored: Promise<unknown>;
   /** The change is committed: sends this message, which may say more. */
   send(message: JobMessage): void;
-  /** It is not known whether the change was committed: the scheduled run sends the message as it is stored. */
+  /** For when it is not known whether the change was committed: the scheduled run sends the message as it is stored. */
   sendLater(): void;
-  /** Nothing was changed. */
+  /** For when nothing was changed: deletes the message. */
   withdraw(): void;
 }
 
@@ -65,7 +65,7 @@ export async function keepMessage(ctx: CompanyContext, message: JobMessage): Pro
   await store.insertRow(ctx.db, rowOf(ctx, message, 0));
 }
 
-/** Sends what is due and was not sent, but for suspended companies. For the scheduled run. */
+/** Sends due messages that were not sent, but for suspended companies. For the scheduled run. */
 export async function sendDueMessages(ctx: Context): Promise<void> {
   const now = ctx.now();
   for (const row of await store.claimDue(ctx.db, { now, next: now + WAIT_MS, limit: BATCH })) {
@@ -80,7 +80,7 @@ const rowOf = (ctx: Context, message: JobMessage, waitMs: number): store.OutboxR
   dueAt: ctx.now() + waitMs,
 });
 
-/** What cannot be sent is due at once. */
+/** Sends a stored message, which becomes due at once where that fails. */
 async function sendStored(
   ctx: Context,
   row: store.OutboxRow,

@@ -11,7 +11,7 @@ import { findInvitation } from '../invitations/service.ts';
 import { findReset } from '../password-reset/service.ts';
 import type { User } from '../users/service.ts';
 
-/** Whom a link is for. `expiresAt` in milliseconds. */
+/** The user and company of a link. `expiresAt` in milliseconds. */
 interface Opened {
   user: User;
   company: Company;
@@ -38,7 +38,7 @@ const viewLink = ({ user, company, expiresAt }: Opened): MailLinkView => ({
   expires_at: expiresAt === undefined ? null : isoTimestamp(expiresAt),
 });
 
-/** The page of a link, in the brand of its company. That of a link that does not work says what to do. */
+/** The page of a link, in the brand of its company. That of a link that does not work tells the reader how to go on. */
 async function page(
   ctx: Context,
   request: Request,

@@ -7,18 +7,18 @@ import type { FrameAncestors, ViewBranding } from '../../presentation/viewing.ts
 import type { Locale } from '../../texts/locales.ts';
 import { brandingOfSlug } from '../companies/service.ts';
 
-/** What a token says of the page that it opens. Invalid tokens are no failure: nobody may show their page in a frame. */
+/** The settings of a page by the token that opens it. Invalid tokens are no failure: no site may show their page in a frame. */
 export interface OpenedPage {
   frames: FrameAncestors;
   locale?: Locale;
   branding?: ViewBranding;
 }
 
-/** What the tokens in the addresses of pages open. */
+/** Returns the settings of pages by the tokens in their addresses. */
 export interface PageOpeners {
-  /** Of an embed token: its `allowed_origins`; anywhere when it names none. */
+  /** Opens the page of an embed token: its `allowed_origins` may frame it; any origin when it names none. */
   ofEmbed(ctx: Context<AnonymousActor>, token: string): Promise<OpenedPage>;
-  /** Of a share: nobody, unless its `embed_options.allowed_origins` say otherwise. */
+  /** Opens the page of a share: no origin may frame it, unless its `embed_options.allowed_origins` say otherwise. */
   ofShare(ctx: Context<AnonymousActor>, token: string): Promise<OpenedPage>;
 }
 
@@ -30,7 +30,7 @@ const FILTERS_IN_ADDRESS = `The query may give values to filters: \`?region=Sout
 const page = (ctx: Context, name: PageName, request: Request, { locale, ...opened }: OpenedPage): Promise<Response> =>
   pageResponse(ctx.bindings.PAGES, name, { ...opened, locale: pageLocale(request, locale) });
 
-/** The pages that outsiders open. What they show comes from the routes of sharing, with the token in their address. */
+/** The pages that outsiders open. Their content comes from the routes of sharing, with the token in their address. */
 export const pageEndpoints = (openers: PageOpeners) => [
   endpoint(
     {

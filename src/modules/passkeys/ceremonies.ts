@@ -56,7 +56,7 @@ export async function authenticationOptionsFor(
   });
 }
 
-/** Verifies what an authenticator made in answer to registration options. @throws invalidPasskey */
+/** Verifies an authenticator's answer to registration options. @throws invalidPasskey */
 export const verifyRegistration = (
   ctx: Context,
   scope: ChallengeScope,
@@ -64,7 +64,7 @@ export const verifyRegistration = (
 ): Promise<Credential & { challenge: Challenge }> =>
   verify(ctx, scope, (expected) => readRegistration(expected, response));
 
-/** Verifies what a passkey signed in answer to authentication options. @throws invalidPasskey */
+/** Verifies a passkey's answer to authentication options. @throws invalidPasskey */
 export const verifyAuthentication = (
   ctx: Context,
   scope: ChallengeScope,
@@ -99,6 +99,6 @@ async function verify<T extends object>(
 export const passkeyDomain = (ctx: Context): string | null =>
   ownOrigins(ctx).includes(new URL(ctx.baseUrl).origin) ? ctx.config.RP_ID : null;
 
-/** Where people sign in: the console, and pages of this API. What a request says of its host does not count. */
+/** The origins at which people sign in: the console, and pages of this API. The host that a request names does not count. */
 const ownOrigins = ({ config: { CONSOLE_URL, PUBLIC_URL } }: Context): string[] =>
   [CONSOLE_URL, PUBLIC_URL ?? CONSOLE_URL].map((url) => new URL(url).origin);

@@ -4,15 +4,15 @@ import { newSecretToken } from '../../kernel/ids.ts';
 import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
 import { sameSecret, sha256Hex } from '../../platform/secrets.ts';
 
-/** How long a challenge can be answered. */
+/** The time in which a challenge can be answered. */
 export const CHALLENGE_MS = 5 * MINUTE_MS;
 
 const PURPOSE = 'passkey challenge';
 
-/** Who may answer a challenge: anybody who signs in to the company, or the user who adds a passkey. */
+/** The scope of a challenge: anybody who signs in to the company may answer it, or the user who adds a passkey. */
 export interface ChallengeScope {
   companyId: string;
-  /** Who adds a passkey; null for a sign-in. */
+  /** The user who adds a passkey; null for a sign-in. */
   userId: string | null;
 }
 

@@ -1,6 +1,9 @@
 import { defineFailure, notFoundBy } from '../../kernel/failure.ts';
 
-/** The same whatever is wrong: an unknown passkey, a bad signature, another origin, a challenge that was used or is too old. */
+/**
+ * The passkey could not be verified. The answer is the same for an unknown passkey, a bad signature, another origin, and a
+ * challenge that was used or is too old.
+ */
 export const invalidPasskey = defineFailure('passkey.invalid', 'invalid', {
   message: 'The passkey could not be verified. Ask for new options and try again.',
   console: { status: 400, code: 'INVALID_PASSKEY' },

@@ -10,20 +10,20 @@ import type { Passkey } from './store.ts';
 /** Keys that are asked for, and no others: Ed25519, P-256 and RSA, all of which every runtime verifies. */
 export const ALGORITHMS = [cose.COSEALG.EdDSA, cose.COSEALG.ES256, cose.COSEALG.RS256];
 
-/** What a response must have been made for. The challenge is handed over in base64url. */
+/** The values that a response must have been made for. The challenge is handed over in base64url. */
 export interface Expected {
   expectedChallenge: (challenge: string) => Promise<boolean>;
   expectedOrigin: string[];
   expectedRPID: string;
 }
 
-/** What is kept of a credential. */
+/** The stored part of a credential. */
 export type Credential = Pick<
   Passkey,
   'credentialId' | 'publicKey' | 'counter' | 'transports' | 'isSyncable' | 'isBackedUp'
 >;
 
-/** What an authenticator made, with the person verified. @throws Error where that is not so */
+/** Reads a new credential of an authenticator. @throws Error unless the response fits and the person was verified */
 export async function readRegistration(expected: Expected, response: RegistrationResponseJSON): Promise<Credential> {
   requireNoCertificates(response);
   const { registrationInfo: info } = await verifyRegistrationResponse({
@@ -45,7 +45,7 @@ export async function readRegistration(expected: Expected, response: Registratio
   };
 }
 
-/** What a passkey has signed, with the person verified. @throws Error where that is not so */
+/** Reads the signature of a passkey. @throws Error unless it is right and the person was verified */
 export async function readAuthentication(
   expected: Expected,
   response: AuthenticationResponseJSON,

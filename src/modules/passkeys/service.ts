@@ -46,7 +46,7 @@ import {
 export { passkeyDomain } from './ceremonies.ts';
 export type { Passkey };
 
-/** What a second answer to a challenge, and a credential that is registered already, violate. */
+/** The failures of a second answer to a challenge, and of a credential that is registered already, by constraint. */
 const REFUSALS = {
   'spent_passkey_challenges.digest': invalidPasskey,
   'passkeys.company_id, passkeys.credential_id': invalidPasskey,
@@ -172,8 +172,8 @@ export async function beginAuthentication(
 }
 
 /**
- * Signs in with a passkey, which is two factors: the authenticator, and what it verified the person by. The challenge is spent, the
- * counter stored and the session begun in one unit.
+ * Signs in with a passkey, which is two factors: the authenticator, and the way in which it verified the person. The challenge is
+ * spent, the counter stored and the session begun in one unit.
  */
 export async function logInWithPasskey(
   ctx: Context,

@@ -46,7 +46,7 @@ export const selectByCredential = (db: ControlDb, companyId: string, credentialI
     ),
 });
 
-/** Records that a challenge was answered: a second time violates the primary key. @param when what else has to hold */
+/** Records that a challenge was answered: a second time violates the primary key. @param when a further condition */
 export const insertSpentChallenge = (
   db: ControlDb,
   challenge: typeof spentPasskeyChallenges.$inferSelect,

@@ -55,14 +55,14 @@ export const requestOptionsView = z
   })
   .meta({ id: 'PasskeyRequestOptions', description: 'W3C’s PublicKeyCredentialRequestOptionsJSON (WebAuthn).' });
 
-/** Characters in base64url of the longest id of a credential, 1,023 bytes, and of what else comes from an authenticator. */
+/** Characters in base64url of the longest id of a credential, 1,023 bytes, and of other values of an authenticator. */
 const MAX_ID = 1364;
 const MAX_DATA = 64 * 1024;
 
 const id = z.string().min(1).max(MAX_ID);
 const data = z.string().max(MAX_DATA);
 
-/** What all responses have. Browsers may add members: they are taken and not read. */
+/** The fields of all responses. Browsers may add members: they are taken and not read. */
 const credential = {
   id,
   rawId: id,

@@ -65,7 +65,7 @@ export async function mailResets(
   }
 }
 
-/** Whose password a link sets, for whoever holds it; undefined where the link does not work. */
+/** Returns the user whose password a link sets; undefined where the link does not work. */
 export async function findReset(ctx: Context, token: string): Promise<{ user: User; company: Company } | undefined> {
   const [open] = await selectOpenReset(ctx.db, await sha256Hex(token), ctx.now());
   if (!open) return undefined;

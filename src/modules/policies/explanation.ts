@@ -19,13 +19,13 @@ export interface ReachingPolicy {
   groupIds: string[];
 }
 
-/** What somebody may do. */
+/** The access of a caller, explained. */
 export interface OwnAccess {
   policies: ReachingPolicy[];
   actions: Action[];
 }
 
-/** What the caller may do: the policies that say so, and the actions allowed on every resource at once. */
+/** Returns the policies that reach the caller, and the actions that they may do on every resource at once. */
 export async function explainOwnAccess(ctx: PrincipalContext): Promise<OwnAccess> {
   const { companyId, access } = ctx.actor;
   const found = await selectPoliciesOf(ctx.db, companyId, callersAccess(ctx.actor));

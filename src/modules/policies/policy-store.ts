@@ -20,7 +20,7 @@ const ORDER = { name: inAnyCase(LISTED.name), created_at: LISTED.created_at };
 export type PolicySearch = SearchRequest<keyof typeof ORDER>;
 
 /**
- * How many policies there are, managed ones and those of a company's own, and a page of them: managed ones by their id alone.
+ * Counts the policies, managed ones and those of a company's own, and reads a page of them: managed ones by their id alone.
  * @param managed those that are listed: the others stand in the code only
  * @param names only own ones with one of these names
  */
@@ -94,7 +94,7 @@ export const deletePolicy = (db: ControlDb, companyId: string, id: string) =>
     .where(and(byId(policies, companyId, id), not(exists(groupPolicies, ofPolicy(companyId, id)))))
     .returning({ id: policies.id });
 
-/** How many groups a policy is attached to. */
+/** Counts the groups that a policy is attached to. */
 export const countAttachments = (db: ControlDb, companyId: string, id: string) =>
   db.select({ groups: count() }).from(groupPolicies).where(ofPolicy(companyId, id));
 

@@ -17,7 +17,7 @@ const documents = z.object({ documents: z.array(policyDocumentInput).max(DOCUMEN
 
 const witness = z.object({ action: z.string(), resource: z.string() });
 
-/** Who can do something, and what a change would change. */
+/** The routes that tell who can do something, and which access a change would give or take. */
 export const analysisEndpoints = [
   endpoint(
     {
@@ -66,7 +66,7 @@ export const analysisEndpoints = [
   ),
 ];
 
-/** The access of somebody whom these documents reach alone. */
+/** The access of a principal whom these documents alone reach. */
 const accessBy = (companyId: string, documents: readonly PolicyDocument[]) =>
   compileAccess({
     companyId,

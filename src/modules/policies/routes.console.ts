@@ -31,7 +31,7 @@ import {
   viewPolicy,
 } from './views.ts';
 
-/** It becomes part of an ARN, where `*` would read as a pattern. */
+/** The name of a policy. It becomes part of an ARN, where `*` would read as a pattern. */
 const policyName = z
   .string()
   .trim()

@@ -75,7 +75,7 @@ export const locatePolicy = async (ctx: PrincipalContext, id: string) => {
   return policy?.arn ?? resourceArn('policies:get', companyId);
 };
 
-/** Where making a policy is checked, whatever it is made of: on all policies. */
+/** The ARN on which making a policy is checked, whatever its document: that of all policies. */
 export const everyPolicy = async (ctx: PrincipalContext) => resourceArn('policies:create', ctx.actor.companyId);
 
 /**
@@ -106,7 +106,7 @@ export async function clonePolicy(
   return createPolicy(ctx, { name: input.name, description: input.description ?? description, document });
 }
 
-/** Changes what is sent, wherever the policy is attached. */
+/** Changes the fields that are sent, wherever the policy is attached. */
 export async function changePolicy(ctx: PrincipalContext, id: string, changes: PolicyChanges): Promise<Policy> {
   if (systemPolicy(id)) throw policyNotModifiable();
   if (changes.name !== undefined && isSystemName(changes.name)) throw policyNameTaken();

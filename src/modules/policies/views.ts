@@ -51,7 +51,7 @@ export const resourceInput = z
   .max(POLICY_LIMITS.pattern)
   .regex(/^(\*|arn:svc:[^\n]*)$/, 'must be one resource ARN (arn:svc:…), or "*"');
 
-/** What decides. */
+/** The rule that decides. */
 export const decisionView = z
   .object({
     kind: z.enum(['owner', 'deny', 'allow', 'legacy', 'none']),
@@ -99,7 +99,7 @@ const viewReachingPolicy = ({ id, groupIds, ...rest }: ReachingPolicy): z.input<
   group_ids: groupIds,
 });
 
-/** What the caller may do. */
+/** The caller's permissions. */
 export const ownPermissionsView = z
   .object({
     user_id: z.string(),

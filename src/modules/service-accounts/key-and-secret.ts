@@ -17,7 +17,7 @@ async function isSecretOf({ config }: Context, secret: string, material: KeyMate
   return (await sameSecret(await sha256Hex(secret), material.secretDigest)) && isUsable;
 }
 
-/** Whose a key with its secret is. @throws where it is not good */
+/** Reads the owner of a key by the key and its secret. @throws where they are not good */
 async function readOwner(ctx: Context, accessKey: string, secret: string): Promise<Known<KeyProof>> {
   const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
   if (!key || !(await isSecretOf(ctx, secret, key))) throw invalidToken();
@@ -30,8 +30,8 @@ export const accountOfKey = async (ctx: Context, accessKey: string, secret: stri
 
 /**
  * Authenticates an API key that is sent with its secret, `Bearer sa_…:SECRET`, for clients that can hold a fixed header and
- * cannot sign; whatever else is sent, by `otherwise`. Whose a key is can only the control database tell, or an isolate that
- * has asked it before.
+ * cannot sign; any other credential, by `otherwise`. Only the control database knows the owner of a key, or an isolate that has
+ * asked it before.
  */
 export const authenticateKeyOr =
   (otherwise: Authenticate): Authenticate =>

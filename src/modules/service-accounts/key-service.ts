@@ -100,7 +100,7 @@ export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string,
   throw key ? keyAlreadyRevoked() : keyNotFound();
 }
 
-/** Whoever holds a key has all that its service account has. */
+/** Throws unless the caller may do everything that the service account may: whoever holds its key can. */
 async function requireNoWider(ctx: PrincipalContext, { id, accountId }: ServiceAccount): Promise<void> {
   const { companyId, access, id: callerId } = ctx.actor;
   if (id === callerId || mayEverything(access)) return;

@@ -4,10 +4,10 @@ import { hmacSha256, newestSecret, sha256Hex, toBase64Url } from '../../platform
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 const RANDOM_LENGTH = 20;
 
-/** How long a key works when its maker does not say. */
+/** The life of a key when its maker does not set one. */
 export const KEY_LIFETIME_MS = 365 * DAY_MS;
 
-/** What the database keeps of a key: enough to derive its secret under the master secret, and to check the derivation. */
+/** The stored part of a key: enough to derive its secret under the master secret, and to check the derivation. */
 export interface KeyMaterial {
   accessKey: string;
   salt: string;

@@ -9,13 +9,13 @@ import type { UsableKey } from './store.ts';
 /** The name under which an isolate remembers whose a key is, for signatures and for service tokens. */
 export const credentialOf = (accessKey: string): string => `key ${accessKey}`;
 
-/** What is remembered of a key besides its owner. */
+/** The cached data of a key besides its owner. */
 export interface KeyProof {
   material: KeyMaterial;
   lastUse: LastUse;
 }
 
-/** A usable key's owner, as an isolate remembers it: of ten thousand, each only with what is needed of it. */
+/** A usable key's owner, as an isolate caches it: of ten thousand, each only with the fields that are needed. */
 export function knownOf(key: UsableKey, access: FoundAccess): Known<KeyProof> {
   requireActiveCompany(key);
   const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;

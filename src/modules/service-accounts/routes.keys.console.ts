@@ -7,7 +7,10 @@ import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failur
 import { issueKey, listKeys, revokeKey, serviceAccountToSignAs, shownOnConsole } from './service.ts';
 import { consoleApiKeyView, issuedConsoleApiKeyView, keyInput, viewConsoleApiKey } from './views.ts';
 
-/** Keys are things of their own here; the service account of the path is only named, as something the console shows. */
+/**
+ * Routes of keys, which are resources of their own here; the service account of the path is only named, as something the console
+ * shows.
+ */
 export const consoleApiKeyEndpoints = [
   endpoint(
     {

@@ -9,7 +9,7 @@ import { credentialOf, type KeyProof, knownOf } from './known-key.ts';
 import { authenticateSignature } from './signature.ts';
 import { readKeyAndAccess } from './store.ts';
 
-/** How long a service token works: at least, and at most and where nothing is said. In seconds. */
+/** The shortest life of a service token, and the longest, which is the default. In seconds. */
 export const TOKEN_SECONDS = { min: 60, max: 600 } as const;
 
 interface Claims {
@@ -28,7 +28,7 @@ export function issueServiceToken(ctx: Context<ServiceAccountActor>, seconds: nu
   return signToken(ctx, 'machine', { ...claims, jti: ctx.newId(), token_type: 'access' }, validFor(ctx, seconds));
 }
 
-/** What a token says of the key that it was made for. */
+/** The claims of a token about the key that it was made for. */
 export interface KeyClaims {
   companyId: string;
   serviceAccountId: string;

@@ -28,7 +28,7 @@ export { presentKey } from './service-token.ts';
 export { type ApiKey, selectServiceAccount } from './store.ts';
 export type { ServiceAccount };
 
-/** What a service account is made of. It is in the company's default account where it names none. */
+/** The fields of a service account. It is in the company's default account where it names none. */
 interface ServiceAccountInput {
   name: string;
   description: string;
@@ -65,7 +65,7 @@ export function listServiceAccounts(
   return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, page);
 }
 
-/** The same of those whose name contains a text, by their names in any case or by when they were made. */
+/** A page of the service accounts whose name contains a text, by their names in any case or by when they were made. */
 export function searchServiceAccounts(
   ctx: PrincipalContext,
   filter: Omit<ServiceAccountFilter, 'which' | 'search'>,
@@ -104,7 +104,7 @@ export async function createServiceAccount(ctx: PrincipalContext, input: Service
   return { ...record, ...stored };
 }
 
-/** Changes what is sent. */
+/** Changes the fields that are sent. */
 export async function changeServiceAccount(
   ctx: PrincipalContext,
   id: string,

@@ -58,7 +58,7 @@ function header(request: IncomingRequest, name: string): string {
   return value;
 }
 
-/** Milliseconds since the epoch, or undefined for what is no date: `Date.parse` takes the thirtieth of February. */
+/** Milliseconds since the epoch, or undefined for a text that is no date: `Date.parse` takes the thirtieth of February. */
 function timestampOf(date: string): number | undefined {
   if (!ISO_UTC.test(date)) return undefined;
   const ms = Date.parse(date);

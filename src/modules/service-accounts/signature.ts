@@ -8,14 +8,15 @@ import { type IncomingRequest, readSignatureHeaders, type SignatureHeaders } fro
 import { verificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';
 
-/** How far the date of a signed request may be from ours. */
+/** The most that the date of a signed request may differ from ours. Milliseconds. */
 const CLOCK_MS = 300_000;
 
 const DIGEST_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 /**
- * Authenticates a signed request: parse → date → body digest → key → signature. The nonce is checked by the gate. Whose a key
- * is can only be told by the control database, or by an isolate that has asked it before. How requests are signed: examples/signing/README.md.
+ * Authenticates a signed request: parse → date → body digest → key → signature. The nonce is checked by the gate. Only the
+ * control database knows the owner of a key, or an isolate that has asked it before. How requests are signed:
+ * examples/signing/README.md.
  */
 export const authenticateSignature: Authenticate = async (ctx, request) => {
   const signed = readSignatureHeaders(request);

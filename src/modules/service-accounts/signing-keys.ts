@@ -6,8 +6,8 @@ import { derive, type KeyMaterial } from './keys.ts';
 const CAPACITY = 1000;
 
 /**
- * Derived keys by what they were derived from, per set of master secrets. Whether a key may still be used is never
- * remembered: the database is asked each time, and what it answers is where the derivation starts.
+ * Derived keys by their material, per set of master secrets. Whether a key may still be used is never cached: the database is
+ * asked each time, and the derivation starts from its answer.
  */
 const derivedUnder = new WeakMap<Record<string, string>, RecentlyUsed<string, CryptoKey>>();
 

@@ -14,7 +14,7 @@ import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statemen
 import type { Denials } from '../../permissions/denials.ts';
 
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
-/** One that is to be stored; in the company's default account where it names none. */
+/** A service account to be stored; in the company's default account where it names none. */
 export type NewServiceAccount = Omit<ServiceAccount, 'accountId'> & { accountId?: string };
 export type ApiKey = typeof apiKeys.$inferSelect;
 
@@ -53,7 +53,7 @@ const ORDER = {
   last_used_at: serviceAccounts.lastUsedAt,
 };
 
-/** What a list of service accounts leaves out. */
+/** The service accounts that a list leaves out. */
 export interface ServiceAccountFilter {
   accountId?: string;
   includeInactive: boolean;
@@ -111,7 +111,7 @@ export const softDeleteServiceAccount = (db: ControlDb, companyId: string, id: s
     .where(livingById(serviceAccounts, companyId, id))
     .returning({ id: serviceAccounts.id });
 
-/** What goes with a service account in the batch that deletes it: its keys are revoked, its memberships removed. */
+/** The statements that go with a service account in the batch that deletes it: its keys are revoked, its memberships removed. */
 export const endServiceAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
   [
     db

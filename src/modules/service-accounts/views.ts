@@ -58,7 +58,7 @@ export const issuedApiKeyView = z.object({ id: z.string(), ...keyFields, ...secr
 
 export const viewApiKey = viewBy(apiKeyView);
 
-/** The same on the console. */
+/** An API key as the console shows it. */
 export const consoleApiKeyView = z.object({ _id: z.string(), ...keyFields }).meta({ id: 'CompanyApiKey' });
 export const issuedConsoleApiKeyView = z
   .object({ _id: z.string(), ...keyFields, ...secret })
@@ -66,7 +66,7 @@ export const issuedConsoleApiKeyView = z
 
 export const viewConsoleApiKey = viewBy(consoleApiKeyView);
 
-/** What a service account is made of besides its account. */
+/** The fields of a service account besides its account. */
 export const serviceAccountFields = {
   name: displayName,
   description: description.default(''),

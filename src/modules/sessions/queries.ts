@@ -11,7 +11,7 @@ export type Session = typeof sessions.$inferSelect;
 
 /**
  * Begins a session, unless its user was deactivated, or all its sessions were ended, since `sessionEpoch` was read.
- * @param options.when what else has to hold, if anything
+ * @param options.when a further condition, if any
  */
 export const insertSession = (
   db: ControlDb,
@@ -35,7 +35,7 @@ export const insertSession = (
   );
 };
 
-/** The live session of a token, with its user and what is to be known of the company. */
+/** The live session of a token, with its user and the state of the company. */
 export const selectLiveSession = (
   db: ControlDb,
   key: { companyId: string; userId: string; sessionId: string },
@@ -139,7 +139,7 @@ export const endSessionOf = (db: ControlDb, owner: SessionOwner, sessionId: stri
 
 /**
  * Ends a user's sessions, all but `except`.
- * @param options.when what else has to hold, if anything
+ * @param options.when a further condition, if any
  */
 export const endSessionsOf = (
   db: ControlDb,
@@ -153,7 +153,7 @@ export const endSessionsOf = (
     .where(and(isLiveOf(owner, now), except === undefined ? undefined : ne(sessions.id, except), when));
 
 /**
- * Ends what a user has let programs do, if `passwordHash` was just set: whoever knew the password may have let in one of theirs.
+ * Ends the grants of a user to programs, if `passwordHash` was just set: whoever knew the password may have let in one of theirs.
  * Also where the code of the consent was not exchanged yet.
  */
 export const endGrantsOf = (

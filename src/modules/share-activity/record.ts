@@ -28,7 +28,7 @@ export interface NewShareEvent {
   onceAMinute?: string | undefined;
 }
 
-/** Why a viewer was refused, where that is what an error says. */
+/** The reason for which a viewer was refused, where an error says one. */
 export const refusalReason = (error: unknown): string | undefined =>
   error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')
     ? error.reason

@@ -20,7 +20,7 @@ import { nameReads, selectDeniedContexts, selectGrantTypes } from './store.ts';
 
 export { countView, type NewShareEvent, prepareShareEvent, recordShareEvent, refusalReason } from './record.ts';
 
-/** Which events of a company are meant. Times in milliseconds, both ends included. */
+/** The events of a company that a list is for. Times in milliseconds, both ends included. */
 export interface EventFilter {
   /** Only events about something of this type. */
   targetType?: TargetType;
@@ -31,7 +31,7 @@ export interface EventFilter {
   to?: number;
 }
 
-/** The filter in the terms of the log, without the events of what the caller may not see. */
+/** The filter in the terms of the log, without the events of targets that the caller may not see. */
 async function logFilter(ctx: PrincipalContext, { from, to, ...values }: EventFilter): Promise<LogFilter> {
   const asked = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
   const denied = await deniedEvents(ctx);
@@ -56,7 +56,7 @@ async function deniedEvents({ db, actor }: PrincipalContext): Promise<DeniedReco
   ];
 }
 
-/** How often shares were executed, and when they were last opened (ms), by id. Shares never opened are missing. */
+/** Returns the executions of shares, and when they were last opened (ms), by id. Shares never opened are missing. */
 export async function viewsOf(ctx: PrincipalContext, shareIds: readonly string[]) {
   if (shareIds.length === 0) return new Map<string, never>();
   const found = await logOf(ctx, async (log) => (await log.views(shareIds)) as ShareViews[]);
@@ -107,7 +107,7 @@ interface TopEntry {
   count: number;
 }
 
-/** How often shares and embeds were opened and executed, and by how many viewers. */
+/** Counts of how often shares and embeds were opened and executed, and by how many viewers. */
 export interface Analytics {
   totals: Counts;
   /** One entry for each interval, also for those without events. `start` in milliseconds. */
@@ -118,7 +118,10 @@ export interface Analytics {
 
 const NO_EVENTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
 
-/** Without `from`, the 30 days before `to`; without `to`, until now. Intervals are those of the clock of a time zone (IANA). */
+/**
+ * Counts the views and executions of shares and embeds. Without `from`, of the 30 days before `to`; without `to`, until now.
+ * Intervals are those of the clock of a time zone (IANA).
+ */
 export async function shareAnalytics(
   ctx: PrincipalContext,
   filter: EventFilter,

@@ -8,7 +8,7 @@ import { idList } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 
-/** The types of what the company's contexts grant. */
+/** The types of the targets that the company's contexts grant. */
 export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: string) =>
   db
     .selectDistinct({ type: shareGrants.targetType })

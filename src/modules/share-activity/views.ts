@@ -3,7 +3,7 @@ import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
 import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../sharing/share-event.ts';
 
-/** An event of what is shared. */
+/** An event of a share, context or embed. */
 export const shareEventView = z
   .object({
     id: z.string(),

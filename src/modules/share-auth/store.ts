@@ -21,7 +21,7 @@ export const upsertOutsider = (db: ControlDb, record: Outsider) =>
 export const insertSession = (db: ControlDb, record: typeof sessions.$inferSelect) =>
   db.insert(sessions).values(record);
 
-/** The live session of an outsider's token, with what is to be known of the company. */
+/** The live session of an outsider's token, with the state of the company. */
 export const selectLiveOutsider = (
   db: ControlDb,
   key: { companyId: string; outsiderId: string; sessionId: string },

@@ -24,7 +24,7 @@ import {
 
 export type { ShareMember };
 
-/** How many members a context may have. */
+/** The most members of a context. */
 const MAX_MEMBERS = 10_000;
 
 /** A user or group of the company by id, or an address from outside. */

@@ -30,7 +30,7 @@ export { readContext };
 
 const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
 
-/** What of dashboards and visualizations the caller may not see, or not share. */
+/** The dashboards and visualizations that the caller may not see, or not share. */
 const deniedTargets = ({ actor }: PrincipalContext) => ({
   dashboard: deniedEverywhere(actor, 'shared_dashboard'),
   visualization: deniedEverywhere(actor, 'shared_visualization'),
@@ -96,7 +96,7 @@ export async function createContext(
   return { ...record, ...made, grants: input.grants, memberCount: 0 };
 }
 
-/** Changes what is sent. */
+/** Changes the fields that are sent. */
 export async function changeContext(
   ctx: PrincipalContext,
   id: string,
@@ -163,7 +163,7 @@ async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): 
   return items.flatMap((item) => (item.type === 'dashboard' ? [item.dashboard] : []));
 }
 
-/** The event of a change of a context. Its target is what the context shows, as far as that is of one type. */
+/** The event of a change of a context. Its target is the one that the context shows, as far as that is of one type. */
 export function contextEvent(
   ctx: PrincipalContext,
   type: NewShareEvent['type'],

@@ -15,7 +15,7 @@ import type { TargetType } from '../../sharing/share-event.ts';
 import type { FilterPolicy } from '../../sharing/terms.ts';
 import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
 
-/** What a context shows, and the policies that narrow it. Its fields are named as in the API. */
+/** A dashboard or visualization that a context shows, and the policies that narrow it. Its fields are named as in the API. */
 export interface Grant {
   target_type: TargetType;
   target_id: string;
@@ -28,7 +28,7 @@ export type ShareContext = Row & { grants: Grant[]; memberCount: number };
 export type MemberRow = typeof shareMembers.$inferSelect;
 export type ShareMember = MemberRow & { name: string | null; email: string | null };
 
-/** Grants of deleted things are left out. */
+/** The condition that a grant's dashboard or visualization is not deleted. */
 const LIVING = sql`(target_type = 'dashboard' and exists (select 1 from ${dashboards} where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
   or target_type = 'visualization' and exists (select 1 from ${visualizations} where visualizations.id = target_id and visualizations.company_id = share_grants.company_id))`;
 
@@ -90,7 +90,7 @@ export const readContexts = (
   );
 };
 
-/** One context, or none. */
+/** Reads a context; undefined for none. */
 export async function readContext(db: ControlDb, companyId: string, id: string): Promise<ShareContext | undefined> {
   const filter = byId(shareContexts, companyId, id);
   const part = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };

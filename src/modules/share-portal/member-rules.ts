@@ -6,7 +6,9 @@ import { type EmbedOptions, selectActiveShares } from '../shares/service.ts';
 import { recordOf, rulesOf, type SharedItem } from '../viewing/service.ts';
 import { selectGrantsToAddress } from './store.ts';
 
-/** The rules of a member of a context for what it grants: its policies, those of the active shares, the member's attributes. */
+/**
+ * The rules of a member of a context for a target it grants: its policies, those of the active shares, the member's attributes.
+ */
 export function memberRules(
   item: SharedItem,
   grant: { filterPolicies: FilterPolicy[] },

@@ -77,7 +77,7 @@ const pages = pageQuery('per_page');
 const ofContext = z.object({ context_id: contextId });
 const execution = executeBody.extend({ context_id: contextId });
 
-/** Every route exists by the dashboard's id, and by the slugs of company and dashboard. */
+/** The routes of the portal. Every route exists by the dashboard's id, and by the slugs of company and dashboard. */
 export const sharePortalEndpoints = [
   endpoint(
     {

@@ -110,7 +110,10 @@ function countViews(ctx: PortalContext, { shareIds }: PortalDashboard, execution
   for (const id of shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, executions);
 }
 
-/** Every request reads all data that decides on access, so that a removal takes effect at the next one. */
+/**
+ * Opens a dashboard for the caller. Every request reads all data that decides on access, so that a removal takes effect at the
+ * next one.
+ */
 async function openDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
   const { companyId } = ctx.actor;
   const contextId = contextIdOf(request.contextId);

@@ -61,8 +61,8 @@ export async function readOwnContexts(
 }
 
 /**
- * A page of the dashboards that the caller's contexts grant, or those of one; once for each context. Without what somebody of
- * the company is denied.
+ * A page of the dashboards that the caller's contexts grant, or those of one; once for each context. Without dashboards that
+ * somebody of the company is denied.
  */
 export async function readOwnDashboards(
   db: ControlDb,
@@ -99,7 +99,7 @@ export const selectOwnContext = (ctx: Context<PortalActor>, contextId: string) =
     .from(shareContexts)
     .where(and(byId(shareContexts, ctx.actor.companyId, contextId), isMember(ctx.actor, sql`share_contexts.id`)));
 
-/** What the caller's memberships in a context say of the caller. */
+/** Reads the attributes of the caller's memberships in a context. */
 export const selectOwnAttributes = ({ db, actor }: Context<PortalActor>, contextId: string) =>
   db
     .select({ attributes: shareMembers.attributes })

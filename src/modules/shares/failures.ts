@@ -8,7 +8,7 @@ export const shareRevoked = defineFailure('share.revoked', 'conflict', {
   sharing: 'SHARE_REVOKED',
 });
 
-/** Only members of the share's context may see this, in the portal. */
+/** The caller must sign in to the portal: only members of the share's context may see the share. */
 export const signInNeeded = defineFailure('share.sign_in_needed', 'unauthenticated', {
   message: 'Sign in to the portal to see this.',
   sharing: 'AUTH_REQUIRED',

@@ -53,7 +53,7 @@ function viewResolved(resolved: ReturnType<typeof resolveShare>): z.input<typeof
   };
 }
 
-/** What holders of a link may do. */
+/** The routes for holders of a share's link. */
 export const publicShareEndpoints = [
   endpoint(
     {

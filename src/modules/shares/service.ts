@@ -36,7 +36,7 @@ export interface ShareWithViews {
   lastAccessedAt: number | null;
 }
 
-/** What people decide about a share. */
+/** The terms of a share that people set. */
 export interface ShareTerms {
   name: string;
   shareType: DashboardShare['shareType'];
@@ -146,7 +146,7 @@ const DEFAULT_OPTIONS: EmbedOptions = {
   allow_downloads: false,
 };
 
-/** Changes what is sent, and nothing else: what others change meanwhile stays. */
+/** Changes the fields that are sent, and nothing else: fields that others change meanwhile stay. */
 export async function changeShare(
   ctx: PrincipalContext,
   id: string,
@@ -251,7 +251,7 @@ const shareEvent = (
 export const filterCandidates = (ctx: PrincipalContext, dashboardId: string) =>
   candidates(ctx, dashboardId, ({ origin, kind }) => origin === 'filter' && isChoice(kind));
 
-/** The filters and parameters that an embed may fix or allow: what an attribute of the viewer decides is neither. */
+/** The filters and parameters that an embed may fix or allow: not those that an attribute of the viewer decides. */
 export const embedCandidates = (ctx: PrincipalContext, dashboardId: string) =>
   candidates(ctx, dashboardId, ({ viewerAttributes }) => viewerAttributes.length === 0);
 

@@ -42,7 +42,7 @@ export const readShares = (
   return readPage(db, { table: dashboardShares, filter, extra: EXTRA }, { ...page, by: ORDER[page.by] });
 };
 
-/** One share. */
+/** Reads a share; undefined for none. */
 export async function readShare(db: ControlDb, companyId: string, id: string): Promise<DashboardShare | undefined> {
   const filter = byId(dashboardShares, companyId, id);
   const part = { by: dashboardShares.createdAt, descending: true, page: 1, perPage: 1 };
@@ -96,7 +96,7 @@ export const updateToRevoked = (db: ControlDb, companyId: string, id: string, no
     .where(and(byId(dashboardShares, companyId, id), isNull(dashboardShares.revokedAt)))
     .returning({ id: dashboardShares.id });
 
-/** The share of a token, with what is to be known of its company, whatever its state. */
+/** The share of a token, with the state of its company, whatever the share's own. */
 export const selectShareOfToken = (db: ControlDb, tokenDigest: string) =>
   db
     .select({
@@ -117,7 +117,7 @@ export const companyOfToken = (tokenDigest: string): SQL =>
 export const dashboardOfToken = (tokenDigest: string): SQL =>
   sql`(select dashboard_id from ${dashboardShares} where token_digest = ${tokenDigest})`;
 
-/** The shares that narrow what members of a context see of a dashboard. The dashboard's id may be a subquery. */
+/** The shares that narrow the data of a dashboard for members of a context. The dashboard's id may be a subquery. */
 export const selectActiveShares = (
   db: ControlDb,
   { companyId, contextId, dashboardId }: { companyId: string; contextId: string; dashboardId: string | SQL },

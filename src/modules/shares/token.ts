@@ -23,7 +23,7 @@ import {
 import { signInNeeded } from './failures.ts';
 import { companyOfToken, dashboardOfToken, selectShareOfToken } from './store.ts';
 
-/** What the token of a share opens. */
+/** The data behind the token of a share. */
 export interface OpenedShare {
   share: typeof dashboardShares.$inferSelect;
   companySlug: string;
@@ -31,7 +31,7 @@ export interface OpenedShare {
   item: SharedItem & { type: 'dashboard' };
 }
 
-/** Whoever holds the token of a share. */
+/** The caller who holds the token of a share. */
 export type ShareViewer = ViewerActor<OpenedShare>;
 
 /** As `newShareToken` makes them, and as they were before they began with their company: nothing else is looked up. */
@@ -64,7 +64,10 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
   }
 };
 
-/** What a viewer learns before anything is executed. */
+/**
+ * Returns the dashboard, its brand and rules for a viewer, before anything is executed; of a share in a context only that it
+ * needs a sign-in.
+ */
 export function resolveShare(ctx: Context<ShareViewer>) {
   const { share, companySlug, brand, item } = ctx.actor.opened;
   recordEvent(ctx, 'share.resolved', share);
@@ -89,7 +92,7 @@ export const executeShare = (
     return answer;
   });
 
-/** What the page of a share wears, and who may show it in a frame: nobody, unless it is shared for that. */
+/** The brand of a share's page, and the sites that may show it in a frame: none, unless it is shared for that. */
 export async function pageOfShare(
   ctx: Context,
   token: string,

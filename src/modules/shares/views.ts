@@ -35,7 +35,7 @@ const termsOf = <Body extends Sent>({ share_filter_policies: filterPolicies, ...
   ...(filterPolicies !== undefined && { filterPolicies }),
 });
 
-/** What creating a share takes. */
+/** The body that creates a share. */
 export const newShare = z
   .object({ ...terms, share_type: terms.share_type })
   .partial({ name: true, share_context_id: true, expires_at: true, embed_options: true, share_filter_policies: true })
@@ -47,7 +47,7 @@ export const newShare = z
     ...termsOf(body),
   }));
 
-/** What changing one takes: only what is sent changes. */
+/** The body that changes a share: only fields that are sent change. */
 export const shareChanges = z.object(terms).partial().transform(termsOf);
 
 /** A share as people of the company see it. */

@@ -13,14 +13,14 @@ const MAX_WRONG_FROM_EVERYWHERE = 100;
 const WINDOW_MS = 15 * MINUTE_MS;
 const KNOWN_MS = 30 * DAY_MS;
 
-/** Something that can be guessed. */
+/** A secret that can be guessed, such as a password or a code. */
 export interface Guess {
-  /** Under which its tries are counted. */
+  /** The name under which its tries are counted. */
   name: string;
   /** The failure of a wrong guess. Any other failure does not count. */
   wrong: FailureType;
   maxWrong: number;
-  /** How long wrong ones count; 15 minutes when not said. */
+  /** The time for which wrong guesses count; 15 minutes when left out. */
   windowMs?: number;
 }
 

@@ -5,12 +5,12 @@ import { newestSecret } from '../../platform/secrets.ts';
 import type { StoredCodes } from './second-factor-store.ts';
 
 const COUNT = 10;
-/** Without letters and digits that look alike. */
+/** The characters of a backup code, without letters and digits that look alike. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const LENGTH = 10;
 const PURPOSE = 'backup code';
 
-/** A new set of one-time codes, `xxxxx-xxxxx`, and what is stored of them. */
+/** A new set of one-time codes, `xxxxx-xxxxx`, and the digests that are stored of them. */
 export async function newBackupCodes(
   ctx: Context,
   factorId: string,
@@ -26,7 +26,7 @@ export async function newBackupCodes(
 export const backupDigests = (ctx: Context, factorId: string, code: string): Promise<string[]> =>
   keyedDigests(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normalize(code)}`);
 
-/** People press shift; what the hyphen is typed as, `typedCode` takes away. */
+/** A code in small letters, as people press shift; `typedCode` takes away hyphens. */
 const normalize = (code: string): string => code.toLowerCase().replaceAll('-', '');
 
 function newCode(): string {

@@ -11,7 +11,9 @@ import { wrongCredentials } from './failures.ts';
 import { withPassword } from './reauthentication.ts';
 import { prepareSecurityMail } from './security-mails.ts';
 
-/** Changes the caller's password. Their other sessions and what they let programs do end, and links to reset the password stop working. */
+/**
+ * Changes the caller's password. Their other sessions and grants to programs end, and links to reset the password stop working.
+ */
 export async function changePassword(ctx: UserContext, input: { current: string; next: string }): Promise<void> {
   const { companyId, id, email, sessionId } = ctx.actor;
   await withPassword(ctx, input.current, async (user) => {

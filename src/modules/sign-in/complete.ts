@@ -9,7 +9,7 @@ import { insertPending, type Pending } from './pending-store.ts';
 import { selectAnyPasskey } from './second-factor-store.ts';
 import { beginSession, type TokenPair } from './sessions.ts';
 
-/** How long a pending sign-in lives. */
+/** The life of a pending sign-in. */
 const SECONDS: Record<Pending['purpose'], number> = { login: 300, setup: 600 };
 
 export interface SignedIn extends TokenPair {
@@ -77,14 +77,14 @@ async function askForSecondFactor(
 }
 
 /**
- * Where a company signs in by single sign-on alone, other ways are open to the owner only, who must not be locked out when
- * the provider fails. Unknown emails are refused too.
+ * Throws where the company signs in by single sign-on alone, unless the user is the owner, who must not be locked out when the
+ * provider fails. Unknown emails are refused too.
  */
 export function requireSsoOptional(company: Pick<Company, 'ssoOnly'>, user: Pick<User, 'isOwner'> | undefined): void {
   if (company.ssoOnly && !user?.isOwner) throw ssoRequired();
 }
 
-/** The same for the user of an email, whom only such a company needs to look for. */
+/** Makes the same check for the user of an email, who is only looked for where the company requires single sign-on. */
 export async function requireOtherThanSso(
   ctx: Context,
   company: Pick<Company, 'id' | 'ssoOnly'>,

@@ -6,7 +6,7 @@ import { checkCode, type PasswordlessCode, replaceCode } from './passwordless-st
 /** Minutes that a mailed code works. */
 export const CODE_MINUTES = 10;
 
-/** What a code is for. The email is lower-case. */
+/** The company, purpose and address of a code. The email is lower-case. */
 export type CodeScope = Pick<PasswordlessCode, 'companyId' | 'purpose' | 'email'>;
 
 const LABELS: Record<CodeScope['purpose'], string> = { sign_in: 'sign-in code', portal: 'portal code' };

@@ -20,10 +20,10 @@ import { prepareConsequences } from './security-mails.ts';
 import { prepareSession } from './sessions.ts';
 import { newTotpSecret, otpauthUrl } from './totp.ts';
 
-/** Somebody with a session, or in the middle of a sign-in that waits for a second factor to be set up. */
+/** The context of somebody with a session, or in the middle of a sign-in that waits for a second factor to be set up. */
 type EnrolmentContext = Context<AnonymousActor | UserActor>;
 
-/** The token of a pending sign-in, or else what authenticates the user of a session again. */
+/** The token of a pending sign-in, or else the proof that authenticates the user of a session again. */
 export interface EnrolmentCredential extends Reauthentication {
   pendingToken?: string;
 }
@@ -52,9 +52,9 @@ export async function setUpSecondFactor(
 }
 
 export interface EnabledSecondFactor {
-  /** They cannot be read again. */
+  /** The codes in plain text: they cannot be read again. */
   backupCodes: string[];
-  /** Where a pending sign-in was completed by it. */
+  /** The session, where a pending sign-in was completed by it. */
   signedIn?: SignedIn;
 }
 
@@ -118,7 +118,7 @@ async function enableAndSignIn(
   });
 }
 
-/** A new authenticator: the statement that stores it, and what is answered to its user. */
+/** A new authenticator: the statement that stores it, and the view for its user. */
 async function prepareFactor(
   ctx: Context,
   { id: userId, companyId, email }: Pick<User, 'id' | 'companyId' | 'email'>,
@@ -161,7 +161,7 @@ function requireUser(ctx: EnrolmentContext): UserContext {
   return { ...ctx, actor };
 }
 
-/** Not required by the schema of the body, so that a bad token is answered before a missing code. */
+/** Requires a code, which the schema of the body does not, so that a bad token is answered before a missing code. */
 function requireTotp(totp: string | undefined): string {
   if (totp === undefined)
     throw invalid([{ field: 'totp_token', message: 'is required: a code from the authenticator' }]);

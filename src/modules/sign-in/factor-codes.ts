@@ -11,7 +11,7 @@ export type SecondFactorCode = { totp: string } | { backupCode: string };
 /** Matches nothing. */
 const NO_PROOF: Proof = { backupDigests: [] };
 
-/** What using the code would take. */
+/** Returns the proof that using the code consumes. */
 export async function proofOf(
   ctx: Context,
   factor: Pick<SecondFactor, 'id' | 'companyId' | 'secret'>,
@@ -26,6 +26,6 @@ export async function proofOf(
 export const encryptSecret = (ctx: Context, secret: string, factor: Pick<SecondFactor, 'companyId' | 'id'>) =>
   encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(factor));
 
-/** What an encrypted secret is bound to. */
+/** The context that a secret is encrypted for, and decrypted by. */
 export const secretContext = ({ companyId, id }: Pick<SecondFactor, 'companyId' | 'id'>): string =>
   `totp:${companyId}:${id}`;

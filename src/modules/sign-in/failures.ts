@@ -1,7 +1,7 @@
 import { companySuspended } from '../../access/failures.ts';
 import { defineFailure, notFoundBy } from '../../kernel/failure.ts';
 
-/** The same for an unknown email and a wrong password. */
+/** The email or the password is wrong. The answer is the same for an unknown email. */
 export const wrongCredentials = defineFailure('sign_in.wrong_credentials', 'invalid', {
   message: 'The email or the password is wrong.',
   console: { status: 400, code: 'INVALID_CREDENTIALS' },
@@ -20,10 +20,10 @@ export const sessionsEnded = defineFailure('sign_in.sessions_ended', 'unauthenti
   message: 'Your sessions were ended while you signed in. Sign in again.',
 });
 
-/** What every way to sign in can answer once the first factor is proved. */
+/** The failures of every way to sign in once the first factor is proved. */
 export const signInFailures = [companySuspended, userNotActive, sessionsEnded] as const;
 
-/** The same for a wrong, used or expired code, and one that was never sent. */
+/** The emailed code is wrong, used or expired, or was never sent. The answer is the same for all of these. */
 export const wrongEmailedCode = defineFailure('sign_in.wrong_emailed_code', 'invalid', {
   message: 'The code is wrong or has expired.',
   console: { status: 400, code: 'INVALID_CODE' },
@@ -69,7 +69,7 @@ export const noSecondFactor = defineFailure('second_factor.none', 'missing', {
   detail: { field: 'id', reason: 'none' },
 });
 
-/** Otherwise a stolen token could do without the password what its owner needs the password for. */
+/** Nobody resets their own second factor: a stolen token would be enough where its owner needs the password. */
 export const ownSecondFactor = defineFailure('second_factor.own', 'forbidden', {
   message: 'You cannot reset your own second factor. Disable it, with your password or a code.',
 });

@@ -3,7 +3,7 @@ import { triedPassword } from '../users/fields.ts';
 import type { SecondFactorCode } from './factor-codes.ts';
 import type { Reauthentication } from './reauthentication.ts';
 
-/** The slug of a company, as somebody signing in types it: what is none simply finds no company. */
+/** The slug of a company, as somebody signing in types it: a text that is no slug simply finds no company. */
 export const companySlug = z.string().min(1).max(63);
 
 const LONGEST_TYPED_CODE = 4096;
@@ -21,13 +21,13 @@ export const sixDigits = typedCode
   .pipe(z.string().regex(/^[0-9]{6}$/, 'must be six digits'))
   .meta({ examples: ['123456'] });
 
-/** Of an OpenID Provider. */
+/** Whether to trust the addresses of an OpenID Provider. */
 export const trustEmail = z.boolean().default(false).meta({
   description:
     'Whether an email address counts as verified of which the provider does not say so, as Entra ID does not. Not for issuers of more than one organization, whose people could claim any address.',
 });
 
-/** What is said of routes that take a `reauthentication`. */
+/** The description of routes that take a `reauthentication`. */
 export const REAUTHENTICATION =
   'Needs the password or a code of the second factor besides the token; a caller who has neither must have signed in within the last ten minutes. ';
 
@@ -37,7 +37,7 @@ const proofs = {
   backup_code: typedCode.optional(),
 };
 
-/** The body of a change of how the caller signs in: what authenticates them again, beside members of its own. */
+/** The body of a change of how the caller signs in: the proof that authenticates them again, beside members of its own. */
 export const reauthentication = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
     .object({ ...shape, ...proofs })

@@ -6,7 +6,7 @@ import { afterChange, byId, exists, insertWhen, livingById } from '../../db/stat
 
 type User = typeof users.$inferSelect;
 
-/** What a right code uses: the time step of the authenticator, or the digests a backup code may be stored under. */
+/** The proof that a right code consumes: the time step of the authenticator, or the digests a backup code may be stored under. */
 export type Proof = { step: number } | { backupDigests: string[] };
 
 /** Uses a code. Changes a row only if it was not used before and `when` holds, if given. */

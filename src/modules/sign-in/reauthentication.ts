@@ -9,13 +9,13 @@ import { reauthenticationRequired, wrongCredentials, wrongSecondFactor } from '.
 import { useFreshSession, usePassword, useProof } from './proof-store.ts';
 import { type SecondFactor, selectFactor } from './second-factor-store.ts';
 
-/** How a caller with a session authenticates again: with the password, or a code of the second factor. */
+/** The proof with which a caller with a session authenticates again: the password, or a code of the second factor. */
 export interface Reauthentication {
   password?: string;
   code?: SecondFactorCode;
 }
 
-/** How new the session of a caller must be who has neither. */
+/** The greatest age of the session of a caller who has neither. */
 const FRESH_MS = 10 * MINUTE_MS;
 
 /**
@@ -54,7 +54,7 @@ export async function withReauthentication<T>(
   );
 }
 
-/** The same for a caller of whom is not known yet whether they have an authenticator. */
+/** Runs `work` under reauthentication for a caller whose authenticator, if any, is still to be read. */
 export async function withOwnFactor<T>(
   ctx: UserContext,
   reauthentication: Reauthentication,

@@ -3,10 +3,10 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { hmacSha256, sha256Hex, toHex } from '../../platform/secrets.ts';
 import { endSession, rotateSession, type Session } from '../sessions/queries.ts';
 
-/** Of a session: how long a refresh token works, and how long it lasts, however often it is refreshed. */
+/** The time for which a session's refresh token works, and the longest life of a session, however often it is refreshed. */
 const REFRESH_MS = 7 * DAY_MS;
 const SESSION_MS = 30 * DAY_MS;
-/** How long a refresh token is answered again after its first use, unless its successor was used. */
+/** The time after its first use in which a refresh token is answered again, unless its successor was used. */
 const RETRY_MS = 10_000;
 
 /** A refresh token, before it is signed. Times in milliseconds. */
@@ -17,7 +17,7 @@ export interface RefreshToken {
   expiresAt: number;
 }
 
-/** What a session stores of its newest refresh tokens. */
+/** The stored state of a session's newest refresh tokens. */
 export type RotationState = Pick<Session, 'previousDigest' | 'previousUntil' | 'expiresAt'>;
 
 /**
@@ -35,7 +35,7 @@ export const prepareRotation = (ctx: Context, claims: RotationClaims) =>
     end: (companyId, id, now) => endSession(ctx.db, companyId, id, now),
   });
 
-/** The same of whatever has refresh tokens: `rotate` and `end` are the statements that store it. */
+/** Prepares the rotation of any refresh token: `rotate` and `end` are the statements for where it is stored. */
 export async function prepareRotationOf<Rotate, End>(
   ctx: Context,
   { company_id, sid, jti }: RotationClaims,

@@ -36,7 +36,7 @@ export const replaceFactor = (db: ControlDb, record: SecondFactor, { afterProof 
 
 const isStored = ({ companyId, id }: SecondFactor): SQL => exists(secondFactors, byId(secondFactors, companyId, id));
 
-/** Ends every sign-in under way. */
+/** The next epoch of a user's sessions, which ends every sign-in under way. */
 const nextEpoch = sql`${users.sessionEpoch} + 1`;
 
 /**
@@ -70,7 +70,7 @@ export const addBackupCodes = (db: ControlDb, factor: SecondFactor, codes: Store
 const byFactor = ({ companyId, id }: SecondFactor): SQL =>
   and(eq(backupCodes.companyId, companyId), eq(backupCodes.factorId, id)) as SQL;
 
-/** How many backup codes of a user's second factor were not used yet. */
+/** Counts the backup codes of a user's second factor that were not used yet. */
 export const countBackupCodes = (db: ControlDb, companyId: string, userId: string) =>
   db
     .select({ left: count() })
@@ -140,7 +140,7 @@ export const removeFactor = (db: ControlDb, factor: SecondFactor, now: number) =
     .where(and(byId(users, factor.companyId, factor.userId), afterChange)),
 });
 
-/** Deletes what belonged to a second factor that is deleted. */
+/** Deletes the backup codes and used time steps of a second factor that is deleted. */
 export const deleteRemains = (db: ControlDb, factor: SecondFactor) => {
   const isGone = not(isStored(factor));
   const stepsOfFactor = and(eq(usedTotpSteps.companyId, factor.companyId), eq(usedTotpSteps.factorId, factor.id));

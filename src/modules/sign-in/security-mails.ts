@@ -31,8 +31,8 @@ export async function mailSecurityChange(
 }
 
 /**
- * What follows a change of how a user signs in, if the statement before it in the batch changed a row: a mail to the user,
- * and the end of their sessions but `exceptSession`.
+ * Prepares the consequences of a change of how a user signs in, if the statement before it in the batch changed a row: a mail to
+ * the user, and the end of their sessions but `exceptSession`.
  */
 export function prepareConsequences(
   ctx: Context,

@@ -31,7 +31,7 @@ export interface TokenPair {
 
 /**
  * A new session of `user`: the statements that store it, and the tokens to answer once it is stored.
- * @param options.when what else has to hold, if anything
+ * @param options.when a further condition, if any
  */
 export async function prepareSession(ctx: Context, user: User, { when }: { when?: Condition } = {}) {
   ctx.belongsTo(user.companyId, { type: 'user', id: user.id });

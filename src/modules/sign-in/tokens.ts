@@ -15,8 +15,8 @@ const AUDIENCES = [
   'oauth-request',
 ] as const;
 /**
- * Whose token it is: a user's, a service account's, an outsider's in the portal, or of whoever downloads a result or an export;
- * a program's that a user or a service account let in, or what one asks a user for.
+ * The audience of a token: a user, a service account, an outsider in the portal, or whoever downloads a result or an export; a
+ * program that a user or a service account let in, or the request of one to a user.
  */
 export type Audience = (typeof AUDIENCES)[number];
 const ALGORITHM = 'EdDSA';
@@ -102,7 +102,7 @@ export function audienceOf(token: string): Audience | undefined {
   }
 }
 
-/** In milliseconds since the epoch. */
+/** The time in which a token is valid, in milliseconds since the epoch. */
 export interface Validity {
   issuedAt: number;
   expiresAt: number;

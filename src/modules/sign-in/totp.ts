@@ -9,7 +9,7 @@ const WINDOW = 1;
 /** A new secret, in base32. */
 export const newTotpSecret = (): string => new Secret({ size: SECRET_BYTES }).base32;
 
-/** What an authenticator app reads from a QR code. */
+/** The address that an authenticator app reads from a QR code. */
 export const otpauthUrl = (secret: string, email: string): string =>
   new TOTP({ issuer: ISSUER, label: email, secret: Secret.fromBase32(secret) }).toString();
 

@@ -44,8 +44,8 @@ const passkeyNeededView = z
   .meta({ id: 'PasskeyNeeded' });
 
 /**
- * What every first factor answers: a session, the question for the second factor, or the demand to set one up, where the
- * company requires it.
+ * The answer of every first factor: a session, the question for the second factor, or the demand to set one up, where the company
+ * requires it.
  */
 export const signInResultView = z
   .union([loginResultView, secondFactorNeededView, passkeyNeededView, secondFactorSetupView])

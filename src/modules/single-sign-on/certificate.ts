@@ -6,8 +6,8 @@ const ONE_CERTIFICATE = /^-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END
 const MIN_MODULUS_BITS = 2048;
 
 /**
- * What is wrong with a provider's certificate (PEM), or null. Its dates are ignored: providers let the certificates in their
- * metadata expire, and replace them when the key changes.
+ * The problem of a provider's certificate (PEM), or null. Its dates are ignored: providers let the certificates in their metadata
+ * expire, and replace them when the key changes.
  */
 export function certificateProblem(pem: string): string | null {
   if (!ONE_CERTIFICATE.test(pem)) return 'must be one certificate in PEM form';

@@ -25,7 +25,9 @@ import {
 
 export type { Configuration };
 
-/** Without a client secret, the one stored for the same issuer and client is kept. */
+/**
+ * The configuration that an administrator sends. Without a client secret, the one stored for the same issuer and client is kept.
+ */
 export interface ConfigurationInput {
   provider: OidcSettings | SamlSettings;
   clientSecret?: string;
@@ -176,7 +178,7 @@ function problemsOf({ provider, redirectUris }: ConfigurationInput, allowPrivate
   return [...ofProvider, ...ofUris].filter((problem): problem is FieldProblem => problem.message !== null);
 }
 
-/** Browsers go there with a code, so https only, or plain http on the same machine. */
+/** The problem of a redirect's address, to which browsers go with a code: https only, or plain http on the same machine. */
 function redirectUriProblem(uri: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(uri)) return 'must be an absolute URL';
   const { protocol, hostname, hash, username, password } = new URL(uri);

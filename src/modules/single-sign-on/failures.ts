@@ -46,7 +46,7 @@ export type RefusalReason =
   | 'quota_exceeded'
   | 'provider_unavailable';
 
-/** What an administrator can do about a provider that does not say whether addresses are verified. */
+/** Advice to an administrator about a provider that does not say whether addresses are verified. */
 export const EMAIL_NOT_VERIFIED =
   'The provider does not say that the email address is verified. If it belongs to this organization alone and does not send `email_verified`, set `trust_email` in the single sign-on configuration.';
 

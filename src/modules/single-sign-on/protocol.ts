@@ -13,9 +13,7 @@ export type AnswerMethod = 'GET' | 'POST';
 
 /** A sign-in with an identity provider, in OpenID Connect or SAML. */
 export interface Protocol {
-  /**
-   * The address to open at the provider, with `state`, and what its answer must match.
-   */
+  /** The address to open at the provider, with `state`, and the values that its answer must match. */
   begin(state: string): Promise<{ url: string; expectation: string }>;
   /**
    * Verifies the provider's answer: it must not be forged, stale or meant for another request or recipient.

@@ -44,7 +44,7 @@ async function readAnswerForm(request: Request): Promise<URLSearchParams> {
   return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
-/** As long as the provider has it: what is wrong with it is told where the sign-in began. */
+/** A parameter of the provider, of any length: problems with it are told where the sign-in began. */
 const parameter = z.string().optional();
 
 export const singleSignOnEndpoints = [

@@ -22,7 +22,7 @@ const IDENTIFIERS = ['NameID', 'BaseID', 'EncryptedID'];
 
 export interface VerifiedAssertion {
   id: string;
-  /** Until when (ms) it is valid. */
+  /** The time (ms) until which it is valid. */
   until: number;
   nameId: string;
   /** The values of each attribute that are text, by its names in lower case, in their order. */

@@ -6,7 +6,7 @@ import { identityOf } from './saml-identity.ts';
 import { checkResponse, readSamlResponse } from './saml-response.ts';
 import { parseXml } from './saml-xml.ts';
 
-/** How far the provider's clock may be from ours. */
+/** The most that the provider's clock may differ from ours. */
 const CLOCK_SKEW_MS = 30_000;
 
 /** SAML 2.0 Web Browser SSO: redirect to the provider, signed assertion by POST. */

@@ -42,17 +42,17 @@ import {
 
 export { reencryptClientSecrets } from './configuration.ts';
 
-/** How long a user may take at the provider. */
+/** The time that a user has at the provider. */
 const LOGIN_MS = 10 * MINUTE_MS;
 const CODE_MS = MINUTE_MS;
 
-/** Where our own page goes on after a sign-in: it needs no entry in a configuration. */
+/** The path at which our own page goes on after a sign-in: it needs no entry in a configuration. */
 export const OWN_PAGE = '/oauth/signed-in';
 
 export interface BegunSignIn {
   /** The address at the provider to open. */
   url: string;
-  /** Needed to exchange the code that the sign-in ends with. */
+  /** The secret with which the code is exchanged that the sign-in ends with. */
   exchangeSecret: string;
 }
 
@@ -152,7 +152,7 @@ function refuse(error: unknown): never {
   throw new SignInRefusal(error instanceof Failure ? 'provider_unavailable' : 'invalid_response', error);
 }
 
-/** The innermost cause: what the library or the network said. */
+/** The innermost cause: the error of the library or the network. */
 const rootOf = (error: unknown): unknown =>
   error instanceof Error && error.cause instanceof Error ? rootOf(error.cause) : error;
 

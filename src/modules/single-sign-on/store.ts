@@ -88,7 +88,7 @@ export const consumeCode = (db: ControlDb, digests: { code: string; exchange: st
     )
     .returning();
 
-/** Deletes what has expired, of every company. */
+/** Deletes expired rows, of every company. */
 export const deleteExpired = (db: ControlDb, now: number) =>
   [
     db.delete(ssoLogins).where(lte(ssoLogins.expiresAt, now)),

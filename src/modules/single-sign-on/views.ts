@@ -75,7 +75,7 @@ const readOnly = {
   updated_at: timestamp,
 };
 
-/** Without secrets. */
+/** A configuration without its secrets. */
 export const configurationView = z
   .discriminatedUnion('type', [
     z.object({ ...oidc, ...common, ...readOnly }).meta({ id: 'OidcConfiguration' }),

@@ -1,6 +1,6 @@
 import { defineFailure, notFound } from '../../kernel/failure.ts';
 
-/** Deliberately vague about what is wrong with the token. */
+/** The token is not valid. Deliberately vague about the reason. */
 export const invalidSocialToken = defineFailure('social.invalid_token', 'unauthenticated', {
   message:
     'The token is not a valid ID token of a provider of this company, or its email is not verified: where the provider does not say so, `trust_email` of the configuration decides.',
@@ -20,7 +20,7 @@ export const socialProviderNotFound = notFound('social_provider', {
   message: 'The company has no such social provider.',
 });
 
-/** It hands ID tokens to servers that prove who they are, and there is no secret to prove it with. */
+/** The provider hands ID tokens only to servers that prove who they are, and there is no secret to prove it with. */
 export const noTokensForPages = defineFailure('social.no_tokens_for_pages', 'conflict', {
   message:
     'This identity provider issues no ID tokens to pages (`response_type=id_token`): configure it for single sign-on instead.',

@@ -63,7 +63,7 @@ export const issuersOf = async (ctx: Context, companyId: string): Promise<string
 export interface BegunAtProvider {
   /** The address at the provider to open. */
   url: string;
-  /** What its answer must repeat: beside the token, and in it. */
+  /** The values that the provider's answer must repeat: beside the token, and in it. */
   state: string;
   nonce: string;
 }

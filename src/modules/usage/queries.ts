@@ -13,7 +13,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 /** The day of a time (ms), counted from the epoch. */
 export const dayNumber = (at: number): number => Math.floor(at / DAY_MS);
 
-/** Whose use is counted, and when (ms). */
+/** The company whose use is counted, and the time (ms). */
 export interface UsedBy {
   companyId: string;
   at: number;
@@ -38,7 +38,7 @@ const isBelow = (use: SQL, limit: SQL): SQL => sql`(${limit} is null or ${use} <
 /** Holds while the company may mail one more on that day. */
 export const mayMail = (by: UsedBy): SQL => isBelow(mailsTaken(by), quotaOf(by.companyId, 'mails_per_day'));
 
-/** Counts so much more of a day, if a condition holds; less, where the count is below zero. */
+/** Adds to a count of a day, if a condition holds; subtracts where `count` is below zero. */
 export function countUse(
   db: ControlDb,
   { companyId, at }: UsedBy,
@@ -70,14 +70,14 @@ export async function takeModelCall(ctx: CompanyContext): Promise<void> {
   throw quotaExceeded({ quota: 'model_calls_per_day', limit: found?.limit ?? 0, use: found?.use ?? 0 });
 }
 
-/** What is counted here of a company's days, from one to another, both included; days without use are missing. */
+/** Reads the use of a company that is counted here, from one day to another, both included; days without use are missing. */
 export const selectUsedDays = (db: ControlDb, companyId: string, from: number, to: number) =>
   db
     .select()
     .from(usageDays)
     .where(and(eq(usageDays.companyId, companyId), between(usageDays.day, from, to)));
 
-/** How much a company holds: its users now, the rest as it was measured last. */
+/** The amount of data that a company holds: its users now, the rest as it was measured last. */
 export interface Held {
   users: number;
   tables: number;

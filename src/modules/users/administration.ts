@@ -169,7 +169,7 @@ export async function deleteUser(ctx: PrincipalContext, id: string): Promise<voi
   throw user.deletedAt === null ? ownerNotDeletable() : userAlreadyDeleted();
 }
 
-/** The same for people, who do not delete themselves. The link of somebody who is only invited stops working. */
+/** Deletes another user: people do not delete themselves. The link of somebody who is only invited stops working. */
 export async function deleteOtherUser(ctx: PrincipalContext, id: string): Promise<void> {
   if (id === ctx.actor.id) throw selfNotDeletable();
   await deleteUser(ctx, id);

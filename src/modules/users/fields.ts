@@ -3,10 +3,10 @@ import { invalid } from '../../kernel/failure.ts';
 import { isCommonPassword, isMadeOf } from './passwords.ts';
 
 const MAXIMUM_LENGTH = 128;
-/** Code units that so many characters can be typed in, each of them decomposed. */
+/** The most UTF-16 units in which a password of the maximum length can be typed, with each character decomposed. */
 const LONGEST_TYPED = 8 * MAXIMUM_LENGTH;
 
-/** A password of so many characters, counted in NFC, in which it is hashed. */
+/** A password of at least `minimum` characters, counted in NFC, in which it is hashed. */
 const passwordOf = (minimum: number) =>
   z
     .string()
@@ -31,7 +31,7 @@ export const newPassword = (minimum: number) =>
 /** A password that is tried at sign-in: bounded, otherwise whatever was typed. */
 export const triedPassword = passwordOf(1);
 
-/** Whose password it is to be, in which company. */
+/** The owner of a password: their email, name and company, which the password must not be made of. */
 export interface PasswordOwner {
   email: string;
   name: string;

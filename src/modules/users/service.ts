@@ -30,7 +30,7 @@ export {
 } from './store.ts';
 export type { User, UserChanges, UserStatus, UserWithGroups };
 
-/** Where a user stands: invited ones have never been active. */
+/** The status of a user: invited ones have never been active. */
 export function statusOf(user: Pick<User, 'isActive' | 'activatedAt'>): UserStatus {
   if (user.isActive) return 'active';
   return user.activatedAt === null ? 'invited' : 'inactive';
@@ -62,7 +62,7 @@ export function prepareInvitedUser(ctx: Context, companyId: string, input: Pick<
   return { record, statement: insertUser(ctx.db, record) };
 }
 
-/** How somebody is called of whom only the email is known. */
+/** The name of somebody of whom only the email is known. */
 export const nameOf = (email: string): string => email.split('@')[0] as string;
 
 function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'isActive' | 'activatedAt'>): User {
@@ -114,7 +114,7 @@ export async function getUser(ctx: PrincipalContext, id: string): Promise<UserIn
   return { user, groupIds: shownGroups(ctx, memberships) };
 }
 
-/** Changes what is sent of how a user is called, and the teams. */
+/** Changes the fields that are sent of a user's name and teams. */
 export async function changeProfile(
   ctx: PrincipalContext,
   id: string,

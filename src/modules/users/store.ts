@@ -45,7 +45,7 @@ export const recordSignIn = (db: ControlDb, user: User, now: number) =>
 
 /**
  * Keeps sign-ins that have begun before from getting a session; goes beside the statement that ends the sessions.
- * @param when what else has to hold, if anything
+ * @param when a further condition, if any
  */
 export const endSignInsUnderWay = (
   db: ControlDb,
@@ -92,7 +92,7 @@ export const selectUserEvenDeleted = (db: ControlDb, companyId: string, id: stri
     .from(users)
     .where(byId(users, companyId, id));
 
-/** What users are ordered by, and the columns of a table that hold it. */
+/** The orders of a list of users, with the columns of a table that hold their values. */
 const orderOf = (table: typeof users | typeof accountUsers) => ({
   created_at: table.createdAt,
   updated_at: table.updatedAt,
@@ -102,7 +102,7 @@ const orderOf = (table: typeof users | typeof accountUsers) => ({
 
 export type UserPageRequest = PageRequest<keyof ReturnType<typeof orderOf>>;
 
-/** What a list of users leaves out: deleted ones, those not attached to an account, and those that are denied. */
+/** The users that a list leaves out: deleted ones, those not attached to an account, and those that are denied. */
 export interface UserFilter {
   accountId?: string;
   which: 'living' | 'all';
@@ -149,7 +149,7 @@ export const selectUserWithGroups = (db: ControlDb, companyId: string, id: strin
     .from(users)
     .where(livingById(users, companyId, id));
 
-/** Where a user stands: invited ones have never been active. */
+/** The status of a user: invited ones have never been active. */
 export type UserStatus = 'invited' | 'active' | 'inactive';
 
 const HAS_STATUS: Record<UserStatus, SQL> = {
@@ -158,7 +158,7 @@ const HAS_STATUS: Record<UserStatus, SQL> = {
   inactive: and(eq(users.isActive, false), isNotNull(users.activatedAt)) as SQL,
 };
 
-/** The members of a group, in whatever account: nobody where the group is denied. */
+/** The members of a group, in any account: nobody where the group is denied. */
 const membersOf = (db: ControlDb, companyId: string, groupId: string, denied: Denials) =>
   db
     .select({ id: groupBindings.principalId })
@@ -172,7 +172,7 @@ const membersOf = (db: ControlDb, companyId: string, groupId: string, denied: De
       ),
     );
 
-/** What people are ordered by in the console. */
+/** The orders of users in the console. */
 const CONSOLE_ORDER = {
   name: inAnyCase(users.name),
   created_at: users.createdAt,
@@ -184,11 +184,11 @@ const CONSOLE_ORDER = {
 export type UserSearch = SearchRequest<keyof typeof CONSOLE_ORDER> & {
   status?: UserStatus;
   groupId?: string;
-  /** What else must hold of them. */
+  /** A further condition on the users. */
   where?: SQL;
 };
 
-/** A page of a company's living users with the groups they are in, without what is denied of both. */
+/** A page of a company's living users with the groups they are in, without users and groups that are denied. */
 export function readUsersWithGroups(
   db: ControlDb,
   companyId: string,
@@ -238,13 +238,13 @@ const ofAccount = (
   }),
 });
 
-/** What can be changed of a user. */
+/** The changes that can be made to a user. */
 export type UserChanges = Partial<Pick<User, 'isActive' | 'metadata' | 'name' | 'teams' | 'email' | 'externalId'>>;
 
 /**
  * Changes a living user, unless the owner would be deactivated or get another email, or somebody would be activated or get
  * another email who was only invited.
- * @param all what is changed together: none of it where one is refused
+ * @param all all fields that are changed together: none of them where one is refused
  */
 export const updateUser = (
   db: ControlDb,

@@ -3,7 +3,7 @@ import { viewBy } from '../../http/wire.ts';
 import { metadata, timestamp } from '../../kernel/fields.ts';
 import { statusOf, type User, type UserInGroups, type UserWithGroups } from './service.ts';
 
-/** Where a user stands. */
+/** The status of a user. */
 export const userStatus = z.enum(['invited', 'active', 'inactive']);
 
 /** A user as the console shows it. */
@@ -37,7 +37,7 @@ export const viewUserOfList = (expanded: boolean) => (user: UserWithGroups) => (
 /** A user who was invited. */
 export const invitedUserView = consoleUserView.extend({ invitation_expires_at: timestamp }).meta({ id: 'InvitedUser' });
 
-/** Where a user stands after a change. */
+/** The status of a user after a change. */
 export const userStatusView = consoleUserView.pick({ _id: true, email: true, status: true }).meta({ id: 'UserStatus' });
 
 export const viewUserStatus = (user: User): z.input<typeof userStatusView> => ({

@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import { logError } from '../../platform/log.ts';
 
 /**
- * Resolves with what `work` tells early, else with its result. After an early answer the work goes on, and its failure is only
+ * Resolves with the early answer of `work`, else with its result. After an early answer the work goes on, and its failure is only
  * logged.
  * @param work has a context of its own, whose connections are closed when the work is done
  */

@@ -9,17 +9,19 @@ import { DataVersions, type ReadOf } from '../managed-database/service.ts';
 import type { Refusals, Visualization } from '../visualizations/service.ts';
 import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';
 
-/** How long the result of a single visualization is cached, in seconds. Dashboards have a setting for it. */
+/** The time for which the result of a single visualization is cached, in seconds. Dashboards have a setting for it. */
 const DEFAULT_CACHE_SECONDS = 60;
 
-/** What a viewer may not see, the slugs with enforced values, and the only visualization to run, if it is one. */
+/**
+ * The visualizations that a viewer may not see, the slugs with enforced values, and the only visualization to run, if it is one.
+ */
 export interface Limits {
   refusals: Refusals;
   enforced: ReadonlySet<string>;
   only?: Visualization;
 }
 
-/** Where the answer to an execution is cached for equal ones, for so many seconds unless a table changes that it was read of. */
+/** The cache's entry for an execution and equal ones, good for some seconds unless a table changes that it was read of. */
 export interface CachedAnswer {
   digest: string;
   /** Equal for equal executions of the same data, whichever tables they read. */
@@ -65,8 +67,8 @@ export async function cachedAnswer(
 }
 
 /**
- * What distinguishes a result from others of the same data. It is made of everything that the result depends on: the
- * company, the version of what is executed, all bound values, the enforced slugs, and the refused visualizations.
+ * The digest that tells a result from others of the same data. It is made of everything that the result depends on: the company,
+ * the version of what is executed, all bound values, the enforced slugs, and the refused visualizations.
  */
 export async function digestOf(
   ctx: CompanyContext,

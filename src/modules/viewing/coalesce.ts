@@ -8,10 +8,10 @@ interface Waiting {
   since: number;
 }
 
-/** Those of this isolate, by what they will answer. */
+/** The executions of this isolate, by the key of their answers. */
 const waiting = new Map<string, Waiting>();
 
-/** Longer than one waits for a slot: what waits for more is of a request that ended without a word. Milliseconds. */
+/** Longer than one waits for a slot: a request that is waited for longer ended without a word. Milliseconds. */
 const MAX_WAIT_MS = 30_000;
 /** Longer than waiting for a slot and executing take together. Milliseconds. */
 const MAX_ANSWER_MS = 60_000;

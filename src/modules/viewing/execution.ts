@@ -26,11 +26,11 @@ import { executeOnce } from './coalesce.ts';
 import { type SharedItem, visualizationsOf } from './shared-item.ts';
 import { withSlot } from './slot.ts';
 
-/** How long a last result is kept: from one working day to the next. */
+/** The time for which a last result is kept: from one working day to the next. */
 const LAST_SECONDS = 24 * 60 * 60;
-/** How many connections one execution uses at once: see `ViewerGate`. */
+/** The number of connections that one execution uses at once: see `ViewerGate`. */
 const VIEWER_CONNECTIONS = 2;
-/** What was computed within this time is as good as computed again, however often somebody asks. Milliseconds. */
+/** The age up to which a result is as good as a new one, however often somebody asks. Milliseconds. */
 const FRESH_MS = 5_000;
 /** The most characters of an answer that is cached. */
 const MAX_CACHED = 8 * 1024 * 1024;
@@ -44,7 +44,7 @@ export const optionsFor = (
   search: string,
 ) => optionsUnder(ctx, dashboard, rules, { slug, search }, (work) => withSlot(ctx, work));
 
-/** Whether a viewer asks for a file, and of what. */
+/** The file that a viewer asks for, if any. */
 export interface ExecutionQuery {
   format?: 'csv' | 'xlsx' | undefined;
   visualization_id?: string | undefined;
@@ -52,7 +52,7 @@ export interface ExecutionQuery {
   isFresh?: boolean;
 }
 
-/** An answer to a viewer, and what was downloaded by it. */
+/** An answer to a viewer, and the file that was downloaded by it. */
 export interface Executed {
   answer: PreparedAnswer;
   downloaded?: { visualization_id: string; format: string };
@@ -94,7 +94,7 @@ export interface View {
   run(): Promise<Execution[]>;
 }
 
-/** The view of one viewer, with the same rules as `executeFor`. @throws what is wrong with the parameters for this viewer */
+/** The view of one viewer, with the same rules as `executeFor`. @throws the problem of the parameters for this viewer */
 export async function viewFor(
   ctx: CompanyContext,
   item: SharedItem,
@@ -200,7 +200,7 @@ async function run(ctx: CompanyContext, item: SharedItem, values: BoundValues, l
   return execute(ctx, [{ visualization, values, enforced: limits.enforced }]);
 }
 
-/** The tables that all were read of; what is refused reads none. */
+/** The tables that all executions read; a refused one reads none. */
 const tablesOf = (executions: readonly Execution[]): string[] => [
   ...new Set(executions.flatMap((each) => ('result' in each ? (each.result.tables ?? UNKNOWN_TABLES) : []))),
 ];

@@ -1,4 +1,4 @@
-/** What viewers of a dashboard or visualization may see and do, however it was shared. */
+/** The rights of viewers of a dashboard or visualization, and its execution for them, however it was shared. */
 
 import type { Context } from '../../context.ts';
 import type { FrameAncestors } from '../../presentation/viewing.ts';
@@ -45,5 +45,5 @@ export function requireOrigin(ctx: Context, allowed: readonly string[]): void {
   throw originNotAllowed();
 }
 
-/** Which origins may frame a page: those of the token, or any if it names none. */
+/** The origins that may frame a page: those of the token, or any if it names none. */
 export const framesFor = (allowed: readonly string[]): FrameAncestors => (allowed.length > 0 ? allowed : 'anywhere');

@@ -132,7 +132,7 @@ export function viewSharedItem(item: SharedItem, rules: ViewerRules, hidden: Pic
   };
 }
 
-/** Where the options of an input come from; null if it has none. */
+/** The source of an input's options; null if it has none. */
 export function optionsSource(item: SharedItem, slug: string): 'static' | 'dynamic' | null {
   if (item.type !== 'dashboard') return null;
   const options = item.dashboard.filters.find((filter) => filter.slug === slug)?.options ?? null;

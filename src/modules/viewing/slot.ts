@@ -24,7 +24,7 @@ export async function withSlot<T>(ctx: CompanyContext, work: () => Promise<T>): 
   }
 }
 
-/** Each holder of a token counts as one viewer, and so does each person. */
+/** The id under which a viewer is counted: each holder of a token counts as one, and so does each person. */
 const viewerOf = ({ actor }: CompanyContext): string => {
   if (actor.kind === 'viewer') return actor.tokenId;
   return actor.kind === 'system' ? actor.kind : actor.id;

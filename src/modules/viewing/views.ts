@@ -40,7 +40,7 @@ export const sharedItemView = z
   })
   .meta({ id: 'SharedItem' });
 
-/** How and where the page of a share is displayed. */
+/** The display of a share's page, and the origins that may show it. */
 export const embedOptionsView = z
   .object({
     allowed_origins: z.array(z.string()),
@@ -56,7 +56,7 @@ export const viewEmbedOptions = (options: EmbedOptions): z.input<typeof embedOpt
   allow_downloads: options.allow_downloads === true,
 });
 
-/** What an answer says of itself while the database wakes. */
+/** The fields about the age of an answer while the database wakes. */
 const age = {
   as_of: timestamp
     .optional()
@@ -70,7 +70,7 @@ const age = {
 /** The answer to executing a dashboard. */
 export const resultsView = z.object({ results: z.array(executionSchema), ...age });
 
-/** What a viewer may download a result as. */
+/** The formats in which a viewer may download a result. */
 const DOWNLOAD_FORMATS = ['csv', 'xlsx'] as const;
 
 export const downloadMediaTypes = DOWNLOAD_FORMATS.map((format) => MEDIA_TYPES[format]);
@@ -84,7 +84,7 @@ export const executionQuery = z.object({
     .meta({ description: 'The visualization whose result is downloaded; required with `format` for a dashboard.' }),
 });
 
-/** What the execution of a dashboard does. */
+/** The description of executing a dashboard. */
 export const EXECUTION =
   "A visualization that fails has `error` and does not fail the others. A result may have been computed before, at `as_of`; with `Cache-Control: no-cache` at most five seconds ago. Where downloads are allowed, `format` downloads the result of one of them, `visualization_id`, under the same rules: texts that a spreadsheet would read as formulas are prefixed with `'`, a result that was cut carries `X-Truncated: true`, and one that failed is refused.";
 
@@ -93,7 +93,7 @@ export const resultView = z.object({ result: executionSchema, ...age });
 
 const MAX_POLICIES = 50;
 
-/** What viewers may choose in filters, in requests and answers. */
+/** The choices that viewers have in filters, in requests and answers. */
 export const filterPolicies = z
   .array(
     z
@@ -148,7 +148,7 @@ function attributeProblem(slug: string, value: unknown): string | undefined {
   return value.every(isScalar) ? undefined : 'must be a list of texts, numbers, true and false';
 }
 
-/** What is known of a viewer: scalars and lists of them by slug. */
+/** The attributes of a viewer: scalars and lists of them by slug. */
 export const viewerAttributes = valuesBySlug('What is known of the viewer: values, or lists of them, by slug.')
   .superRefine((attributes, context) => {
     const complain = (message: string, ...path: string[]) => context.addIssue({ code: 'custom', path, message });

@@ -7,10 +7,10 @@ import type { Action } from '../../permissions/actions.ts';
 import { resourceArn } from '../../permissions/arn.ts';
 import { selectIsSeenByOthers, type Target } from './queries.ts';
 
-/** Why visualizations are not shown, by id. */
+/** The failures for visualizations that are not shown, by id. */
 export type Refusals = ReadonlyMap<string, Failure>;
 
-/** What shows a visualization: a Deny of either holds wherever it is shown. */
+/** The actions that show a visualization: a Deny of either holds wherever it is shown. */
 const TO_SEE: readonly Action[] = ['visualizations:get', 'visualizations:execute'];
 
 /**
@@ -29,7 +29,7 @@ export function denials(
   return new Map(ids.flatMap((id) => deniedOn(id).map((action) => [id, accessDenied(action)])));
 }
 
-/** Who shares a dashboard shares its visualizations, and nobody shows others what they are denied themselves. */
+/** Throws unless the caller may share all these visualizations, as sharing a dashboard does, and is denied none of them. */
 export function requireSharingAll(ctx: PrincipalContext, ids: readonly string[]): void {
   for (const id of ids) requireAction(ctx.actor, 'visualizations:share', id);
   requireNotDenied(ctx, ids);
@@ -46,8 +46,9 @@ export function requireNotDenied(
 }
 
 /**
- * What others see is changed by those who may share it; what nobody else sees, by whoever may change it.
- * @param requireSharing asks for what sharing the change takes
+ * Asks `requireSharing` where others see the target: only those who may share it change what others see. Whoever may change the
+ * target changes what nobody else sees.
+ * @param requireSharing throws where the caller may not share the change
  * @returns the time at which nobody else must see the target for the change to be made; undefined where the caller may share it
  */
 export async function unseenAt(

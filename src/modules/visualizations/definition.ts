@@ -17,7 +17,7 @@ import { misuse, parseTemplate, TemplateError } from '../../sql-templates/templa
 const MAX_SQL_LENGTH = 20_000;
 const MAX_PARAMETERS = 50;
 const MAX_SERIES = 20;
-/** How often a template may use parameters. */
+/** The number of times that a template may use parameters. */
 const MAX_USES = 250;
 /** Characters of SQL and parameters of all visualizations on a dashboard: each view reads them all. */
 export const MAX_DASHBOARD_LENGTH = 400_000;
@@ -52,7 +52,7 @@ export const chart = z
 
 const A_TABLE = chart.parse({ type: 'table' });
 
-/** What parameters and filters have in common, as callers send it. */
+/** The fields that parameters and filters share, as callers send them. */
 export const parameterFields = {
   slug: parameterSlug.meta({ examples: ['region'] }),
   label: z.string().trim().min(1).max(200),
@@ -80,7 +80,7 @@ export function parameterProblems(parameters: readonly Parameter[], field: strin
   });
 }
 
-/** What is wrong with a template, and with how it uses parameters of these kinds. */
+/** Returns the problems of a template, and of its use of parameters of these kinds. */
 export function templateProblems(
   sql: string,
   kinds: ReadonlyMap<string, ParameterKind>,
@@ -109,7 +109,7 @@ const fields = {
   parameters: z.array(parameter).max(MAX_PARAMETERS),
 };
 
-/** What creating a visualization takes. */
+/** The body that creates a visualization. */
 export const newVisualization = z.object({
   ...fields,
   slug: slug.optional(),
@@ -121,21 +121,21 @@ export const newVisualization = z.object({
   parameters: fields.parameters.default([]),
 });
 
-/** What a preview takes: what is to be run without being saved, and the values of its parameters by slug. */
+/** The body of a preview: the SQL that is run without being saved, and the values of its parameters by slug. */
 export const previewBody = z.object({
   sql: fields.sql,
   parameters: fields.parameters.default([]),
   values: valuesBySlug('Values of the parameters, by slug.').default({}),
 });
 
-/** What changing one takes: only what is sent changes. */
+/** The body that changes a visualization: only fields that are sent change. */
 export const visualizationChanges = z.object(fields).partial();
 
 export type Preview = z.output<typeof previewBody>;
 export type NewVisualization = z.output<typeof newVisualization>;
 export type VisualizationChanges = z.output<typeof visualizationChanges>;
 
-/** How much of a dashboard's length a visualization takes. */
+/** The length of a visualization, as it counts for that of a dashboard. */
 export const lengthOf = ({ sql, parameters }: { sql: string; parameters: readonly Parameter[] }): number =>
   sql.length + JSON.stringify(parameters).length;
 

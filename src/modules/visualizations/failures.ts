@@ -15,7 +15,7 @@ export const previewFailed = defineFailure('visualization.preview_failed', 'inva
   console: 'DB_QUERY_ERROR',
 });
 
-/** SQL failed whose result is the whole answer. Only its author is told what the database said. */
+/** The SQL of a single result failed. Only its author is told the database's message. */
 export const executionFailed = defineFailure('visualization.execution_failed', 'invalid', {
   message: 'The query of the visualization failed, took too long, or is not allowed.',
   detail: (message: string) => ({ message }),

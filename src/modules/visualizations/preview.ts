@@ -8,7 +8,7 @@ import { previewFailed } from './failures.ts';
 import { type Execution, execute, failedCharacter } from './run.ts';
 import { visualizationInputs } from './service.ts';
 
-/** How the SQL of a preview ended, which has a result. */
+/** The result of a preview's SQL, which did not fail. */
 type Previewed = Extract<Execution, { result: unknown }>;
 
 /** Runs a visualization that is not saved, as `executeVisualization` runs one that is. @throws previewFailed for SQL that fails */

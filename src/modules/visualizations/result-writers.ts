@@ -5,13 +5,13 @@ import { cellOf, isTooLong } from '../../formats/workbook/written-cells.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { Cell, ResultColumn, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 
-/** What a result can be written as. */
+/** The formats in which a result can be written. */
 export type ResultFormat = 'json' | 'ndjson' | 'csv' | 'xlsx';
 
-/** How a result is written. */
+/** The options of writing a result. */
 export interface Written {
   format: ResultFormat;
-  /** What a workbook calls its sheet. */
+  /** The name of a workbook's sheet. */
   title?: string;
   /** Whether a spreadsheet must take no text for a formula. */
   safe?: boolean;
@@ -21,11 +21,11 @@ export interface Written {
 export interface ResultWriter {
   begin(columns: readonly ResultColumn[]): Uint8Array;
   rows(rows: readonly Cell[][]): Uint8Array;
-  /** @param facts what JSON tells besides columns and rows */
+  /** @param facts further members of JSON beside columns and rows */
   end(facts: Record<string, unknown>): Uint8Array;
 }
 
-/** The same in text. */
+/** A result writer whose output is text. */
 type TextWriter = { [Part in keyof ResultWriter]: (...given: Parameters<ResultWriter[Part]>) => string };
 
 /** The writer of one result. */
@@ -42,7 +42,7 @@ const WRITERS: Record<ResultFormat, (safe: boolean, title: string) => ResultWrit
 /** The rows that are written at once, so that no result is held twice. */
 const ROWS_PER_BATCH = 500;
 
-/** A result as a file, written as it is taken. What cannot be written is refused before anything is. */
+/** A result as a file, written as it is taken. A result that cannot be written is refused before anything is. */
 export function resultFile(
   written: Written,
   { columns, rows }: UserSqlResult,

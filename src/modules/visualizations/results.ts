@@ -80,13 +80,13 @@ function toldFailure(failure: Failure, explain: boolean): Failure {
   return executionFailed((explain ? databaseMessage(failure) : undefined) ?? failure.message).because(failure);
 }
 
-/** What a result of an execution can be taken away as. */
+/** The formats in which the result of an execution can be downloaded. */
 export const FILE_FORMATS = ['csv', 'ndjson', 'xlsx'] as const;
 
 /** The media types of these. */
 export const fileMediaTypes = FILE_FORMATS.map((format) => MEDIA_TYPES[format]);
 
-/** What the query of an execution asks for a file with. */
+/** The query of an execution that asks for a file. */
 export const fileQuery = z.object({
   format: z.enum(FILE_FORMATS).optional().meta({
     description:
@@ -98,7 +98,7 @@ export const fileQuery = z.object({
   }),
 });
 
-/** The same where a file holds the result of one visualization of several. */
+/** The query for a file with the result of one visualization of several. */
 export const widgetQuery = fileQuery.extend({
   visualization_id: z
     .string()

@@ -36,39 +36,38 @@ export interface Run {
   enforced?: ReadonlySet<string>;
 }
 
-/** How a run ended: with a result or a failure. */
+/** The outcome of a run: a result or a failure. */
 export type Execution = { visualizationId: string; durationMs: number; cached: boolean } & (
   | { result: UserSqlResult }
   | { failure: Failure }
 );
 
-/** How many connections one request has, where others do not wait for them. */
+/** The number of connections of one request, where others do not wait for them. */
 const MAX_CONNECTIONS = 4;
-/** How many statements are sent to one at once: a slow one keeps those that were sent with it waiting. */
+/** The number of statements that are sent to a connection at once: a slow one keeps those that were sent with it waiting. */
 const MAX_SENT = 4;
-/** A request that got nowhere tries once more; what failed only after so long is not tried again. */
+/** A request that got nowhere tries once more, unless it took longer than this to fail. */
 const MAX_FIRST_TRY_MS = 10_000;
 /** Limits of one request, however many statements it runs. */
 const TOTAL_MILLISECONDS = 30_000;
 const TOTAL_BYTES = 20 * 1024 * 1024;
 
-/** What the runs of one request share. */
+/** The state that the runs of one request share. */
 interface Shared {
   /** The runs that are left, each with its index among the results. */
   waiting: [index: number, run: Run][];
   endsAt: number;
   budget: ByteBudget;
-  /** How many connections have not taken their share. */
+  /** The number of connections that have not taken their share. */
   connections: number;
-  /** Why there was no connection. */
+  /** The failure, where there was no connection. */
   unavailable?: Failure;
 }
 
 /**
- * Runs visualizations side by side, within a bound, under the company's read-only login. One that fails does not fail the
- * others.
+ * Runs visualizations side by side, within a bound, under the company's read-only login. One that fails does not fail the others.
  * @param maxConnections how many connections it may use at once
- * @returns how each ended, in order
+ * @returns the outcome of each, in order
  */
 export async function execute(
   ctx: CompanyContext,
@@ -109,11 +108,11 @@ export async function execute(
 /** A run with its index among the results. */
 type PendingRun = Shared['waiting'][number];
 
-/** Takes the share of one of so many connections, at most what is sent at once. */
+/** Takes the share of one of so many connections: at most the number of statements that are sent at once. */
 const take = ({ waiting }: Shared, connections: number): PendingRun[] =>
   waiting.splice(0, Math.min(MAX_SENT, Math.ceil(waiting.length / Math.max(1, connections))));
 
-/** Runs what is left on the first connection that is free, and on others where nobody waits for them. */
+/** Runs the remaining statements on the first connection that is free, and on others where nobody waits for them. */
 async function runOnConnections(
   ctx: CompanyContext,
   shared: Shared,
@@ -142,7 +141,7 @@ async function openedOrUndefined(ctx: CompanyContext, shared: Shared): Promise<T
 }
 
 /**
- * Runs what is left on one connection. Runs whose connection is lost are given back; without a connection (a role may
+ * Runs the remaining statements on one connection. Runs whose connection is lost are given back; without a connection (a role may
  * have only so many) the others do the work.
  */
 async function runOnConnection(
@@ -188,7 +187,7 @@ async function runOnConnection(
   }
 }
 
-/** Runs these on one connection, sent at once. @returns how each ended */
+/** Runs these on one connection, sent at once. @returns the outcome of each */
 async function executeAll(sql: TenantSql, pending: PendingRun[], shared: Shared): Promise<Execution[]> {
   const startedAt = performance.now();
   const prepared = pending.map(([, run]) => prepareOrFailure(run, shared));

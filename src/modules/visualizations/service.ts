@@ -92,8 +92,8 @@ export async function createVisualization(ctx: PrincipalContext, input: NewVisua
 }
 
 /**
- * Changes what is sent. SQL and parameters must fit each other after the change, whoever else changes them meanwhile. Who
- * changes them where others see the result must be allowed to share it.
+ * Changes the fields that are sent. SQL and parameters must fit each other after the change, whoever else changes them meanwhile.
+ * Who changes them where others see the result must be allowed to share it.
  */
 export function changeVisualization(
   ctx: PrincipalContext,
@@ -116,7 +116,7 @@ export function changeVisualization(
   });
 }
 
-/** What decides what a visualization shows, as text. */
+/** The parts of a visualization that decide what it shows, as text. */
 const shownBy = ({ sql, parameters }: Visualization): string => JSON.stringify([sql, parameters]);
 
 export async function deleteVisualization(ctx: CompanyContext, id: string): Promise<void> {

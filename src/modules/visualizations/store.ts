@@ -25,7 +25,7 @@ export const selectVisualization = (db: ControlDb, companyId: string, id: string
     .from(visualizations)
     .where(byId(visualizations, companyId, id));
 
-/** Those of the ids that are the company's. */
+/** Reads the company's visualizations with these ids. */
 export const selectVisualizations = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select()

@@ -9,13 +9,13 @@ import { sendingOf } from './tell.ts';
 
 export type { Delivery };
 
-/** Which deliveries are meant. */
+/** The deliveries that a list is for. */
 export interface DeliveryFilter {
   status?: DeliveryStatus | undefined;
   eventType?: string | undefined;
 }
 
-/** A page of what an endpoint was sent in the last 30 days, the newest first. */
+/** A page of the deliveries to an endpoint in the last 30 days, the newest first. */
 export async function listDeliveries(
   ctx: PrincipalContext,
   endpointId: string,
@@ -45,7 +45,7 @@ export async function resendDelivery(ctx: PrincipalContext, endpointId: string, 
   if (!isFound) throw deliveryNotFound();
 }
 
-/** Sends again what failed since a time (ms). @returns how many */
+/** Sends deliveries again that have failed since a time (ms). @returns how many */
 export async function resendFailed(ctx: PrincipalContext, endpointId: string, since: number): Promise<number> {
   await requireActive(ctx, endpointId);
   return senderOf(ctx, endpointId, async (sender) => await sender.resendFailed(since));
@@ -61,7 +61,7 @@ export async function sendTest(ctx: PrincipalContext, endpointId: string, type: 
   return id as string;
 }
 
-/** Sends what is kept of the audit trail between two times (ms), the newest first, after all else. */
+/** Sends the stored records of the audit trail between two times (ms), the newest first, after all else. */
 export async function backfill(
   ctx: PrincipalContext,
   endpointId: string,

@@ -56,7 +56,7 @@ const OWN = {
 
 const ONLY_NAMED = 'Only endpoints that name it get it.';
 
-/** What happens with shares and embeds, as the list of share events tells it. */
+/** The descriptions of the events of shares and embeds, as the list of share events tells them. */
 const SHARED: Record<ShareEventType, string> = {
   'share.created': 'A dashboard was shared.',
   'share.updated': 'A share was changed.',
@@ -84,13 +84,13 @@ const SHARED: Record<ShareEventType, string> = {
   'embed.signing_key_deleted': 'A key that signs embed tokens was deleted.',
 };
 
-/** Of types that only endpoints get that name them: there are many of these. */
+/** The types that only endpoints get that name them: there are many such events. */
 const NOT_BY_STAR = /^audit\.|\.(?:executed|resolved)$/;
 
 export type OwnEventType = keyof typeof OWN;
 export type EventTypeName = OwnEventType | ShareEventType;
 
-/** A type of event, with what tells it. */
+/** A type of event, with its description. */
 export interface EventType extends Concept {
   type: EventTypeName;
   description: string;
@@ -126,8 +126,8 @@ export function eventTypeOf(name: string): EventType {
 export const wants = (eventTypes: readonly string[], type: string): boolean =>
   eventTypes.includes(type) || (eventTypes.includes('*') && !NOT_BY_STAR.test(type));
 
-/** Which of them a company's log has. */
+/** Whether a company's log has the events of a type. */
 export const isOfShares = (type: string): boolean => (SHARE_EVENT_TYPES as readonly string[]).includes(type);
 
-/** What an endpoint is sent, as a schema. */
+/** The schema of the body that an endpoint is sent. */
 export const payloadOf = ({ type, data }: EventType) => z.object({ type: z.literal(type), timestamp, data });

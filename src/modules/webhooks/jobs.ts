@@ -15,12 +15,12 @@ import { deleteUntold, selectEndpoint, selectWaiting } from './store.ts';
 export { backfillAudit, tellLog } from './stream.ts';
 export { collectEvents, tellEvents } from './tell.ts';
 
-/** After this time the scheduled run has told what a request itself did not. */
+/** The time after which the scheduled run has events told that a request itself did not. */
 const WAIT_MS = MINUTE_MS;
 /** Companies of one scheduled run. */
 const COMPANIES = 100;
 
-/** Has told what waits, in all active companies. For the scheduled run. */
+/** Has waiting events told, in all active companies. For the scheduled run. */
 export async function tellWaiting(ctx: Context): Promise<void> {
   const until = ctx.now() - WAIT_MS;
   const waiting = await selectWaiting(ctx.db, until, COMPANIES);

@@ -41,10 +41,10 @@ const times = {
   to: isoMilliseconds.meta({ description: 'The latest time, included.' }),
 };
 
-/** What an isolate has made of the list of types, which is always the same. */
+/** The answer with all event types, which is always the same, once an isolate has made it. */
 let eventTypes: { records: z.input<typeof eventTypeView>[] } | undefined;
 
-/** Addresses of a company's own programs that are told what happens, and what they were sent. */
+/** The routes of webhook endpoints: addresses of a company's own programs that are told of events, and the deliveries to them. */
 export const webhookEndpointsOfConsole = [
   endpoint(
     {

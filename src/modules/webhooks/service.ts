@@ -29,14 +29,14 @@ import {
 
 export type { Endpoint };
 
-/** Of a company. */
+/** The most endpoints of a company. */
 const MAX_ENDPOINTS = 20;
-/** How long a replaced secret signs along. */
+/** The time for which a replaced secret signs along. */
 const FORMER_SECRET_MS = DAY_MS;
 /** Secrets of an endpoint that sign at once: of more, the oldest stop. */
 const MAX_SECRETS = 10;
 
-/** What people decide about an endpoint. */
+/** The fields of an endpoint that people set. */
 export type EndpointInput = Pick<Endpoint, 'url' | 'description' | 'eventTypes' | 'status'>;
 
 export const listEndpoints = (
@@ -79,7 +79,7 @@ export async function createEndpoint(
   return { endpoint, secret };
 }
 
-/** Changes what is sent. One that is active again begins anew to count failures. */
+/** Changes the fields that are sent. An endpoint that is active again begins anew to count failures. */
 export async function changeEndpoint(
   ctx: PrincipalContext,
   id: string,
@@ -149,7 +149,10 @@ export const senderOf = <T>(
   ask: (sender: DurableObjectStub<WebhookSender>) => Promise<T>,
 ): Promise<T> => callObject(bindings.WEBHOOK_SENDER, endpointId, ask);
 
-/** Tells it of a change that is committed. It looks by itself before it sends, so that nothing is lost where it is away. */
+/**
+ * Tells the sender of a change that is committed. The sender looks by itself before it sends, so that nothing is lost where it is
+ * away.
+ */
 async function tellSender(
   ctx: Context,
   id: string,
@@ -165,8 +168,8 @@ export const kindsFor = (eventTypes: readonly string[]): LogKind[] => [
 ];
 
 /**
- * From now on the log says when there is more of what the endpoint wants. Said before the commit, so that it is not forgotten, and after
- * it, so that nobody who saw no such endpoint ends it.
+ * Makes the company's log tell when it has more records that the endpoint wants. Called before the commit, so that it is not
+ * forgotten, and after it, so that nobody who saw no such endpoint ends it.
  */
 async function followLog(ctx: PrincipalContext, { eventTypes, status, companyId }: Endpoint): Promise<void> {
   const kinds = kindsFor(eventTypes);
@@ -176,7 +179,7 @@ async function followLog(ctx: PrincipalContext, { eventTypes, status, companyId 
   });
 }
 
-/** How many endpoints' secrets are encrypted again at once. */
+/** The number of endpoints whose secrets are encrypted again at once. */
 const BATCH = 100;
 
 /** Encrypts secrets under the newest key. For the scheduled run. @returns of how many endpoints */

@@ -92,7 +92,7 @@ export const selectEndpointsUnderOlderKey = (db: ControlDb, prefix: string, limi
 /** An event with its record as the database has it. */
 export type ReadEvent = StoredEvent & { text: string };
 
-/** What happened in a company and was not told yet, the oldest first. */
+/** Reads the events of a company that were not told yet, the oldest first. */
 export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
   db
     .select({ ...getTableColumns(events), text: sql<string>`${events.record} || ''`.as('text') })
@@ -142,7 +142,7 @@ export const deleteUntold = (db: ControlDb, before: number) =>
       ),
     );
 
-/** The groups that users are in, and what groups list. */
+/** Reads the groups of users, and the permissions and policies of groups. */
 export const listReads = (db: ControlDb, companyId: string, ids: readonly string[]) => ({
   memberships: db
     .selectDistinct({ of: groupBindings.principalId, id: groupBindings.groupId })

@@ -17,8 +17,8 @@ const BATCH = 500;
 const BATCHES_A_MESSAGE = 20;
 
 /**
- * Tells a company's endpoints what its log has, from the cursor on. The cursor moves once they have it: broken off, the same is handed
- * out again under the same ids. Where nobody wants a kind any more, it is followed no longer.
+ * Tells a company's endpoints the log's records from the cursor on. The cursor moves once they have them: broken off, the same
+ * are handed out again under the same ids. A kind that nobody wants any more is followed no longer.
  */
 export async function tellLog(ctx: CompanyContext): Promise<void> {
   for (const kind of LOG_KINDS) while (await tellNext(ctx, kind));
@@ -69,7 +69,7 @@ async function batchOf(ctx: CompanyContext, records: readonly Logged<'audit'>[],
   return sendingOf({ id, type: AUDIT_RECORDS, at: Math.max(first.occurredAt, last.occurredAt), data });
 }
 
-/** Sends an endpoint what is kept of the audit trail, the newest first, behind all else that it is sent. */
+/** Sends an endpoint the stored records of the audit trail, the newest first, behind all else that it is sent. */
 export async function backfillAudit(
   ctx: CompanyContext,
   message: Extract<JobMessage, { type: 'webhooks.backfill' }>,

@@ -19,7 +19,7 @@ import {
 /** Events that are read at once, and of a company's Postgres. */
 const BATCH_SIZE = 100;
 
-/** What is told, in the words of the API. `at` in milliseconds. */
+/** An event as it is told, in the words of the API. `at` in milliseconds. */
 export interface Told {
   /** The `webhook-id`. */
   id: string;
@@ -37,7 +37,7 @@ export const sendingOf = ({ id, type, at, data }: Told): Sending => ({
   body: JSON.stringify({ type, timestamp: isoTimestamp(at), data }),
 });
 
-/** Hands each endpoint what it wants. Repeated, it changes nothing: endpoints know events by their ids. */
+/** Hands each endpoint the events it wants. Repeated, it changes nothing: endpoints know events by their ids. */
 export async function handOut(
   ctx: CompanyContext,
   listeners: readonly Listener[],
@@ -53,7 +53,7 @@ export async function handOut(
   );
 }
 
-/** Tells a company's endpoints what happened. An event goes once all that want it have it. */
+/** Tells a company's endpoints its waiting events. An event is deleted once all that want it have it. */
 export async function tellEvents(ctx: CompanyContext): Promise<void> {
   const { companyId } = ctx.actor;
   for (;;) {
@@ -82,7 +82,7 @@ const toldOf = ({ id, type, record, occurredAt }: StoredEvent, also: (id: unknow
   data: eventTypeOf(type).view(record as never, also(record.id)),
 });
 
-/** What the records of events are shown with: lists as they are now. */
+/** Reads further data for the records of events: lists as they are now. */
 async function alsoOf(ctx: CompanyContext, events: readonly StoredEvent[]): Promise<(id: unknown) => Also> {
   const ids = [...new Set(events.map(({ record }) => String(record.id)))];
   const ofTables = events.some(({ type }) => type.startsWith('table.'));
@@ -100,7 +100,10 @@ async function alsoOf(ctx: CompanyContext, events: readonly StoredEvent[]): Prom
   });
 }
 
-/** Brings what happened in the company's Postgres into the control database, and tells it. Broken off, it is done again: events keep their ids. */
+/**
+ * Brings events of the company's Postgres into the control database, and tells them. Broken off, it is done again: events keep
+ * their ids.
+ */
 export async function collectEvents(ctx: CompanyContext): Promise<void> {
   const database = await databaseOf(ctx);
   if (!database) return;

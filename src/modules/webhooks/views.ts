@@ -129,7 +129,10 @@ export const viewEventType = (each: EventType): z.input<typeof eventTypeView> =>
   schema: schemaOf(each),
 });
 
-/** What is sent as a JSON Schema that needs no other: linters and generators take a `$ref` for one to the document around it. */
+/**
+ * The body that is sent, as a JSON Schema that needs no other: linters and generators take a `$ref` for one to the document
+ * around it.
+ */
 function schemaOf(each: EventType): Record<string, unknown> {
   const { $defs, ...schema } = z.toJSONSchema(payloadOf(each), { unrepresentable: 'any' });
   const whole = (value: unknown): unknown => {

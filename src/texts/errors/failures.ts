@@ -1,6 +1,6 @@
 /**
- * What failures say, in English, Portuguese and Spanish. `{name}` stands for what differs from case to case. Where a
- * failure has a Portuguese sentence of its own for managed tables, that one is said.
+ * The sentences of failures, in English, Portuguese and Spanish. `{name}` stands for a part that differs from case to case. Where
+ * a failure has a Portuguese sentence of its own for managed tables, that one is said.
  */
 export const FAILURES: readonly (readonly [english: string, portuguese: string, spanish: string])[] = [
   // By rule.

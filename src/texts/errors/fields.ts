@@ -19,8 +19,8 @@ export const FIELD_REASONS = [
 export type FieldReason = (typeof FIELD_REASONS)[number];
 
 /**
- * Everything that is said of a field: why, and in English, Portuguese and Spanish. `{name}` stands for what differs from
- * case to case; `{min}` and `{max}` are limits, which answers tell as numbers too.
+ * The sentences about fields: their reason, and the text in English, Portuguese and Spanish. `{name}` stands for a part that
+ * differs from case to case; `{min}` and `{max}` are limits, which answers tell as numbers too.
  */
 export const FIELDS: readonly (readonly [reason: FieldReason, english: string, portuguese: string, spanish: string])[] =
   [

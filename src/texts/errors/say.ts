@@ -2,7 +2,7 @@ import type { Locale } from '../locales.ts';
 import { FAILURES, NOUNS } from './failures.ts';
 import { FIELDS, type FieldReason } from './fields.ts';
 
-/** A sentence with places for what differs from case to case. */
+/** A sentence with places for parts that differ from case to case. */
 interface Sentence {
   /** The literal texts around the places, in English. */
   parts: string[];
@@ -12,7 +12,7 @@ interface Sentence {
   reason?: FieldReason;
 }
 
-/** Where something stands that differs. Braces that are doubled are those of a template of SQL. */
+/** A place in a sentence, `{name}`, for a part that differs. Braces that are doubled are those of a template of SQL. */
 export const PLACE = /(?<!\{)\{(\w+)\}(?!\})/;
 
 const sentence = (english: string, portuguese: string, spanish: string, reason?: FieldReason): Sentence => {
@@ -35,7 +35,7 @@ const literalLength = ({ parts }: Sentence): number => parts.join('').length;
 /** The most specific first: `must be at most {max}` begins as others do. */
 const OPEN = ALL.filter(({ places }) => places.length > 0).toSorted((a, b) => literalLength(b) - literalLength(a));
 
-/** What stands in the places of a sentence, if a text is that sentence. Linear in the text. */
+/** Returns the values in the places of a sentence, if a text is that sentence. Linear in the text. */
 function valuesIn(text: string, { parts, places }: Sentence): Record<string, string> | undefined {
   const [first = '', ...rest] = parts;
   if (!text.startsWith(first)) return undefined;
@@ -84,14 +84,14 @@ function inLanguage(text: string, found: Found | undefined, locale: Locale): str
   });
 }
 
-/** An English sentence of ours in another language. What is no sentence of ours, such as PostgreSQL's words, stays as it is. */
+/** Translates an English sentence of ours. Other text, such as PostgreSQL's words, stays as it is. */
 export const translate = (english: string, locale: Locale): string =>
   locale === 'en' ? english : inLanguage(english, find(english), locale);
 
 /** Whether a sentence can be said in every language. */
 export const isTranslated = (english: string): boolean => find(english) !== undefined;
 
-/** What is said of a field: why, to a person, and with which limits. */
+/** The problem of a field: its kind, its message for a person, and the limits. */
 export interface FieldExplanation {
   reason: FieldReason;
   message: string;
@@ -104,7 +104,7 @@ const reasonOf = (found: Found | undefined): FieldReason | undefined =>
 
 const AT_LEAST_ONE = /^must (not be empty|hold at least one\b)/;
 
-/** What an English sentence says of a field. */
+/** Explains the problem of a field that an English sentence tells. */
 export function explainField(english: string, locale: Locale): FieldExplanation {
   const found = find(english);
   const limits = Object.entries(found?.values ?? {}).flatMap(([place, value]) =>
@@ -118,7 +118,7 @@ export function explainField(english: string, locale: Locale): FieldExplanation 
   };
 }
 
-/** When to try again, in a sentence: in minutes where that is long. */
+/** A sentence that says when to try again: in minutes where that is long. */
 export function tryAgainIn(seconds: number, locale: Locale): string {
   const [count, unit] = seconds < LONG ? [seconds, 0] : [Math.ceil(seconds / 60), 1];
   const [one, many] = UNITS[locale][unit] as readonly [string, string];

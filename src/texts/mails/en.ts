@@ -6,7 +6,7 @@ const daysOf = (count: number) => counted(count, { one: 'day', other: 'days' });
 
 /** The texts of the mails; the other languages have the same. */
 export const texts = {
-  /** Without a name where nothing of it can be shown. */
+  /** The greeting, without a name where nothing of it can be shown. */
   greeting: (name: string) => `Hello ${name === '' ? 'there' : name},`,
   yes: 'Yes',
   no: 'No',
@@ -45,7 +45,7 @@ export const texts = {
     unasked:
       'Do you not know who this is from? Then delete this mail: no account can be used until somebody opens the link.',
   },
-  /** What a user changed about how everybody signs in. */
+  /** The changes by a user to how everybody signs in. */
   notice: {
     subject: (company: string) => `The way people sign in to ${company} was changed`,
     events: {
@@ -71,7 +71,7 @@ export const texts = {
     rules:
       'It is sent nothing until somebody sets its status to active. What failed can then be sent again for 30 days. You get this mail because you are the owner or an administrator.',
   },
-  /** What was changed about how a user signs in. */
+  /** The changes to how a user signs in. */
   security: {
     changes: {
       password_changed: {
@@ -122,7 +122,7 @@ export const texts = {
     after:
       'Was this not you? Then end its access at once, set a new password, and tell an administrator of your company.',
   },
-  /** What a schedule sends. */
+  /** The mail of a schedule. */
   schedule: {
     subject: (name: string, company: string) => `${name}: ${company}`,
     aReport: 'A report',

@@ -54,7 +54,7 @@ export const texts = {
   anyDate: 'Any date',
   ownDates: 'Other dates',
   presets: { 7: 'Last 7 days', 30: 'Last 30 days', 90: 'Last 90 days', month: 'This month', year: 'This year' },
-  /** What stands in an empty field for a date. */
+  /** The placeholder of an empty field for a date. */
   dateForm: 'mm/dd/yyyy',
   presetsOf: (label: string) => `${label}, period`,
   backwards: (label: string) => `${label}: the start is after the end.`,
@@ -91,7 +91,7 @@ export const texts = {
   busy: 'Too many requests at the moment.',
   notFound: 'This does not exist, or you have no access to it.',
   invalidValues: (labels: string) => `Check the value of: ${labels}.`,
-  /** By the code of the failure. */
+  /** The texts by the code of the failure. */
   failures: {
     TOKEN_INVALID: 'This link is not valid or has expired. Ask the person who sent it for a new one.',
     ORIGIN_NOT_ALLOWED: 'This page may not be shown here.',

@@ -52,7 +52,7 @@ export const texts: PageTexts = {
   anyDate: 'Cualquier fecha',
   ownDates: 'Otras fechas',
   presets: { 7: 'Últimos 7 días', 30: 'Últimos 30 días', 90: 'Últimos 90 días', month: 'Este mes', year: 'Este año' },
-  /** What stands in an empty field for a date. */
+  /** The placeholder of an empty field for a date. */
   dateForm: 'dd/mm/aaaa',
   presetsOf: (label) => `${label}, período`,
   backwards: (label) => `${label}: el inicio es posterior al final.`,

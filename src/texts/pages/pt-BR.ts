@@ -52,7 +52,7 @@ export const texts: PageTexts = {
   anyDate: 'Qualquer data',
   ownDates: 'Outras datas',
   presets: { 7: 'Últimos 7 dias', 30: 'Últimos 30 dias', 90: 'Últimos 90 dias', month: 'Este mês', year: 'Este ano' },
-  /** What stands in an empty field for a date. */
+  /** The placeholder of an empty field for a date. */
   dateForm: 'dd/mm/aaaa',
   presetsOf: (label) => `${label}, período`,
   backwards: (label) => `${label}: o início é depois do fim.`,

@@ -21,7 +21,9 @@ export interface ChartColours {
 
 /** The theme of pages in a brand's colours. */
 export interface Theme {
-  /** Where the brand has a background or a text colour of its own: the page is the same by day and by night. */
+  /**
+   * The colour scheme, where the brand has a background or a text colour of its own: the page is the same by day and by night.
+   */
   scheme?: Scheme;
   /** Properties of styles/base.css. */
   properties: Record<string, string>;
@@ -77,7 +79,7 @@ export function themeOf(brand: Branding): Theme {
   return brand.background === undefined && brand.text_color === undefined ? themeByScheme(brand) : ownTheme(brand);
 }
 
-/** On the standard page the brand's colours are changed as far as day and night need it. */
+/** The theme of the standard page: the brand's colours are changed as far as day and night need it. */
 function themeByScheme({ primary_color: primary, chart_palette: series }: Branding): Theme {
   const accents = (['light', 'dark'] as const).map((scheme) => {
     const { backgrounds, text, accent } = BASE_COLOURS[scheme];
@@ -100,7 +102,7 @@ function themeByScheme({ primary_color: primary, chart_palette: series }: Brandi
   };
 }
 
-/** On a background of its own all other colours follow from the brand's. */
+/** The theme of a brand with a background of its own: all other colours follow from the brand's. */
 function ownTheme(brand: Branding): Theme {
   const page = brand.background ?? STANDARD_COLOURS.background;
   const scheme = inkOn(page) === '#ffffff' ? 'dark' : 'light';
@@ -145,7 +147,10 @@ const VARIANTS = [
   { towards: 'card', share: 0.35 },
 ] as const;
 
-/** After the palette its colours are repeated, darker and lighter; the variant that differs more comes first. */
+/**
+ * The colour of a series. After the palette its colours are repeated, darker and lighter; the variant that differs more comes
+ * first.
+ */
 export function colourOfSeries({ series, text, card }: ChartColours, index: number): Colour {
   const colour = series[index % series.length] as Colour;
   const round = Math.floor(index / series.length);

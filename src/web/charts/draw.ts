@@ -51,12 +51,12 @@ type ChartTerms = ViewChart['chart'];
 export interface Drawing {
   /** The description for screen readers. */
   summary: string;
-  /** Names what was left out; empty if nothing was. */
+  /** Names the series that were left out; empty for none. */
   note: string;
   /** The keyboard's way to the points, where they may be chosen: it stands beside the canvas. */
   points: HTMLElement | undefined;
   end(): void;
-  /** What the canvas shows, with its legend, as a PNG on the colour of the card. */
+  /** Returns a PNG of the canvas with its legend, on the colour of the card. */
   picture(): Promise<Blob>;
 }
 
@@ -105,7 +105,7 @@ function wordsIn(data: Data, chart: ChartTerms): (point: Point) => string {
   return (point) => listed(Object.entries(point).map(wordsOf));
 }
 
-/** How far from a point one may press. CSS pixels. */
+/** The greatest distance from a point at which pressing chooses it. CSS pixels. */
 const REACH = 24;
 
 function tellPoint(chart: Chart, event: MouseEvent, pointAt: PointAt, choose: (point: Point) => void): void {
@@ -132,7 +132,7 @@ interface Made {
   summary: string;
   series: number;
   pointAt: PointAt;
-  /** Of its legend; none where there is one series. */
+  /** The entries of its legend; none where there is one series. */
   entries: Entry[];
   note?: string;
 }
@@ -182,7 +182,7 @@ const entriesOf = (series: readonly { label: string }[], shape?: string): Entry[
         .slice(0, MAX_SERIES)
         .map(({ label }, at) => ({ label, colour: seriesColour(at), shape: shape ?? pointShape(at) }));
 
-/** The legend of the parts of a whole, and what the last one holds. */
+/** The legend of the parts of a whole, and the content of the last one. */
 function partsOf(slices: readonly Slice[], style: NumberStyle): { entries: Entry[]; note: string } {
   const shareOf = shareIn(slices);
   const held = slices.at(-1)?.holds ?? [];

@@ -4,7 +4,7 @@ import { LOCALE, TEXTS } from '../texts.ts';
 
 export { type CellText, isNumeric, type NumberStyle, numberStyleOf } from '../../presentation/cell-texts.ts';
 
-/** In the page's language. */
+/** The texts of cells in the page's language. */
 export const { numberText, cellTextOf, periodTextOf, columnTextsOf } = cellTextsIn(LOCALE, TEXTS);
 
 /** A cell as a number to draw; null if it is not a number. */

@@ -1,17 +1,17 @@
 import { arrowKeys, h } from '../dom.ts';
 
-/** What a legend says of a series, or of a part of a whole. */
+/** An entry of a legend, for a series or a part of a whole. */
 export interface Entry {
   label: string;
   colour: string;
   shape: string;
-  /** Of a part: its value, and its share of the whole. */
+  /** For a part: its value, and its share of the whole. */
   value?: string;
   share?: string;
 }
 
 /**
- * The legend of a chart. Pressing an entry leaves out what it names, or draws it again; all together are one stop of Tab.
+ * The legend of a chart. Pressing an entry leaves out its series or part, or draws it again; all together are one stop of Tab.
  * @param toggle leaves out or draws; returns whether it is drawn now
  */
 export function legendOf(entries: readonly Entry[], toggle: (index: number) => boolean): HTMLElement {

@@ -3,7 +3,7 @@ import { palette } from './palette.ts';
 
 const [LINE, MARGIN, MARK] = [20, 12, 8];
 
-/** What a canvas shows, with its legend below it, as a PNG on the colour of the card. */
+/** Returns a PNG of a canvas with its legend below it, on the colour of the card. */
 export function pictureOf(canvas: HTMLCanvasElement, entries: readonly Entry[]): Promise<Blob> {
   const scale = canvas.width / (canvas.clientWidth || canvas.width);
   const copy = document.createElement('canvas');

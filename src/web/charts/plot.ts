@@ -9,7 +9,7 @@ export interface Data {
   rows: ViewCell[][];
 }
 
-/** Values by column: of a row, or of what a chart draws of several. */
+/** Values by column: of a row, or of several that a chart draws as one. */
 export type Point = Record<string, ViewCell>;
 
 export const pointOf = (columns: readonly ViewColumn[], row: readonly ViewCell[]): Point =>
@@ -20,7 +20,7 @@ export interface Series {
   label: string;
   /** One value for each label of the plot; null where the series has none. */
   values: (number | null)[];
-  /** What is drawn at a label. */
+  /** The point that is drawn at a label. */
   pointAt(label: number): Point;
 }
 
@@ -161,7 +161,7 @@ function split({ columns, rows }: Data, { y, series }: Roles): [label: string, y
   );
 }
 
-/** A part of a whole, and what it holds where it is several together: that is no point of the data. */
+/** A part of a whole, and the parts in it where it is several together: that is no point of the data. */
 export interface Slice {
   label: string;
   value: number;

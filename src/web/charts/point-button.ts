@@ -10,7 +10,7 @@ interface Place {
   index: number;
 }
 
-/** How far a key goes along a series, and across the series. */
+/** The steps of a key along a series, and across the series. */
 const STEPS: Record<string, readonly [along: number, across: number]> = {
   ArrowLeft: [-1, 0],
   ArrowRight: [1, 0],
@@ -18,7 +18,7 @@ const STEPS: Record<string, readonly [along: number, across: number]> = {
   ArrowDown: [0, 1],
 };
 
-/** The keyboard's way to what a mouse or finger presses. */
+/** The keyboard's way to the points that a mouse or finger presses. */
 export interface PointButton {
   element: HTMLElement;
   /** Puts it where its point is drawn now. */

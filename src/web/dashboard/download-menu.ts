@@ -2,7 +2,7 @@ import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 
-/** A way to download what a card shows. */
+/** A way to download the content of a card. */
 export interface Download {
   label: string;
   make(): Promise<File>;
@@ -11,8 +11,8 @@ export interface Download {
 /**
  * Makes and opens the menu of a card. The browser opens it above all cards, closes it by Escape or a click elsewhere, and goes on
  * from its button to it by Tab; from now on the button opens it.
- * @param status says what becomes of a download
- * @param offered the downloads of what is shown now
+ * @param status tells the progress of a download
+ * @param offered the downloads of the card's present content
  */
 export function openMenu(button: HTMLButtonElement, status: HTMLElement, offered: () => readonly Download[]): void {
   const panel = h('div', {
@@ -63,7 +63,7 @@ function messageOf(error: unknown): string {
   return error.details.some(({ field }) => field === 'format') ? TEXTS.tooLongForXlsx : error.message;
 }
 
-/** How long a browser may take to begin to save. Milliseconds. */
+/** The time for which a saved file stays available: a browser may begin to save late. Milliseconds. */
 const SAVING_MS = 60_000;
 
 function save(file: File): void {

@@ -4,7 +4,7 @@ import { LOCALE, TEXTS } from '../texts.ts';
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 const COPIED_MS = 2_000;
 
-/** How old what a page shows is, with buttons that run it again and copy the page's address. */
+/** The age of a page's results, with buttons that run it again and copy the page's address. */
 export interface Freshness {
   element: HTMLElement;
   /** Says the age of the results (ms); undefined while there are none. */

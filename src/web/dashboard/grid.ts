@@ -11,7 +11,7 @@ export interface Grid {
   print(isPrinted: boolean): void;
 }
 
-/** What is higher fits on no page of A4. Pixels. */
+/** The height of a page of A4, which no higher card fits on. Pixels. */
 const PAGE_HEIGHT = 1031;
 
 /**

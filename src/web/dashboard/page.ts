@@ -12,7 +12,7 @@ import { freshness } from './freshness.ts';
 import { gridOf } from './grid.ts';
 import type { ChosenPoint, DownloadResult } from './widget.ts';
 
-/** Pauses before what is outdated is asked for again, in milliseconds: a database wakes within a second or two. */
+/** Pauses before outdated results are asked for again, in milliseconds: a database wakes within a second or two. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 
 /** The initial values of a page. */
@@ -23,7 +23,7 @@ export interface Start {
   values?: ParameterValues;
 }
 
-/** What a page reports. */
+/** The events of a page. */
 export interface PageEvents {
   /** The viewer, or somebody outside, has changed filters. */
   onChange(query: URLSearchParams, parameters: ParameterValues): void;
@@ -161,7 +161,7 @@ export function itemPage(
     fresh.tell(milliseconds);
   }
 
-  /** Asks again until there are new results. What is shown stays until then, and if there are none. */
+  /** Asks again until there are new results. The results on the page stay until then, and if there are none. */
   async function renew(signal: AbortSignal): Promise<void> {
     for (const pause of PAUSES) {
       await new Promise((resolve) => setTimeout(resolve, pause));

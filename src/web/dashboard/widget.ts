@@ -19,7 +19,7 @@ export interface Widget {
   fail(message: string): void;
   /** Draws the result again in the other colour scheme. */
   repaint(): void;
-  /** Shows all that is printed, as it is drawn on paper, or again what was shown. */
+  /** Shows all rows, drawn for paper, or again the rows of before. */
   print(isPrinted: boolean): void;
   /** Whether a part of its table is out of view. */
   isCut(): boolean;
@@ -31,16 +31,16 @@ export type DownloadResult = (visualizationId: string, format: FileFormat) => Pr
 /** A point of a chart, or a row of a table, that the viewer has chosen. */
 export interface ChosenPoint {
   visualization: { id: string; name: string };
-  /** By column. */
+  /** The values by column. */
   values: Point;
 }
 
-/** What the viewer may do with a card. */
+/** The actions of the viewer on a card. */
 export interface CardOptions {
   download?: DownloadResult | undefined;
   /** Called with a point that the viewer chooses. */
   onChoose?: ((point: ChosenPoint) => void) | undefined;
-  /** Takes back what the viewer chose in filters; undefined where nothing is chosen. */
+  /** Takes back the viewer's choices in filters; undefined where nothing is chosen. */
   reset?: () => (() => void) | undefined;
 }
 

@@ -8,7 +8,7 @@ import { signInPanel } from './sign-in.ts';
 
 const page = document.getElementById('page') as HTMLElement;
 
-/** What the address names: a guide, or an operation by its id. */
+/** The guide or the operation, by its id, that the address names. */
 const chosen = (): string => decodeURIComponent(location.hash.slice(1)) || (GUIDES[0]?.id ?? '');
 
 async function show(): Promise<void> {

@@ -2,7 +2,7 @@ import { h } from '../dom.ts';
 import type { Operation } from './reference.ts';
 import { examplesOf } from './snippets.ts';
 
-/** What an operation is: what it does, whom it asks for, what it takes, and the request and the answer that were really made. */
+/** The overview of an operation: its effect, permission and parameters, with a request and an answer that were really made. */
 export function overviewOf(operation: Operation): HTMLElement[] {
   const { method, path, summary, tag, object } = operation;
   const { description = '', parameters = [], responses, 'x-permission': permission } = object;

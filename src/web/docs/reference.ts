@@ -1,4 +1,4 @@
-/** As much of an OpenAPI document as is read here. */
+/** The parts of an OpenAPI document that are read here. */
 export interface ApiDocument {
   openapi: string;
   info: { title: string; version: string };
@@ -22,12 +22,12 @@ export interface OperationObject {
 
 export interface Operation {
   id: string;
-  /** In capitals. */
+  /** The method in capitals. */
   method: string;
   path: string;
   summary: string;
   tag: string;
-  /** All that it can be found by, in small letters. */
+  /** All words that it can be found by, in small letters. */
   words: string;
   object: OperationObject;
 }

@@ -11,7 +11,9 @@ interface ReaderRequest {
 
 const api = createClient({ baseUrl: '' });
 
-/** Lets the reader's requests be made by somebody. What is typed here stays in this page's memory. */
+/**
+ * The panel in which the reader signs in for the requests of the page. The credential that is typed stays in this page's memory.
+ */
 export function signInPanel() {
   let credential: Credential | undefined;
   const status = h('p', { role: 'status' }, 'Requests are sent without a credential.');

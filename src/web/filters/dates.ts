@@ -13,7 +13,7 @@ function dayOf(text: string): string | undefined {
   return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(date.getTime()) && isoDay(date) === text ? text : undefined;
 }
 
-/** A day as people of that language write it: `31/01/2026`. What is no day stays as it is. */
+/** A day as people of that language write it: `31/01/2026`. A text that is no day stays as it is. */
 export const shownDate = (value: string, locale: Locale): string =>
   dayOf(value) === undefined ? value : digits(locale).format(new Date(value));
 

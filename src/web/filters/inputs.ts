@@ -12,7 +12,7 @@ export interface Control {
   set(value: unknown): void;
   /** Marks the control as required but empty. */
   demand(missing: boolean): void;
-  /** Its value as people read it; empty without one. */
+  /** The control's value as people read it; empty without one. */
   words(): string;
 }
 
@@ -56,7 +56,7 @@ export function inputControl({ slug, label, kind, required }: ViewFilter, choose
 interface DateField {
   element: HTMLElement;
   input: HTMLInputElement;
-  /** Of the API's form; empty without one, undefined for what is no date. */
+  /** The value in the API's form; empty without one, undefined for a text that is no date. */
   value(): string | undefined;
   set(value: string): void;
 }
@@ -93,7 +93,7 @@ function dateField(attributes: Parameters<typeof h>[1], took: () => void): DateF
   return { element: h('div', { class: 'date' }, input, calendar), input, value, set };
 }
 
-/** What is wrong with dates, below their fields. */
+/** The element below date fields for their problem. */
 const dateProblem = () => h('p', { class: 'error', role: 'alert' });
 
 const noDate = (): string => TEXTS.noDate(shownDate('2026-12-31', LOCALE));

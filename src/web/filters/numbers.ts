@@ -8,7 +8,7 @@ function signsOf(locale: Locale): { group: string; decimal: string } {
 }
 
 /**
- * A number as people type it, in the API's form: `1.500,25` in Portuguese is `1500.25`. What is no number stays as it is,
+ * A number as people type it, in the API's form: `1.500,25` in Portuguese is `1500.25`. A text that is no number stays as it is,
  * for the API to refuse.
  */
 export function typedNumber(text: string, locale: Locale): string {

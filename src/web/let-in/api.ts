@@ -1,7 +1,7 @@
 import { ApiProblem, type Call, call } from '../api.ts';
 import { LET_IN } from './texts.ts';
 
-/** Calls the API as `call` does; what it refuses is said in the words of this page. */
+/** Calls the API as `call` does; refusals are in the words of this page. */
 export async function ask<T>(path: string, options: Call = {}): Promise<T> {
   try {
     return await call<T>(path, options);
@@ -12,17 +12,17 @@ export async function ask<T>(path: string, options: Call = {}): Promise<T> {
   }
 }
 
-/** What every way of signing in answers. */
+/** The answer of every way of signing in. */
 export interface SignInResult {
   token?: string;
   user?: { email: string };
   requires_2fa?: true;
   requires_2fa_setup?: true;
-  /** Not where the second factor is a passkey, which is both. */
+  /** The token for the second factor; none where that is a passkey, which is both factors. */
   pending_2fa_token?: string;
 }
 
-/** Whoever has signed in on this page. */
+/** A person who has signed in on this page. */
 export interface SignedIn {
   token: string;
   email: string;

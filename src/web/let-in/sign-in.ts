@@ -10,17 +10,17 @@ import { LET_IN } from './texts.ts';
 type Company = NonNullable<LetInView['company']>;
 type Then = (signedIn: SignedIn) => void;
 
-/** What the tab keeps while the browser is at the identity provider. */
+/** The key of the data that the tab keeps while the browser is at the identity provider. */
 const KEPT = 'let-in';
 
 interface Kept {
   /** The address of the page that goes on. */
   address: string;
-  /** Needed to exchange the code that single sign-on ends with. */
+  /** The secret with which the code is exchanged that single sign-on ends with. */
   secret?: string;
-  /** What the ID token must come with that another provider issues. */
+  /** The values that must come with an ID token of another provider. */
   social?: { slug: string; state: string; nonce: string };
-  /** What that answered. */
+  /** The answer to the ID token. */
   result?: SignInResult | { failed: true };
 }
 
@@ -126,7 +126,7 @@ function otherWay(action: string, begin: () => Promise<void>): HTMLFormElement {
   return form;
 }
 
-/** By a passkey, where the browser has them and they are of this page's domain, or of one above it. */
+/** The way to sign in by a passkey, where the browser has them and they are of this page's domain, or of one above it. */
 function passkeyWay({ slug, passkey_domain: domain }: Company, then: Then): HTMLElement[] {
   const { hostname } = location;
   const fits = domain !== null && (hostname === domain || hostname.endsWith(`.${domain}`));
@@ -152,7 +152,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'login.microsoftonline.com': 'Microsoft',
 };
 
-/** By each provider whose ID tokens the company takes. */
+/** The ways to sign in by each provider whose ID tokens the company takes. */
 function socialWays({ slug, social }: Company): HTMLElement[] {
   return social.map((issuer) => {
     const { host } = new URL(issuer);
@@ -168,7 +168,7 @@ function socialWays({ slug, social }: Company): HTMLElement[] {
 
 const keep = (kept: Kept): void => sessionStorage.setItem(KEPT, JSON.stringify(kept));
 
-/** What the tab kept, which it forgets. */
+/** Returns the data that the tab kept, and deletes it. */
 function takeKept(): Kept | null {
   const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? 'null') as Kept | null;
   sessionStorage.removeItem(KEPT);
@@ -184,7 +184,7 @@ export async function returnFromProvider(): Promise<void> {
   location.replace(kept.address);
 }
 
-/** Signs in with what the provider's answer brought along. @throws where it is no answer to what this tab asked */
+/** Signs in with the values that the provider's answer brought along. @throws where it is no answer to this tab's request */
 async function resultOf({ secret, social }: Kept): Promise<SignInResult> {
   if (social) return ask('/v1/auth/social', { body: { company_slug: social.slug, social_token: tokenFor(social) } });
   const code = new URLSearchParams(location.search).get('code');
@@ -232,7 +232,7 @@ function goOn(result: SignInResult, then: Then): void {
   else askForFactor(pending, then);
 }
 
-/** With the passkey alone somebody signs in: they begin again. */
+/** Tells somebody who must use their passkey to begin again: with the passkey alone they sign in. */
 function askForPasskey(): void {
   const again = button(LET_IN.next, () => location.reload(), 'primary');
   showCard(LET_IN.factorTitle, [paragraph(LET_IN.passkeyAsked), again], true);

@@ -2,7 +2,7 @@ import type { LetInTexts } from '../../texts/let-in/en.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { LOCALE } from '../texts.ts';
 
-/** Only one of them is loaded, and by this page alone. */
+/** Loads the texts of a language: only one of them is loaded, and by this page alone. */
 const LANGUAGES: Record<Locale, () => Promise<{ texts: LetInTexts }>> = {
   en: () => import('../../texts/let-in/en.ts'),
   'pt-BR': () => import('../../texts/let-in/pt-BR.ts'),

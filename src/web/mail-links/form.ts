@@ -3,7 +3,7 @@ import { h, uniqueId } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 import { LINK_TEXTS } from './texts.ts';
 
-/** A field of a form, which says beside it what the API finds wrong with its value. */
+/** A field of a form, which shows the API's problem with its value beside it. */
 export interface Field {
   /** As the API's body has it. */
   name: string;
@@ -15,7 +15,7 @@ export interface Field {
 
 /**
  * A field with its label.
- * @param more what is asked of the value, said before anything is wrong, and what stands beside the input
+ * @param more a hint about the value, shown before anything is wrong, and an element beside the input
  */
 export function fieldOf(
   name: string,
@@ -60,14 +60,14 @@ export function passwordField(label: string): Field {
   return fieldOf('password', label, attributes, { hint: LINK_TEXTS.passwordRules, beside: toggle });
 }
 
-/** What stands in a form besides its fields. */
+/** The elements of a form besides its fields. */
 interface Around {
   before?: HTMLElement;
 }
 
 /**
- * A form whose values the API judges: what it finds wrong stands beside the field, and the first of them has the focus; any
- * other failure stands below. It cannot be sent twice at once.
+ * A form whose values the API judges: a problem stands beside its field, and the first of them has the focus; any other failure
+ * stands below. It cannot be sent twice at once.
  * @param submit may handle failures itself
  */
 export function formOf(
@@ -118,7 +118,7 @@ export function formOf(
   return form;
 }
 
-/** What the API says of a field begins with a verb: `must have …`. */
+/** Makes a sentence of the API's message about a field, which begins with a verb: `must have …`. */
 function asSentence(text: string): string {
   const sentence = text.charAt(0).toLocaleUpperCase() + text.slice(1);
   return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;

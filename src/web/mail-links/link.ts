@@ -1,6 +1,6 @@
 import type { MailLinkView } from '../../presentation/mail-links.ts';
 
-/** What the server told of whoever the link is for; null where it does not work. */
+/** Returns the server's data about whoever the link is for; null where it does not work. */
 export const linkOfPage = (): MailLinkView | null =>
   JSON.parse(document.getElementById('told')?.textContent ?? 'null') as MailLinkView | null;
 

@@ -18,7 +18,7 @@ export function dressPage(): void {
 
 /**
  * Shows a card under the company's logo.
- * @param isAnswer of what somebody did here: the heading has the focus, so that it is read out
+ * @param isAnswer to an action of the person: the heading has the focus, so that it is read out
  */
 export function showCard(title: string, content: (Node | string | false)[], isAnswer = false): void {
   document.title = branding.name === undefined || title.includes(branding.name) ? title : `${title} – ${branding.name}`;
@@ -52,7 +52,7 @@ export const addressForManagers = ({ email }: MailLinkView): HTMLElement =>
     value: email,
   });
 
-/** Where somebody signs in whose password is set. */
+/** Returns elements that tell somebody whose password is set how and where to sign in. */
 export function howToSignIn({ email, company, sso_only: ssoOnly }: MailLinkView): HTMLElement[] {
   if (ssoOnly) return [paragraph(LINK_TEXTS.bySso(company.name))];
   const facts = { [LINK_TEXTS.server]: location.origin, [LINK_TEXTS.company]: company.slug, [TEXTS.email]: email };

@@ -2,7 +2,7 @@ import type { Locale } from '../../texts/locales.ts';
 import type { MailLinkTexts } from '../../texts/mail-links/en.ts';
 import { LOCALE } from '../texts.ts';
 
-/** Only one of them is loaded, and by these pages alone. */
+/** Loads the texts of a language: only one of them is loaded, and by these pages alone. */
 const LANGUAGES: Record<Locale, () => Promise<{ texts: MailLinkTexts }>> = {
   en: () => import('../../texts/mail-links/en.ts'),
   'pt-BR': () => import('../../texts/mail-links/pt-BR.ts'),

@@ -15,7 +15,7 @@ export interface Session {
   onEnded: () => void;
   /** @throws ApiProblem */
   call<T>(path: string, options?: Omit<Call, 'token'>): Promise<T>;
-  /** The same for a file. @throws ApiProblem */
+  /** Calls the API for a file. @throws ApiProblem */
   file(path: string, options: { body: unknown }): Promise<File>;
   /** Deletes the tokens, here and on the server. */
   signOut(): Promise<void>;

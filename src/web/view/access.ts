@@ -9,7 +9,7 @@ const LEAD = { part: 0.2, least: 2_000, most: 60_000 };
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Pauses before a new token is looked at again where that failed. Milliseconds. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
-/** When a host is asked again that gave no other token. Milliseconds. */
+/** The time after which a host that gave no other token is asked again. Milliseconds. */
 const SOON_MS = 5_000;
 
 /**
@@ -32,7 +32,7 @@ export function embedAccess(
   let failed = false;
   let renewal: PromiseWithResolvers<boolean> | undefined;
 
-  /** Reads what a token opens, and when it ends by the clock of this page's process. */
+  /** Reads the view that a token opens, and when it ends by the clock of this page's process. */
   async function read(candidate: string): Promise<{ view: TokenView; ends: number }> {
     let time = Date.now();
     const view = await call<TokenView>(`${baseOf(candidate)}/info`, { onTime: (serverTime) => (time = serverTime) });
@@ -90,7 +90,7 @@ export function embedAccess(
     return (itemId === undefined || idOf(view) === itemId) && (origins.length === 0 || origins.includes(origin));
   };
 
-  /** What a token opens; undefined where it is refused, or there is no answer in time. */
+  /** Returns the answer to a token; undefined where it is refused, or there is no answer in time. */
   async function readWithRetries(candidate: string) {
     for (const pause of PAUSES) {
       try {

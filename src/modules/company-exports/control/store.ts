@@ -46,7 +46,7 @@ import { visualizations } from '../../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../../db/schema/viz-api-endpoints.ts';
 import { webhookEndpoints } from '../../../db/schema/webhooks.ts';
 
-/** Why something is not exported. */
+/** The reasons why a column is not exported. */
 const BECAUSE = {
   secret: 'a secret, or what secrets are made of or known by',
   work: 'of work under way, without meaning afterwards',
@@ -240,7 +240,7 @@ export interface Records {
   next: number | null;
 }
 
-/** Reads rows of a table after a place, without what is not exported. Together they fit into memory. */
+/** Reads rows of a table after a place, without columns that are not exported. Together they fit into memory. */
 export async function readRecords(db: ControlDb, companyId: string, kind: Kind, after: number): Promise<Records> {
   const all = getTableColumns(kind.table) as Record<string, SQLiteColumn>;
   const shown = Object.keys(all).flatMap((name) => (kind.columns[name] === true ? (all[name] as SQLiteColumn) : []));
@@ -267,7 +267,7 @@ export async function readRecords(db: ControlDb, companyId: string, kind: Kind, 
   return { records, next: rows.at(-1)?.place ?? null };
 }
 
-/** How columns are called whose number is a time. */
+/** The names of columns whose number is a time. */
 const TIME = /_(?:at|until)$|^occurrence$/;
 
 function readValue(column: SQLiteColumn, value: unknown): unknown {

@@ -56,8 +56,8 @@ const ROWS_PER_BATCH = 1000;
 export interface HeldTable {
   table: Owned;
   /**
-   * Which of its rows are about a person, and go with them; null where none is. In all other rows a pseudonym takes the place of
-   * their ids and address: see `people-store.ts`.
+   * The condition of its rows that are about a person, and are deleted with them; null where there are none. In all other rows a
+   * pseudonym takes the place of their ids and address: see `people-store.ts`.
    */
   about: ((person: Person) => SQL) | null;
 }
@@ -165,7 +165,7 @@ export function rowsOf(table: Owned, companyId: string): SQL {
   return sql`(${own} or (${mailRequests.companyId} is null and ${of(eq(users.companyId, companyId))} and not ${elsewhere}))`;
 }
 
-/** Its webhook endpoints, of which there are few. */
+/** Reads the ids of the company's webhook endpoints, of which there are few. */
 export const selectEndpointIds = (db: ControlDb, companyId: string) =>
   db.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(eq(webhookEndpoints.companyId, companyId));
 

@@ -6,10 +6,10 @@ import { log, logError } from '../../../platform/log.ts';
 import * as store from './store.ts';
 import { STORES, type Store } from './stores.ts';
 
-/** How long one scheduled run works at the ends of companies, and how many it takes up. */
+/** The time for which one scheduled run works on the erasure of companies, and the number that it takes up. */
 const RUN_MS = 2 * MINUTE_MS;
 const ENDS_A_RUN = 5;
-/** How long a run has an end for itself. */
+/** The time for which a run holds an erasure. */
 const LEASE_MS = 5 * MINUTE_MS;
 
 /**
@@ -85,7 +85,7 @@ async function eraseStore(ctx: CompanyContext, each: Store, from: string | null,
   return false;
 }
 
-/** Erases what came after the end. @returns when to look again; null for never */
+/** Erases data that came after the end. @returns when to look again; null for never */
 async function eraseLate(ctx: CompanyContext, completedAt: number, until: number): Promise<number | null> {
   const { companyId } = ctx.actor;
   try {

@@ -4,14 +4,14 @@ import { type Person, redactedJson, redactedText } from '../../../logs/redaction
 import { HELD_TABLES, type HeldTable, nameOf } from './control-store.ts';
 import * as store from './people-store.ts';
 
-/** Something that is kept about a person. */
+/** A record about a person. */
 export interface Found {
-  /** Such as `users`. */
+  /** The kind of record, such as `users`. */
   kind: string;
   record: Record<string, unknown>;
 }
 
-/** What stands about a person in the control records. */
+/** Yields the rows of the control database that are about a person. */
 export async function* readControlRecords(ctx: CompanyContext, person: Person): AsyncGenerator<Found> {
   const { companyId } = ctx.actor;
   for (const held of HELD_TABLES) {
@@ -63,13 +63,13 @@ async function* rowsNaming(
 const CHANGES_PER_BATCH = 50;
 
 /**
- * Puts the pseudonym into what waits to be told or sent on. To be done before any place where it goes: that is cleared afterwards of
- * what came before.
+ * Puts the pseudonym into events and messages that wait to be sent. To be done before the places where they go: those are cleared
+ * afterwards of earlier ones.
  */
 export const eraseWaiting = (ctx: CompanyContext, person: Person): Promise<Record<string, number>> =>
   replaceNamings(ctx, person, store.WAITING_TABLES);
 
-/** Puts the pseudonym where others rely on the rows, and deletes what is about the person: who they are, last. */
+/** Puts the pseudonym where others rely on the rows, and deletes rows about the person: their identity last. */
 export async function eraseControlRecords(
   ctx: CompanyContext,
   person: Person,

@@ -25,7 +25,7 @@ export const selectOutsider = (db: ControlDb, companyId: string, email: string) 
     .from(outsiders)
     .where(and(eq(outsiders.companyId, companyId), eq(outsiders.email, email)));
 
-/** From where they have signed in, as far as that is still known. */
+/** Reads the addresses from which the users have signed in, as far as they are still known. */
 export const selectIps = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .selectDistinct({ ip: sessions.ip })
@@ -47,7 +47,7 @@ export const endSessions = (db: ControlDb, companyId: string, ids: readonly stri
     .set({ endedAt: now })
     .where(and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${idList(ids)}`, isNull(sessions.endedAt)));
 
-/** Takes the name of who invited out of invitations that are open. */
+/** Takes the inviter's name out of open invitations. */
 export const forgetInviter = (db: ControlDb, companyId: string, name: string) =>
   db
     .update(invitations)
@@ -86,7 +86,7 @@ export const NAMING_TABLES = HELD_TABLES.map((held) => ({ ...held, columns: text
 
 export type NamingTable = (typeof NAMING_TABLES)[number];
 
-/** Those of what waits to be told or sent on, as JSON. */
+/** The tables of events and messages that wait to be sent, whose rows name persons in JSON. */
 export const WAITING_TABLES: readonly NamingTable[] = NAMING_TABLES.filter(
   ({ table }) => table === events || table === outbox,
 );

@@ -30,8 +30,8 @@ async function personOf(ctx: CompanyContext, address: string) {
 }
 
 /**
- * All that is kept about a person, as user, outsider, recipient or invited, in JSON that is written as it is read: of each store what
- * is about them, and where they are named. Rows of managed tables are not searched.
+ * Yields all data about a person, as user, outsider, recipient or invited, in JSON that is written as it is read: of each store
+ * the records about them, and those that name them. Rows of managed tables are not searched.
  * @throws administratorsOnly unless it is the caller's own
  */
 export async function personalDataOf(ctx: PrincipalContext, email: string): Promise<AsyncGenerator<string>> {
@@ -48,7 +48,7 @@ export async function personalDataOf(ctx: PrincipalContext, email: string): Prom
   });
 }
 
-/** The same of the caller. @throws peopleOnly */
+/** Yields all data about the caller. @throws peopleOnly */
 export async function ownPersonalData(ctx: PrincipalContext): Promise<AsyncGenerator<string>> {
   const { actor } = ctx;
   if (actor.kind !== 'user') throw peopleOnly();
@@ -74,8 +74,8 @@ async function* jsonOf(
 }
 
 /**
- * Erases a person from all that a company keeps: what is about them goes, and where others rely on what they did, a pseudonym takes
- * the place of their ids and address. Whatever breaks it off, it can be repeated: who they are is forgotten last.
+ * Erases a person from all data of a company: records about them are deleted, and where others rely on their actions, a pseudonym
+ * takes the place of their ids and address. It can be broken off and repeated at any point: their identity is forgotten last.
  * @returns how many records of each kind were deleted or changed
  * @throws userActive while they can sign in
  */

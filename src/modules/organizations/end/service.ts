@@ -10,10 +10,12 @@ import * as store from './store.ts';
 
 export { eraseEnded } from './erase.ts';
 
-/** How long after the end backups of the platform may hold something: D1's Time Travel and the history of Durable Objects. */
+/**
+ * The time after the end for which backups of the platform may hold data: D1's Time Travel and the history of Durable Objects.
+ */
 const BACKUP_MS = 30 * DAY_MS;
 
-/** What is left of a company. Times as in the API. */
+/** The certificate of a company's erasure, which is all that is left of it. Times as in the API. */
 export interface Certificate {
   organization_id: string;
   requested_at: string;
@@ -23,7 +25,7 @@ export interface Certificate {
 }
 
 /**
- * Suspends a company at once and has it erased after so many days. Asked again, an earlier time counts.
+ * Suspends a company at once and has it erased after a number of days. Asked again, an earlier time counts.
  * @returns when its erasure begins, in milliseconds
  */
 export async function endOrganization(ctx: Context, id: string, afterDays: number): Promise<number> {

@@ -52,7 +52,7 @@ export const selectEnd = (db: ControlDb, id: string) => db.select().from(company
 
 const pathOf = (store: string): string => `$.${store}`;
 
-/** Notes how far the erasure of a store has come. `removed` is added to what was noted before. */
+/** Notes the progress of a store's erasure. `removed` is added to the count before. */
 export const noteStep = (db: ControlDb, id: string, store: string, { removed, at, cursor }: ErasedStore) =>
   db
     .update(companyEnds)
@@ -61,7 +61,10 @@ export const noteStep = (db: ControlDb, id: string, store: string, { removed, at
     })
     .where(eq(companyEnds.id, id));
 
-/** Adds to a store's count what the statement before it in the batch deleted: both, or neither. A certificate stays as it is. */
+/**
+ * Adds the rows that the statement before it in the batch deleted to a store's count: both, or neither. A certificate stays as it
+ * is.
+ */
 export const countDeleted = (db: ControlDb, id: string, store: string) =>
   db
     .update(companyEnds)
@@ -70,7 +73,7 @@ export const countDeleted = (db: ControlDb, id: string, store: string) =>
     })
     .where(and(eq(companyEnds.id, id), isNull(companyEnds.completedAt)));
 
-/** When a scheduled run takes an end up again; null for never. */
+/** Sets when a scheduled run takes an end up again; null for never. */
 export const setDue = (db: ControlDb, id: string, dueAt: number | null) =>
   db.update(companyEnds).set({ dueAt }).where(eq(companyEnds.id, id));
 

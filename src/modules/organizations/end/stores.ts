@@ -14,11 +14,11 @@ import { CONTROL_TABLES, deleteRows, selectAnyRow, selectEndpointIds, selectOuts
 import { eraseControlRecords, type Found, readControlRecords } from './people-records.ts';
 import { countDeleted } from './store.ts';
 
-/** What a step of the erasure did. */
+/** The result of a step of the erasure. */
 export interface Step {
   /** Rows, objects or projects that it deleted, but for those that it has noted itself. */
   removed: number;
-  /** Where the next step goes on; null when there is no more to do. */
+  /** The position at which the next step goes on; null when there is no more to do. */
   next: string | null;
 }
 
@@ -26,30 +26,30 @@ export interface Step {
 export interface Store {
   /** As the certificate names it. */
   name: string;
-  /** What it has of a company. */
+  /** The company's data in it, in words. */
   holds: string;
   /** Deletes a bounded part of it. May be repeated, and broken off anywhere. @param cursor null from the beginning */
   erase(ctx: CompanyContext, cursor: string | null): Promise<Step>;
   /** Looks whether something of the company is there still. */
   look(ctx: CompanyContext): Promise<boolean>;
-  /** How what is about one person is read and erased; or why nobody stands in it. */
+  /** The functions that read and erase the data of one person; or the reason why it has none. */
   people: People | string;
 }
 
-/** What else is known of a person who is erased. */
+/** Further data that identifies a person who is erased. */
 export interface Known {
   outsiderIds: readonly string[];
   /** As their users were called. */
   names: readonly string[];
 }
 
-/** What a store has of one person. */
+/** Reads and erases the data of one person in a store. */
 interface People {
   /** `early`: by a connection that ends with the request, so that all is read before the answer begins. */
   isRead?: 'early';
   read(ctx: CompanyContext, person: Person): AsyncIterable<Found>;
   /**
-   * Deletes what is about them, and puts the pseudonym where they are named. May be repeated.
+   * Deletes the data about them, and puts the pseudonym where they are named. May be repeated.
    * @returns how many records of each kind
    */
   erase(ctx: CompanyContext, person: Person, known: Known): Promise<Record<string, number>>;
@@ -64,7 +64,7 @@ const OUTSIDERS_PER_STEP = 100;
 /** Tables of a step. */
 const TABLES_PER_STEP = 10;
 
-/** What the keys of a company's own objects begin with. */
+/** The beginnings of the keys of a company's own objects. */
 export const OWN_FILES = (companyId: string): readonly string[] => [
   `${companyId}/`,
   `uploads/${companyId}/`,
@@ -75,7 +75,7 @@ export const OWN_FILES = (companyId: string): readonly string[] => [
   `log/${companyId}/`,
 ];
 
-/** What the keys of objects begin with that are of all companies: whose they are, their lines say. */
+/** The beginnings of the keys of objects with lines of all companies: each line names its company. */
 export const SHARED_FILES = [
   'undelivered/',
   'archive/',
@@ -296,7 +296,7 @@ const webhookDeliveries: Store = {
   },
 };
 
-/** Puts the pseudonym of a person into what endpoints were sent, and are to be sent. */
+/** Puts the pseudonym of a person into sent and waiting deliveries of endpoints. */
 export async function eraseDeliveries(ctx: CompanyContext, person: Person): Promise<Record<string, number>> {
   let changed = 0;
   for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
@@ -347,8 +347,8 @@ const controlRecords: Store = {
 };
 
 /**
- * Every store that has something of a company, in the order in which they are erased. Those before the last find in the control
- * records what is theirs.
+ * Every store that has data of a company, in the order in which they are erased. Those before the last find in the control
+ * records which data is theirs.
  */
 export const STORES: readonly Store[] = [
   database,
@@ -361,7 +361,7 @@ export const STORES: readonly Store[] = [
   controlRecords,
 ];
 
-/** Where a binding keeps what is of a company: in these stores, or, as a sentence says, nowhere that has to be erased. */
+/** The stores that each binding's data of a company is in; or a sentence that says why nothing has to be erased. */
 export const STORES_OF_BINDINGS: Record<keyof Bindings, readonly Store[] | string> = {
   CONTROL_DB: [controlRecords],
   FILES: [files, sharedFiles],

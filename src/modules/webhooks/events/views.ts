@@ -28,18 +28,18 @@ import {
 import { shareEventView, viewShareEvent } from '../../share-activity/views.ts';
 import { consoleUserView, viewConsoleUser } from '../../users/views.ts';
 
-/** What events of a kind are about: what they hold, of the record that was kept of it, and what one might hold. */
+/** A kind of record that events are about: the schema of its data, the view of the record that was kept, and an example. */
 export interface Concept {
   data: z.ZodObject;
   view(record: never, also: Also): object;
   example: object;
 }
 
-/** What a record is shown with beside its own row. */
+/** Data with which a record is shown beside its own row. */
 export interface Also {
   /** The groups that a user is in. */
   groupIds: string[];
-  /** What a group lists. */
+  /** The permissions and policies that a group lists. */
   permissionIds: string[];
   policyIds: string[];
   /** The company's managed database. */
