@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Client } from 'pg';
 import { asCsv } from '../src/modules/managed-tables/row-batches.ts';
-import { sourceOf } from '../src/modules/managed-tables/row-pages.ts';
+import { fromTable } from '../src/modules/managed-tables/row-pages.ts';
 import { hasPsql } from './baseline.ts';
 import { type System, startSystem } from './system.ts';
 import { resetPeak, residentMemory } from './usage.ts';
@@ -67,7 +67,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 /** What `psql` is asked for, and what an export asks for, there in several batches. */
 const BARE = `(SELECT id, ${NAMES} FROM public.pedidos ORDER BY id)`;
-const FORMATTED = `(SELECT ${asCsv(SHOWN, false, 'source')} FROM ${sourceOf('pedidos')} ORDER BY source.id)`;
+const FORMATTED = `(SELECT ${asCsv(SHOWN, false, 'source')} FROM ${fromTable('pedidos')} ORDER BY source.id)`;
 
 async function psql(): Promise<void> {
   const command = `\\copy ${BARE} TO '${file}' (FORMAT csv, HEADER)`;

@@ -3,7 +3,7 @@ import type { Ask, Credential } from './credentials.ts';
 import type { ChangeOfAccess, Routes, UploadJob, WebhookEvents } from './generated/routes.ts';
 import { isSentResumably, sendResumably } from './resumable.ts';
 import { signsIn } from './session.ts';
-import { type FileInParts, type FormWay, formOf, formWay, type UploadOptions } from './upload.ts';
+import { buildForm, type FileInParts, type FormWay, formWay, type UploadOptions } from './upload.ts';
 import {
   type Job,
   type JobOf,
@@ -271,7 +271,7 @@ export function createClient({
     if (file && others.length === 0 && (isSentResumably(file) || options.resumeAt !== undefined)) {
       return sendInParts(file);
     }
-    const form = formOf(files, options);
+    const form = buildForm(files, options);
     const way = formWay(send, givenFetch === undefined, options.onProgress);
     const begun = await (tableId === undefined
       ? call('POST', UPLOAD, { form, way, signal })
@@ -312,16 +312,16 @@ const fill = (path: string, params: Record<string, string>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] as string));
 
 function search(query: Record<string, unknown>): string {
-  const given = Object.entries(query).flatMap(([name, value]) => parametersOf(name, value));
+  const given = Object.entries(query).flatMap(([name, value]) => toParameters(name, value));
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
 
 /** Members of an object go out as `name[member]`, elements of a list one after the other. */
-function parametersOf(name: string, value: unknown): [string, string][] {
+function toParameters(name: string, value: unknown): [string, string][] {
   if (value === undefined) return [];
-  if (Array.isArray(value)) return value.flatMap((each) => parametersOf(name, each));
+  if (Array.isArray(value)) return value.flatMap((each) => toParameters(name, each));
   if (typeof value !== 'object' || value === null) return [[name, String(value)]];
-  return Object.entries(value).flatMap(([member, inner]) => parametersOf(`${name}[${member}]`, inner));
+  return Object.entries(value).flatMap(([member, inner]) => toParameters(`${name}[${member}]`, inner));
 }
 
 /**

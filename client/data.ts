@@ -24,7 +24,7 @@ export function endpointOf<
 >(client: Client, slug: string): (parameters: Parameters) => Promise<ResultOf<Row>> {
   return async (parameters) => {
     const query = Object.fromEntries(
-      Object.entries<DataValue>(parameters).flatMap(([name, value]) => parametersOf(name, value)),
+      Object.entries<DataValue>(parameters).flatMap(([name, value]) => toParameters(name, value)),
     );
     const result: unknown = await client.get('/data/{slug}', { params: { slug }, query });
     return result as ResultOf<Row>;
@@ -34,7 +34,7 @@ export function endpointOf<
 type Sent = string | number | boolean | (string | number)[];
 
 /** The ends of a range are parameters of their own. */
-function parametersOf(name: string, value: DataValue): [string, Sent][] {
+function toParameters(name: string, value: DataValue): [string, Sent][] {
   if (value === undefined) return [];
   if (value === null) return [[name, '']];
   if (typeof value !== 'object') return [[name, value]];

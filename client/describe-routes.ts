@@ -41,7 +41,7 @@ const HEADER = '// Made from /openapi.json by `npm run contract`; test/client ho
  * Returns the TypeScript source of `Routes`: for each method and path, its input and answer; and of `WebhookEvents`: for each
  * type of event, the body that an endpoint is sent.
  */
-export function typesOf({ paths = {}, webhooks = {}, components = {} }: OpenApi): string {
+export function describeTypes({ paths = {}, webhooks = {}, components = {} }: OpenApi): string {
   const routes = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => route(`${method.toUpperCase()} ${path}`, operation)),
   );
@@ -54,7 +54,7 @@ export function typesOf({ paths = {}, webhooks = {}, components = {} }: OpenApi)
 }
 
 /** The JSON that something is sent or answered as, by whichever media type. */
-const jsonOf = (content: Record<string, { schema?: Schema }>): Schema | undefined =>
+const getJsonSchema = (content: Record<string, { schema?: Schema }>): Schema | undefined =>
   (content['application/json'] ?? content['application/scim+json'])?.schema;
 
 const documented = (summary: string | undefined): string =>
@@ -110,7 +110,7 @@ const versions = (parameters: readonly Parameter[]): string[] =>
   );
 
 function sent({ required, content }: NonNullable<Operation['requestBody']>): string[] {
-  const json = jsonOf(content);
+  const json = getJsonSchema(content);
   const isForm = 'multipart/form-data' in content;
   if (json && isForm) return [`body?: ${type(json)}`, 'form?: FormData'];
   if (json) return [`body${required ? '' : '?'}: ${type(json)}`];
@@ -121,7 +121,7 @@ function sent({ required, content }: NonNullable<Operation['requestBody']>): str
 const TRIED = 'ChangeOfAccess';
 
 function answer(content: Record<string, { schema?: Schema }>): string {
-  const json = jsonOf(content);
+  const json = getJsonSchema(content);
   if (json?.anyOf) return union(json.anyOf.map(type).filter((name) => name !== TRIED));
   if (json) return type(json);
   return Object.keys(content).length > 0 ? 'string' : 'undefined';

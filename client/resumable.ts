@@ -61,12 +61,12 @@ export async function sendResumably(call: Call, file: FileInParts, options: Uplo
     });
     return found;
   };
-  const placeOf = (uploadId: string, headers: Headers): Place => ({
+  const toPlace = (uploadId: string, headers: Headers): Place => ({
     uploadId,
     offset: Number(headers.get('upload-offset')),
     isWhole: headers.has('content-location'),
   });
-  const look = async (uploadId: string) => placeOf(uploadId, await ask('GET', UPLOAD, { params: { uploadId } }));
+  const look = async (uploadId: string) => toPlace(uploadId, await ask('GET', UPLOAD, { params: { uploadId } }));
 
   const total = file.size;
   const tell = (sent: number) => onProgress?.({ sent, total });
@@ -101,7 +101,7 @@ export async function sendResumably(call: Call, file: FileInParts, options: Uplo
 
   async function sendPart(bytes: Blob, { uploadId, offset }: Place): Promise<Place> {
     const headers = { 'content-type': 'application/offset+octet-stream', 'upload-offset': String(offset) };
-    return placeOf(uploadId, await ask('PATCH', UPLOAD, { params: { uploadId }, headers, bytes }));
+    return toPlace(uploadId, await ask('PATCH', UPLOAD, { params: { uploadId }, headers, bytes }));
   }
 }
 

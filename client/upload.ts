@@ -60,7 +60,7 @@ interface Xhr {
 }
 
 /** The form of an upload: its fields before its files. */
-export function formOf(files: File | Iterable<File>, { mode, key = [], evolve }: UploadOptions): FormData {
+export function buildForm(files: File | Iterable<File>, { mode, key = [], evolve }: UploadOptions): FormData {
   const form = new FormData();
   if (mode !== undefined) form.append('mode', mode);
   if (evolve !== undefined) form.append('evolve', evolve);
@@ -112,12 +112,12 @@ function byRequest(request: Xhr, url: string, { headers, form, signal }: Sending
     request.responseType = 'blob';
     request.upload.onprogress = ({ loaded }) => tell(loaded);
     request.onerror = () => reject(new TypeError('The upload was not answered.'));
-    request.onload = () => resolve(responseOf(request));
+    request.onload = () => resolve(toResponse(request));
     request.send(form);
   }).finally(() => signal?.removeEventListener('abort', abort));
 }
 
-function responseOf(request: Xhr): Response {
+function toResponse(request: Xhr): Response {
   const lines = request.getAllResponseHeaders().trim().split(/\r?\n/).filter(Boolean);
   const headers = lines.map((line): [string, string] => {
     const end = line.indexOf(':');
@@ -132,7 +132,7 @@ function responseOf(request: Xhr): Response {
  */
 function byStream(send: typeof fetch, url: string, { headers, form, signal }: Sending, tell: (bytes: number) => void) {
   const boundary = `form-${crypto.randomUUID()}`;
-  const chunks = chunksOf(form, boundary, tell);
+  const chunks = splitChunks(form, boundary, tell);
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await chunks.next();
@@ -151,7 +151,7 @@ function byStream(send: typeof fetch, url: string, { headers, form, signal }: Se
 }
 
 /** A form as RFC 7578 and browsers write it. `tell` is told how many bytes of files were taken. */
-async function* chunksOf(
+async function* splitChunks(
   form: FormData,
   boundary: string,
   tell: (bytes: number) => void,

@@ -4,12 +4,12 @@ import { failureResponse, inLanguage, setHeaders } from './http/answer.ts';
 import { audited } from './http/audit.ts';
 import { readLeftover } from './http/leftover.ts';
 import { mcpEndpoints, type Offer } from './http/mcp/routes.ts';
-import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
+import { type HttpEnv, mount, readOrigin, toFailure } from './http/mount.ts';
 import { type SentEvent, type SurfaceEndpoints, withConcepts } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
 import { countByIp, limitHeaders, rateLimited } from './http/rate-limits.ts';
 import type { Authentication } from './http/request-checks.ts';
-import { internalErrorOf, languageOf, mediaTypeOf } from './http/surface.ts';
+import { chooseLanguage, getMediaType, makeInternalError } from './http/surface.ts';
 import * as console from './http/surfaces/console.ts';
 import * as directory from './http/surfaces/directory.ts';
 import * as knowledge from './http/surfaces/knowledge.ts';
@@ -19,7 +19,7 @@ import * as oauth from './http/surfaces/oauth.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
 import { crossOrigin } from './http/token-routes.ts';
-import { counterpartOf, surfaceOf, unmatched } from './http/unmatched.ts';
+import { findCounterpart, findSurface, unmatched } from './http/unmatched.ts';
 import { keepAuditRecord } from './jobs/audit-queue.ts';
 import { clock } from './kernel/clock.ts';
 import { Meter } from './kernel/meter.ts';
@@ -124,7 +124,7 @@ import { resumableUploadEndpoints } from './modules/uploads/routes.resumable.man
 import { consoleUserEndpoints } from './modules/users/routes.console.ts';
 import { organizationUserEndpoints } from './modules/users/routes.organization.ts';
 import { visualizationEndpoints } from './modules/visualizations/routes.console.ts';
-import { EVENT_TYPES, payloadOf } from './modules/webhooks/event-types.ts';
+import { EVENT_TYPES, payloadSchema } from './modules/webhooks/event-types.ts';
 import { webhookEndpointsOfConsole } from './modules/webhooks/routes.console.ts';
 import { logError, withCorrelationId } from './platform/log.ts';
 
@@ -138,7 +138,7 @@ export const FOR_AGENTS: Offer = {
 };
 
 /** The events that webhook endpoints are sent. */
-export const EVENTS: SentEvent[] = EVENT_TYPES.map((each) => ({ ...each, payload: payloadOf(each) }));
+export const EVENTS: SentEvent[] = EVENT_TYPES.map((each) => ({ ...each, payload: payloadSchema(each) }));
 
 /** Every surface with its endpoints, by what they are about. */
 export const SURFACES: SurfaceEndpoints[] = [
@@ -235,7 +235,7 @@ const AUTHENTICATION: Authentication = {
   operator: authenticateOperator,
   authenticators: {
     bearer: byAudience({ ...ofCompany, ...programsAt('api') }),
-    signature: authenticateSignatureAlone((path) => counterpartOf(SURFACES, path)),
+    signature: authenticateSignatureAlone((path) => findCounterpart(SURFACES, path)),
     machine: authenticateMachine(
       byAudience({ machine: authenticateServiceToken, 'oauth-machine': authenticateClient('api') }),
     ),
@@ -260,7 +260,7 @@ export function createApp(): Hono<HttpEnv> {
   for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION);
 
   app.notFound(async (c) => {
-    const { context } = openContext(originOf(c), { kind: 'anonymous' });
+    const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
     const byIp = await countByIp(context);
     c.get('facts').limits.push(byIp);
     // Answered, not thrown: what is thrown here would skip the middleware that is still to finish.
@@ -272,19 +272,19 @@ export function createApp(): Hono<HttpEnv> {
 
 /** The answer to any error, in the wording of the surface that the path belongs to. */
 function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
-  const surface = surfaceOf(
+  const surface = findSurface(
     SURFACES.map(({ surface: each }) => each),
     c.req.path,
   );
-  const failure = failureOf(error);
-  const locale = languageOf(surface, c.req.raw.headers);
+  const failure = toFailure(error);
+  const locale = chooseLanguage(surface, c.req.raw.headers);
   if (!failure) {
-    const headers = { 'Content-Type': mediaTypeOf(surface), ...inLanguage(locale) };
-    return c.json(internalErrorOf(surface, locale) as object, 500, headers);
+    const headers = { 'Content-Type': getMediaType(surface), ...inLanguage(locale) };
+    return c.json(makeInternalError(surface, locale) as object, 500, headers);
   }
   const response = failureResponse(surface, failure, locale);
   if (response.status === 401 && surface.challenge) {
-    const { baseUrl } = openContext(originOf(c), { kind: 'anonymous' }).context;
+    const { baseUrl } = openContext(readOrigin(c), { kind: 'anonymous' }).context;
     response.headers.set('WWW-Authenticate', surface.challenge(baseUrl));
   }
   return response;

@@ -200,7 +200,7 @@ const parsed = new WeakMap<object, Config>();
  * The typed configuration of an environment, parsed on first use.
  * @throws Error that names every variable at fault, never a value.
  */
-export function configOf(env: object): Config {
+export function readConfig(env: object): Config {
   const known = parsed.get(env);
   if (known) return known;
   const result = configuration.safeParse(gatherVersions(env));

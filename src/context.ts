@@ -9,7 +9,7 @@ import type {
 } from './access/actors.ts';
 import type { Affected } from './access/commit-access.ts';
 import type { Presented, PresentedOutsider } from './access/known-principals.ts';
-import { type Bindings, type Config, configOf } from './config.ts';
+import { type Bindings, type Config, readConfig } from './config.ts';
 import { type ControlDb, openControlDb, openNearestControlDb } from './db/client.ts';
 import { clock } from './kernel/clock.ts';
 import { newId } from './kernel/ids.ts';
@@ -133,7 +133,7 @@ export type OpenToken = (
 ) => Promise<ViewerActor>;
 
 /** Cloudflare sends mails, unless another service is configured. */
-function mailerOf({ EMAIL }: Bindings, config: Config): Mailer {
+function createMailer({ EMAIL }: Bindings, config: Config): Mailer {
   const { MAIL_FROM, MAIL_PROVIDER, MAIL_API_URL: baseUrl, MAIL_API_KEY: apiKey = '' } = config;
   const sender = parseSender(MAIL_FROM);
   return MAIL_PROVIDER === 'resend' ? resendMailer({ baseUrl, apiKey, sender }) : cloudflareMailer(EMAIL, sender);
@@ -176,7 +176,7 @@ export function openContext<A extends Actor>(
   actor: A,
   { nearest = false } = {},
 ): { context: Context<A>; close(): Promise<void> } {
-  const config = configOf(origin.env);
+  const config = readConfig(origin.env);
   const closers: (() => Promise<void>)[] = [];
   const context: Context<A> = {
     actor,
@@ -187,7 +187,7 @@ export function openContext<A extends Actor>(
     bindings: withinJurisdiction(origin.env, config.DATA_JURISDICTION),
     files: origin.env.FILES,
     jobs: jobQueue(origin.env, origin.correlationId),
-    mailer: mailerOf(origin.env, config),
+    mailer: createMailer(origin.env, config),
     baseUrl: config.PUBLIC_URL ?? origin.baseUrl,
     ip: origin.ip,
     caller: () => origin.caller?.() ?? NOBODY,

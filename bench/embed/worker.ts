@@ -1,7 +1,7 @@
 /** The Worker with two more routes: one that does nothing, and one that runs SQL through the bare driver. */
 import { Client } from '@neondatabase/serverless';
 import { Hono } from 'hono';
-import { type Bindings, configOf } from '../../src/config.ts';
+import { type Bindings, readConfig } from '../../src/config.ts';
 import worker from '../../src/index.ts';
 import { decrypt } from '../../src/platform/cipher.ts';
 import { withoutPlatform } from '../signed-request/without-platform.ts';
@@ -15,7 +15,7 @@ plain.post('/bench/bare', async (c) => c.json(await c.req.json()));
 
 plain.post('/bench/sql', async (c) => {
   const { sql, values } = await c.req.json();
-  const { NEON_WS_PROXY = '' } = configOf(c.env);
+  const { NEON_WS_PROXY = '' } = readConfig(c.env);
   const client = new Client(await connectionString(c.env));
   const proxy = new URL(NEON_WS_PROXY);
   client.neonConfig.useSecureWebSocket = false;
@@ -35,7 +35,7 @@ async function connectionString(env: Bindings): Promise<string> {
     ? null
     : await env.CONTROL_DB.prepare(query).first<{ company_id: string; readonly_connection: string }>();
   if (row) {
-    known = await decrypt(configOf(env).ENCRYPTION_KEYS, row.readonly_connection, `tenant-sql:${row.company_id}`);
+    known = await decrypt(readConfig(env).ENCRYPTION_KEYS, row.readonly_connection, `tenant-sql:${row.company_id}`);
   }
   return known as string;
 }

@@ -1,4 +1,4 @@
-import { type LogFilter, rangeOf } from '../../src/logs/log.ts';
+import { type LogFilter, toRange } from '../../src/logs/log.ts';
 import { countIn } from '../../src/logs/rows.ts';
 import { exportLog, type LogReader, readLog } from '../../src/modules/company-log/service.ts';
 import { CompanyLog } from '../../src/objects/company-log.ts';
@@ -19,7 +19,7 @@ export class BenchLog extends CompanyLog {
   /** Records that are still in the object, and its size. */
   left(): { records: number; bytes: number } {
     const { sql } = this.ctx.storage;
-    return { records: countIn(sql, 'audit', rangeOf({})), bytes: sql.databaseSize };
+    return { records: countIn(sql, 'audit', toRange({})), bytes: sql.databaseSize };
   }
 }
 

@@ -6,7 +6,15 @@ import type { PolicyDocument } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
 import { type AccessChange, compareAccess, type Witness } from './comparison.ts';
 import type { GroupGrants } from './evaluation.ts';
-import { accessCompiler, groupsOf, keyOf, type Likes, type Person, readConcerned, readGrants } from './population.ts';
+import {
+  accessCompiler,
+  type Likes,
+  makeKey,
+  type Person,
+  parseGroups,
+  readConcerned,
+  readGrants,
+} from './population.ts';
 import { comparisonBudget } from './resource-languages.ts';
 
 /** An action on a resource that somebody may do only after a change, or only before it. */
@@ -36,7 +44,7 @@ interface Naming {
   bindings: { groupId: string; principalId: string }[];
 }
 
-function namingOf([living = [], attached = [], listed = [], documents = [], bindings = []]: unknown[][][]): Naming {
+function toNaming([living = [], attached = [], listed = [], documents = [], bindings = []]: unknown[][][]): Naming {
   const json = (value: unknown) => JSON.parse(String(value));
   return {
     groups: new Map(living.map(([id, roles]) => [String(id), json(roles)])),
@@ -68,7 +76,7 @@ export async function changeOfAccess(
 ): Promise<ChangeOfAccess> {
   const change: ChangeOfAccess = { gains: [], losses: [], truncated: false };
   if (!before || !after) return change;
-  const [was, is] = [namingOf(before), namingOf(after)];
+  const [was, is] = [toNaming(before), toNaming(after)];
   const groupIds = [was, is].flatMap((naming) => [
     ...naming.groups.keys(),
     ...[...naming.attached, ...naming.permissions].map(({ groupId }) => groupId),
@@ -80,13 +88,13 @@ export async function changeOfAccess(
   for (let page = 1; ; page += 1) {
     const found = await readConcerned(db, caller, concerned, { page, perPage: PAGE });
     const later = found.map((person) => ({ isOwner: person.isOwner, groups: groupsAfter(person, ids, is) }));
-    const missing = [...found, ...later].flatMap(groupsOf).filter((id) => !grants.has(id));
+    const missing = [...found, ...later].flatMap(parseGroups).filter((id) => !grants.has(id));
     for (const [id, group] of await readGrants(db, caller.companyId, [...new Set(missing)])) grants.set(id, group);
     const accessBefore = accessCompiler(caller.companyId, grants);
     const accessAfter = accessCompiler(caller.companyId, grantsAfter(grants, ids, is));
     for (const [at, person] of found.entries()) {
       const of = later[at] as Likes;
-      const key = `${keyOf(person)} ${keyOf(of)}`;
+      const key = `${makeKey(person)} ${makeKey(of)}`;
       const compared = known.get(key) ?? compareAccess(accessBefore(person), accessAfter(of), budget);
       known.set(key, compared);
       const { type, id, name } = person;

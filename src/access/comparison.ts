@@ -21,7 +21,7 @@ export interface AccessChange {
 }
 
 /** The resources on which an access allows an action: as `decide` says of each of them. */
-export function resourcesOf(access: Access, action: Action): ResourceLanguage {
+export function findResources(access: Access, action: Action): ResourceLanguage {
   if (access.isOwner) return { allow: ['*'], deny: [] };
   const { deny, allow, legacy } = rulesFor(access, action);
   const patterns = (rules: readonly { resource: string }[]) => rules.map(({ resource }) => resource);
@@ -44,7 +44,7 @@ export function compareAccess(before: Access, after: Access, budget: Budget = co
   const known = new Map<string, { gain: string | null; loss: string | null }>();
   for (const action of ALL_ACTIONS) {
     if (before.isOwner === after.isOwner && !saysSomething(only, action) && !saysSomething(others, action)) continue;
-    const [was, is] = [resourcesOf(before, action), resourcesOf(after, action)];
+    const [was, is] = [findResources(before, action), findResources(after, action)];
     spend(budget, was.allow.length + was.deny.length + is.allow.length + is.deny.length);
     const key = JSON.stringify([was, is]);
     const found = known.get(key) ?? {

@@ -61,10 +61,10 @@ const KINDS = {
 export type RecordKind = keyof typeof KINDS;
 
 /** The records that Deny statements hide from the caller in lists. Outsiders, viewers and background work are denied nothing. */
-export const deniedInLists = (actor: Actor, kind: RecordKind): Denials => denialsOf(actor, kind, 'list');
+export const deniedInLists = (actor: Actor, kind: RecordKind): Denials => getDenials(actor, kind, 'list');
 
 /** The records that Deny statements hide from the caller everywhere, as if they were not there. */
-export const deniedEverywhere = (actor: Actor, kind: RecordKind): Denials => denialsOf(actor, kind, 'get');
+export const deniedEverywhere = (actor: Actor, kind: RecordKind): Denials => getDenials(actor, kind, 'get');
 
 /** Whether a Deny keeps one record from the caller everywhere. */
 export function isDenied(actor: Actor, kind: RecordKind, id: string): boolean {
@@ -85,7 +85,7 @@ export function mayGet(actor: Principal, kind: RecordKind, id: string): boolean 
 export const isDeniedOn = (access: Access, action: Action, resource: string): boolean =>
   decide(access, action, resource).decided_by.kind === 'deny';
 
-function denialsOf(actor: Actor, kind: RecordKind, where: 'list' | 'get'): Denials {
+function getDenials(actor: Actor, kind: RecordKind, where: 'list' | 'get'): Denials {
   const { [where]: actions, type } = KINDS[kind] as Kind;
   return isPrincipal(actor) ? deniedIds(actor, actions, type) : NOTHING_DENIED;
 }

@@ -132,7 +132,7 @@ function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
 }
 
 /** The texts that an access is made of: those of two principals are equal only if they may do the same. */
-export const sourcesOf = ({ isOwner, groups, scopes }: Access): readonly unknown[] => [
+export const listSources = ({ isOwner, groups, scopes }: Access): readonly unknown[] => [
   isOwner,
   scopes,
   ...groups.map(({ source }) => source).toSorted(),

@@ -78,18 +78,18 @@ export interface Claims {
   credentialId: string;
 }
 
-export const claimsOf = ({ actor }: Known): Claims => ({
+export const toClaims = ({ actor }: Known): Claims => ({
   companyId: actor.companyId,
   type: actor.kind,
   principalId: actor.id,
-  credentialId: credentialOf(actor),
+  credentialId: formatCredential(actor),
 });
 
 /** Longest name of a client that the audit trail keeps: some are addresses. */
 const CLIENT_LENGTH = 256;
 
 /** The name of a principal's credential in the audit trail: the session or key, and the program that acts with it. */
-export function credentialOf(actor: Principal): string {
+export function formatCredential(actor: Principal): string {
   const own = actor.kind === 'user' ? actor.sessionId : actor.keyId;
   return actor.client ? `oauth:${own}:${actor.client.id.slice(0, CLIENT_LENGTH)}` : own;
 }

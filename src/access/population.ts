@@ -32,7 +32,7 @@ export interface Likes {
   groups: string;
 }
 
-export const groupsOf = ({ groups: text }: Likes): string[] => JSON.parse(text);
+export const parseGroups = ({ groups: text }: Likes): string[] => JSON.parse(text);
 
 /**
  * Everybody of the caller's company who may act, with their groups: people in all their accounts, service accounts in theirs. Without
@@ -85,7 +85,7 @@ export const readLikes = (
   likes: readonly Likes[],
   { page, perPage }: { page: number; perPage: number },
 ): Promise<(Person & Likes)[]> => {
-  const wanted = JSON.stringify(likes.map(keyOf));
+  const wanted = JSON.stringify(likes.map(makeKey));
   return db.all(sql`select * from ${everybody(caller)} where "isOwner" || groups in (select value from json_each(${wanted}))
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
@@ -105,7 +105,7 @@ export const readConcerned = (
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
 
-export const keyOf = ({ isOwner, groups: text }: Likes): string => `${isOwner}${text}`;
+export const makeKey = ({ isOwner, groups: text }: Likes): string => `${isOwner}${text}`;
 
 /** Documents that are read in one go: a megabyte at the most. */
 const DOCUMENTS = 50;
@@ -171,7 +171,7 @@ async function readDocuments(
 /** Compiles the accesses of many: each group once. */
 export function accessCompiler(companyId: string, grants: ReadonlyMap<string, GroupGrants>): (of: Likes) => Access {
   const compiled = new Map<string, Access['groups']>();
-  const groupOf = (id: string): Access['groups'] => {
+  const findGroup = (id: string): Access['groups'] => {
     const group = grants.get(id);
     const known =
       compiled.get(id) ?? (group ? compileAccess({ companyId, isOwner: false, groups: [group] }).groups : []);
@@ -180,7 +180,7 @@ export function accessCompiler(companyId: string, grants: ReadonlyMap<string, Gr
   };
   return (of) => ({
     isOwner: of.isOwner === 1,
-    groups: groupsOf(of).flatMap(groupOf),
+    groups: parseGroups(of).flatMap(findGroup),
     scopes: null,
     index: null,
     recent: null,

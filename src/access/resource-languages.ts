@@ -216,7 +216,7 @@ function search(
   let level: Place[] = [{ states: first, from: null, character: '', length: 0 }];
   for (let length = 0; level.length > 0 && length < below; length += 1) {
     const found = level.find(isFound);
-    if (found) return textOf(found);
+    if (found) return describePlace(found);
     const next: Place[] = [];
     for (const place of level) {
       const asked = new Set<string>();
@@ -244,7 +244,7 @@ function unasked(asked: ReadonlySet<string>): string {
   return String.fromCodePoint(code);
 }
 
-function textOf(place: Place): string[] {
+function describePlace(place: Place): string[] {
   const characters: string[] = [];
   for (let at: Place = place; at.from; at = at.from) characters.push(at.character);
   return characters.reverse();

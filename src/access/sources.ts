@@ -24,12 +24,12 @@ export interface AccessOf {
  * The queries that a principal's access is compiled from. They are part of the batch that authenticates the request.
  */
 export function accessReads(db: ControlDb, of: AccessOf) {
-  const memberships = db.select({ id: groupBindings.groupId }).from(groupBindings).where(isBindingOf(of));
+  const memberships = db.select({ id: groupBindings.groupId }).from(groupBindings).where(isBindingOfPrincipal(of));
   return grantReads(db, of.companyId, memberships);
 }
 
 /** The condition of the bindings through which a principal is in groups. */
-export const isBindingOf = (of: AccessOf): SQL =>
+export const isBindingOfPrincipal = (of: AccessOf): SQL =>
   and(
     eq(groupBindings.companyId, of.companyId),
     eq(groupBindings.principalType, of.principalType),

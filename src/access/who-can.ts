@@ -4,7 +4,7 @@ import type { PolicyDocument } from '../permissions/policy-document.ts';
 import { compile } from '../permissions/wildcard.ts';
 import type { Principal } from './actors.ts';
 import { compileAccess, type Decision, decide, type GroupGrants } from './evaluation.ts';
-import { countLikes, groupsOf, keyOf, type Likes, type Person, readGrants, readLikes } from './population.ts';
+import { countLikes, type Likes, makeKey, type Person, parseGroups, readGrants, readLikes } from './population.ts';
 
 /** A principal who may do something, and the rule that decides that. */
 export interface Able {
@@ -23,16 +23,16 @@ export async function whoCan(
   page: { page: number; perPage: number },
 ): Promise<{ total: number; records: Able[] }> {
   const likes = await countLikes(db, caller);
-  const groupIds = [...new Set(likes.flatMap(groupsOf))];
+  const groupIds = [...new Set(likes.flatMap(parseGroups))];
   const grants = await readGrants(db, caller.companyId, groupIds, onlyOn(action));
   const able = decideAll(likes, grants, { companyId: caller.companyId, action, resource });
-  const allowed = likes.filter((of) => able.has(keyOf(of)));
+  const allowed = likes.filter((of) => able.has(makeKey(of)));
   const found = await readLikes(db, caller, allowed, page);
   return {
     total: allowed.reduce((sum, { count }) => sum + count, 0),
     records: found.map(({ type, id, name, ...of }) => ({
       principal: { type, id, name },
-      decidedBy: (able.get(keyOf(of)) as Decision).decided_by,
+      decidedBy: (able.get(makeKey(of)) as Decision).decided_by,
     })),
   };
 }
@@ -52,10 +52,10 @@ export function decideAll(
   const byGroup = new Map([...grants].map(([id, group]) => [id, decideOn(false, [group])]));
   const able = new Map<string, Decision>();
   for (const of of likes) {
-    const decisions = groupsOf(of).flatMap((id) => byGroup.get(id) ?? []);
+    const decisions = parseGroups(of).flatMap((id) => byGroup.get(id) ?? []);
     const first = ORDER.map((kind) => decisions.find(({ decided_by }) => decided_by.kind === kind)).find(Boolean);
     const decision = of.isOwner === 1 ? owner : (first ?? nobody);
-    if (decision.allowed) able.set(keyOf(of), decision);
+    if (decision.allowed) able.set(makeKey(of), decision);
   }
   return able;
 }

@@ -31,7 +31,7 @@ interface Query {
   values: readonly unknown[];
 }
 
-const rowsOf = ({ results }: D1Result): unknown[][] => results.map((row) => Object.values(row as object));
+const toRows = ({ results }: D1Result): unknown[][] => results.map((row) => Object.values(row as object));
 
 /** Adds the methods of a `DependentSession` to a session. Without a dependency it is the same as before. */
 export function dependentSession(session: RehearsingSession): DependentSession {
@@ -54,7 +54,7 @@ export function dependentSession(session: RehearsingSession): DependentSession {
     const results = await session.batch([...guards, ...statements, ...reads.map(prepare)]);
     const own = results.slice(guards.length, guards.length + statements.length);
     const after = results.slice(guards.length + statements.length);
-    const next = reads.map((read, index) => ({ ...read, rows: rowsOf(after[index] as D1Result) }));
+    const next = reads.map((read, index) => ({ ...read, rows: toRows(after[index] as D1Result) }));
     dependency = sameRows(reads, next) ? { reads: next, renew } : null;
     return own;
   };
@@ -71,7 +71,7 @@ export function dependentSession(session: RehearsingSession): DependentSession {
         const results = await session.batch(statements);
         for (const [index, statement] of statements.entries()) {
           const query = queries.get(statement);
-          if (query) into.push({ ...query, rows: rowsOf(results[index] as D1Result) });
+          if (query) into.push({ ...query, rows: toRows(results[index] as D1Result) });
         }
         return results;
       }
@@ -129,7 +129,7 @@ function rememberAlone(statement: D1PreparedStatement, query: Query, into: Read[
     },
     all: async () => {
       const result = await all();
-      return note(result, rowsOf(result));
+      return note(result, toRows(result));
     },
     run: refuseUnknown,
     first: refuseUnknown,

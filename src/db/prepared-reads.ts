@@ -31,7 +31,7 @@ export function prepareReads<const Name extends string, const Reads extends Unit
   return ({ $client: session }, values) => {
     if (!reads) {
       reads = build(builder, (name) => sql<string>`${sql.placeholder(name)}`);
-      mapStatements(reads, (read) => plans.set(read, planOf(read)));
+      mapStatements(reads, (read) => plans.set(read, planRead(read)));
     }
     const filled = (parameter: unknown) =>
       parameter instanceof Placeholder ? values[parameter.name as Name] : parameter;
@@ -43,7 +43,7 @@ export function prepareReads<const Name extends string, const Reads extends Unit
   };
 }
 
-function planOf(read: Statement): Plan {
+function planRead(read: Statement): Plan {
   const prepared = (read as unknown as { prepare(): Prepared }).prepare();
   const { sql: text, params } = prepared.getQuery();
   return { text, parameters: params, rows: (result) => prepared.mapResult(result, true) };

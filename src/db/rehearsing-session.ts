@@ -77,7 +77,7 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
       if (!writes(query.sql)) {
         const [rows = []] = await readAfter(batch.slice(0, at), [query]);
         results.push(
-          resultOf(rows.map((row) => Object.fromEntries(row.map((value, column) => [`c${column}`, value])))),
+          makeResult(rows.map((row) => Object.fromEntries(row.map((value, column) => [`c${column}`, value])))),
         );
         continue;
       }
@@ -85,7 +85,7 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
         { sql: 'select changes()', values: [] },
       ]);
       const returned = / returning /i.test(query.sql) ? Number(changes) : 0;
-      results.push(resultOf(Array(returned).fill(RETURNED), Number(changes)));
+      results.push(makeResult(Array(returned).fill(RETURNED), Number(changes)));
     }
     observed.before = await readAfter([], observed.queries);
     observed.after = await readAfter(batch, observed.queries);
@@ -114,7 +114,7 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
   };
 }
 
-const resultOf = (results: unknown[], changes = 0) =>
+const makeResult = (results: unknown[], changes = 0) =>
   ({ success: true, results, meta: { changes } }) as unknown as D1Result;
 
 /** A read whose rows come as one text: a list of lists. */

@@ -23,7 +23,7 @@ export const livingById = (table: Owned & { deletedAt: SQLiteColumn }, companyId
 export type Which = 'living' | 'deleted' | 'all';
 
 /** The condition of those records; none for all. */
-export const whichOf = ({ deletedAt }: { deletedAt: SQLiteColumn }, which: Which): SQL | undefined =>
+export const matchesDeletion = ({ deletedAt }: { deletedAt: SQLiteColumn }, which: Which): SQL | undefined =>
   which === 'all' ? undefined : which === 'living' ? isNull(deletedAt) : isNotNull(deletedAt);
 
 /** Holds while the table has a row that meets the conditions: for the WHERE of a write that depends on it. */

@@ -3,7 +3,7 @@ import type { Failure } from '../kernel/failure.ts';
 import { wellFormed } from '../kernel/text.ts';
 import { tryAgainIn } from '../texts/errors/say.ts';
 import { DEFAULT_LOCALE, type Locale } from '../texts/locales.ts';
-import { mediaTypeOf, messageOf, type Surface, secondsToWait, worded } from './surface.ts';
+import { getMediaType, type Surface, secondsToWait, worded, wordMessage } from './surface.ts';
 
 /** The headers that tell the language of an answer, and that it depends on the languages the caller accepts. */
 export const inLanguage = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
@@ -11,14 +11,14 @@ export const inLanguage = (locale: Locale) => ({ 'Content-Language': locale, Var
 /** The answer to a failure in the wording of its surface. @param locale the caller's language */
 export function failureResponse(surface: Surface, failure: Failure, locale: Locale = surface.language): Response {
   if (failure.kind === 'too_many' && !surface.mediaType)
-    return tooManyRequests(failure, messageOf(surface, failure, locale), locale);
+    return tooManyRequests(failure, wordMessage(surface, failure, locale), locale);
   const { status, body } = worded(surface, failure, locale);
   const { retryAfter, allowed } = failure.detail;
   // A refusal names what was sent, whatever that is.
   return new Response(JSON.stringify(body, wellFormed), {
     status,
     headers: {
-      'Content-Type': mediaTypeOf(surface),
+      'Content-Type': getMediaType(surface),
       ...inLanguage(locale),
       ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
       ...(status === 405 && Array.isArray(allowed) && { Allow: allowed.join(', ') }),

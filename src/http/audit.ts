@@ -1,13 +1,13 @@
 import type { MiddlewareHandler } from 'hono';
-import { credentialOf } from '../access/known-principals.ts';
+import { formatCredential } from '../access/known-principals.ts';
 import type { Bindings } from '../config.ts';
 import { clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import type { AuditRecord } from '../logs/audit-record.ts';
 import { log, logError } from '../platform/log.ts';
-import { actionOf } from './endpoint.ts';
+import { getAction } from './endpoint.ts';
 import type { HttpEnv } from './mount.ts';
-import { parametersOf } from './paths.ts';
+import { listParameters } from './paths.ts';
 import type { RequestFacts } from './request-checks.ts';
 
 /** Hands a record over; it is kept once this resolves. */
@@ -29,7 +29,7 @@ export const audited =
     const facts = c.get('facts');
     const { contract, performed, resourceIds, recordedAs, isDryRun } = facts;
     const asks = performed?.contract ?? contract;
-    const principal = principalOf(facts);
+    const principal = toPrincipal(facts);
     const record: AuditRecord = {
       id: newId(occurredAt),
       correlationId: c.get('correlationId'),
@@ -39,7 +39,7 @@ export const audited =
       route: contract?.path ?? null,
       action: isDryRun
         ? DRY_RUN
-        : (recordedAs?.action ?? (asks ? (actionOf(asks.access) ?? asks.recordedAs ?? null) : null)),
+        : (recordedAs?.action ?? (asks ? (getAction(asks.access) ?? asks.recordedAs ?? null) : null)),
       resourceId: namedBy(principal.companyId, [...resourceIds, ...(recordedAs?.ids ?? [])]),
       status: performed?.status ?? c.res.status,
       ip: c.req.header('cf-connecting-ip') ?? null,
@@ -74,23 +74,23 @@ const isKnown = ({ actor }: RequestFacts): boolean =>
   actor?.kind === 'user' || actor?.kind === 'service_account' || actor?.kind === 'outsider';
 
 /** The ids that a path, a body or an answer gives: those of them that are such as we mint. */
-export const idsOf = (value: unknown): string[] =>
+export const collectIds = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).filter((id) => typeof id === 'string' && RESOURCE_ID.test(id));
 
 /** The parameters of a path that name resources; never one that is a secret, such as `{token}`. */
 export function resourceParameters(path: string): string[] {
-  return parametersOf(path).filter((name) => /^(id|\w+(_id|Id))$/.test(name));
+  return listParameters(path).filter((name) => /^(id|\w+(_id|Id))$/.test(name));
 }
 
-function principalOf({
+function toPrincipal({
   actor,
   owner,
 }: RequestFacts): Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'> {
   switch (actor?.kind) {
     case 'user':
-      return known(actor.companyId, 'user', actor.id, credentialOf(actor));
+      return known(actor.companyId, 'user', actor.id, formatCredential(actor));
     case 'service_account':
-      return known(actor.companyId, 'service_account', actor.id, credentialOf(actor));
+      return known(actor.companyId, 'service_account', actor.id, formatCredential(actor));
     case 'outsider':
       return known(actor.companyId, 'outsider', actor.id, actor.sessionId);
     case 'viewer':

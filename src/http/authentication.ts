@@ -1,6 +1,6 @@
 import type { Actor, Principal } from '../access/actors.ts';
 import { forRequest } from '../access/evaluation.ts';
-import { type Claims, claimsOf, type Known, type Presented, recall, remember } from '../access/known-principals.ts';
+import { type Claims, type Known, type Presented, recall, remember, toClaims } from '../access/known-principals.ts';
 import { clockSkew, nonceReused } from '../access/signature-failures.ts';
 import type { Context } from '../context.ts';
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
@@ -41,10 +41,10 @@ export async function authenticatePrincipal(
   const remembered = recall(credential);
   const isUsable =
     remembered !== undefined && remembered.known.expiresAt > ctx.now() && (await presented.fits(remembered.known));
-  const claims = isUsable ? claimsOf(remembered.known) : presented.claims;
+  const claims = isUsable ? toClaims(remembered.known) : presented.claims;
   if (claims === null) {
     const known = await presented.read();
-    const answer = await askGate(ctx, claimsOf(known), { nonce, once }, limits);
+    const answer = await askGate(ctx, toClaims(known), { nonce, once }, limits);
     remember(credential, known, null);
     return authenticated(presented, known, answer);
   }
@@ -105,7 +105,7 @@ async function askGate(
     GATE_MS,
     ask(async (gate) => await gate.admit(admission)),
   ).catch((error) => answerWithoutGate(companyId, admission, error));
-  const refusal = refusalOf(verdict, counted, ctx.now());
+  const refusal = toRefusal(verdict, counted, ctx.now());
   if (refusal) {
     ctx.belongsTo(companyId, { type: claims.type, id: principalId, credential: claims.credentialId });
     throw refusal;
@@ -119,7 +119,7 @@ async function askGate(
   };
 }
 
-function refusalOf(verdict: Verdict, counted: LimitState[], now: number): Failure | undefined {
+function toRefusal(verdict: Verdict, counted: LimitState[], now: number): Failure | undefined {
   if (verdict.refused !== null) return verdict.refused === 'nonce_reused' ? nonceReused() : clockSkew();
   const states = [verdict.organization, verdict.principal];
   counted.push(...states);

@@ -1,9 +1,9 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
-import { configOf } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { openContext } from '../context.ts';
 import { setHeaders, tooManyRequests } from './answer.ts';
 import type { Contract, Protocol } from './endpoint.ts';
-import { type HttpEnv, originOf } from './mount.ts';
+import { type HttpEnv, readOrigin } from './mount.ts';
 import { matchesPath } from './paths.ts';
 import { countPreflight, rateLimited } from './rate-limits.ts';
 
@@ -35,7 +35,7 @@ const REQUEST_HEADERS = [
 /**
  * The CORS headers that answer a preflight for these routes, whoever asks. Browsers may keep them for two hours, their maximum.
  */
-export function preflightOf(contracts: readonly Contract[], headers: readonly string[] = REQUEST_HEADERS): Header[] {
+export function makePreflight(contracts: readonly Contract[], headers: readonly string[] = REQUEST_HEADERS): Header[] {
   const methods = METHODS.filter((method) => contracts.some((contract) => contract.method === method));
   return [
     ['Access-Control-Allow-Methods', methods.join(',').toUpperCase()],
@@ -47,11 +47,13 @@ export function preflightOf(contracts: readonly Contract[], headers: readonly st
 /** The headers that the protocols of a path's routes read and send, besides those of all routes. */
 function protocolAt(contracts: readonly Contract[], path: string) {
   const spoken = contracts.flatMap(({ speaks, path: own }) => (speaks && matchesPath(own, path) ? [speaks] : []));
-  const namesOf = (part: keyof Protocol) => [...new Set(spoken.flatMap((protocol) => Object.keys(protocol[part])))];
+  const listHeaderNames = (part: keyof Protocol) => [
+    ...new Set(spoken.flatMap((protocol) => Object.keys(protocol[part]))),
+  ];
   const [first] = spoken;
   return {
-    reads: namesOf('reads'),
-    exposed: [...namesOf('always'), ...namesOf('options'), ...namesOf('tells')],
+    reads: listHeaderNames('reads'),
+    exposed: [...listHeaderNames('always'), ...listHeaderNames('options'), ...listHeaderNames('tells')],
     options: first ? Object.entries({ ...first.always, ...first.options }) : [],
   };
 }
@@ -64,12 +66,12 @@ export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv>
   const forAnybody = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
   const speaking = contracts.filter(({ speaks }) => speaks);
   return async (c, next) => {
-    const { ALLOWED_ORIGINS: allowed } = configOf(c.env);
+    const { ALLOWED_ORIGINS: allowed } = readConfig(c.env);
     const origin = c.req.header('origin');
     const isOpen = allowed.includes('*');
     const { reads, exposed, options } = protocolAt(speaking, c.req.path);
     if (c.req.method === 'OPTIONS') {
-      c.res = await answerPreflight(c, [...preflightOf(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
+      c.res = await answerPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
     } else await next();
     const reader = isOpen || forAnybody.has(c.req.path) ? '*' : allowed.find((each) => each === origin);
     setHeaders(c, [
@@ -83,7 +85,7 @@ export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv>
 
 /** The answer to a preflight, which counts against a limit of its own of its address. */
 export async function answerPreflight(c: HonoContext<HttpEnv>, headers: readonly Header[]): Promise<Response> {
-  const { context } = openContext(originOf(c), { kind: 'anonymous' });
+  const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
   const byIp = await countPreflight(context);
   c.get('facts').limits.push(byIp);
   if (!byIp.allowed) return tooManyRequests(rateLimited(byIp, context.now()));

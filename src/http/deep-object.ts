@@ -19,12 +19,12 @@ const PART = /^([^[\]]+)\[([^[\]]*)\]\[([^[\]]*)\]$/;
  * together. Those of a deep object in another form are refused.
  */
 export function gatherDeepObjects(schema: z.ZodType): (query: unknown) => unknown {
-  const names = schema instanceof z.ZodObject ? deepObjectsOf(schema.shape) : [];
+  const names = schema instanceof z.ZodObject ? listDeepObjects(schema.shape) : [];
   if (names.length === 0) return (query) => query;
   return (query) => gather(names, query as Record<string, Sent | Sent[]>);
 }
 
-const deepObjectsOf = (shape: Record<string, z.ZodType>): string[] =>
+const listDeepObjects = (shape: Record<string, z.ZodType>): string[] =>
   Object.keys(shape).filter((name) => shape[name]?.meta()?.param?.style === 'deepObject');
 
 /** A parameter's text; of a tool, which has read it, its parts. */
@@ -85,7 +85,7 @@ export function deepParameters(name: string, object: unknown): DeepParameter[] {
     const field = `${name}[${shorten(column, SHOWN)}]`;
     if (!isObject(operators)) throw invalid([{ field, message: 'must be an object of operators' }]);
     return Object.entries(operators).flatMap(([operator, value]) =>
-      textsOf(`${field}[${shorten(operator, SHOWN)}]`, operator, value).map((text) => ({
+      toTexts(`${field}[${shorten(operator, SHOWN)}]`, operator, value).map((text) => ({
         column,
         operator,
         value: text,
@@ -95,16 +95,16 @@ export function deepParameters(name: string, object: unknown): DeepParameter[] {
   return parameters.slice(0, MOST);
 }
 
-function textsOf(field: string, operator: string, value: unknown): string[] {
-  if (!Array.isArray(value)) return [textOf(field, value)];
+function toTexts(field: string, operator: string, value: unknown): string[] {
+  if (!Array.isArray(value)) return [toText(field, value)];
   if (value.length === 0) throw invalid([{ field, message: 'must hold at least one value' }]);
-  const texts = value.map((each) => textOf(field, each));
+  const texts = value.map((each) => toText(field, each));
   return operator === 'in' || operator === 'nin' ? [texts.map(quotedWhereNeeded).join(',')] : texts;
 }
 
 const quotedWhereNeeded = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-function textOf(field: string, value: unknown): string {
+function toText(field: string, value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value instanceof ExactNumber) return value.digits;

@@ -50,7 +50,7 @@ export type RouteAccess =
 export type LocateResource = (ctx: PrincipalContext, id: string) => Promise<string>;
 
 /** The action of the catalogue that a route asks for, or null where it asks for something else. */
-export function actionOf(access: RouteAccess): Action | null {
+export function getAction(access: RouteAccess): Action | null {
   if (typeof access === 'object') return 'action' in access ? access.action : null;
   return isAction(access) ? access : null;
 }
@@ -252,11 +252,11 @@ export interface Contract {
 
 /** Whether a route takes programs that somebody let in. */
 export const takesPrograms = ({ access, forPrograms }: Contract): boolean =>
-  forPrograms ?? (actionOf(access) !== null || (typeof access === 'object' && 'decidedBy' in access));
+  forPrograms ?? (getAction(access) !== null || (typeof access === 'object' && 'decidedBy' in access));
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 
-export const bodyLimitOf = ({ bodyLimit }: Contract): number => bodyLimit ?? DEFAULT_BODY_LIMIT;
+export const getBodyLimit = ({ bodyLimit }: Contract): number => bodyLimit ?? DEFAULT_BODY_LIMIT;
 
 /** The arguments of a handler: validated input and the context of the caller. */
 export interface Call<C extends Contract, P extends Credentialed, V extends ViewerActor> {

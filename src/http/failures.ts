@@ -11,7 +11,7 @@ import {
 import { signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
-import { actionOf, type Contract, type RouteAccess, takesPrograms } from './endpoint.ts';
+import { type Contract, getAction, type RouteAccess, takesPrograms } from './endpoint.ts';
 import type { Credential } from './surface.ts';
 
 export const malformedJson = defineFailure('request.malformed_json', 'malformed', {
@@ -169,4 +169,4 @@ const isOfPrincipals = (access: RouteAccess): boolean =>
   access === 'optional' || access === 'pending' || (access !== 'operator' && needsCredential(access));
 
 const asksForAction = (access: RouteAccess): boolean =>
-  actionOf(access) !== null || (typeof access === 'object' && 'decidedBy' in access);
+  getAction(access) !== null || (typeof access === 'object' && 'decidedBy' in access);

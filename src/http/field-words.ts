@@ -44,7 +44,7 @@ function wordsFor(issue: Issue): string {
     case 'invalid_format':
       return FORMATS[issue.format] ?? 'has not the expected form';
     case 'invalid_value':
-      return issue.input === undefined ? 'is required' : oneOf(issue.values);
+      return issue.input === undefined ? 'is required' : sayOneOf(issue.values);
     case 'unrecognized_keys':
       return `${UNKNOWN}: ${issue.keys
         .map((key) => JSON.stringify(key))
@@ -58,7 +58,7 @@ function wordsFor(issue: Issue): string {
   }
 }
 
-const oneOf = (values: readonly unknown[]): string =>
+const sayOneOf = (values: readonly unknown[]): string =>
   values.length === 1 ? `must be exactly ${values[0]}` : `must be one of ${values.join(', ').slice(0, MAX_VALUES)}`;
 
 function atLeast({ origin, minimum, inclusive }: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall>): string {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { Actor } from '../access/actors.ts';
-import { sourcesOf } from '../access/evaluation.ts';
-import { type Config, configOf } from '../config.ts';
+import { listSources } from '../access/evaluation.ts';
+import { type Config, readConfig } from '../config.ts';
 import type { Context, PrincipalContext } from '../context.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { type KeyEnd, type KeyedRequest, type KeyState, type KeyUse, LEASE_MS } from '../objects/idempotency-keys.ts';
@@ -12,7 +12,7 @@ import { logError } from '../platform/log.ts';
 import { sha256Hex } from '../platform/secrets.ts';
 import { boundBody } from './body-limit.ts';
 import { isDryRun } from './dry-run.ts';
-import { bodyLimitOf, type Contract } from './endpoint.ts';
+import { type Contract, getBodyLimit } from './endpoint.ts';
 import {
   idempotencyAccessChanged,
   idempotencyAnswerTooLarge,
@@ -75,14 +75,14 @@ export async function keyedRequest(
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) return misused('must be 1 to 255 visible ASCII characters, without spaces');
   if (isForm(c.req)) return misused('cannot be used with a form: send the request without it');
   try {
-    await boundBody(c.req, bodyLimitOf(contract));
+    await boundBody(c.req, getBodyLimit(contract));
     const { url } = c.req.raw;
     const request = `${contract.method} ${url.slice(url.indexOf('/', 'https://'.length))}\n`;
     const body = c.req.raw.body === null ? new ArrayBuffer() : await c.req.arrayBuffer();
     if (contract.raw) readAgain(c, body);
     const said = Object.keys(contract.speaks?.reads ?? {}).map((name) => `${name}: ${c.req.header(name) ?? ''}\n`);
     const hash = createHash('sha256').update(request).update(said.join('')).update(new Uint8Array(body)).digest('hex');
-    return { key, digests: await digestsOf(configOf(c.env), hash) };
+    return { key, digests: await computeDigests(readConfig(c.env), hash) };
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
@@ -98,7 +98,7 @@ function readAgain(c: HonoContext<HttpEnv>, body: ArrayBuffer): void {
 /**
  * Digests of a request under a key, as its body may hold a password: whoever got hold of a plain hash could try which one fits.
  */
-async function digestsOf({ KEY_DERIVATION_SECRETS }: Config, hash: string): Promise<string[]> {
+async function computeDigests({ KEY_DERIVATION_SECRETS }: Config, hash: string): Promise<string[]> {
   const [keys, purpose] = [KEY_DERIVATION_SECRETS, 'idempotency key'];
   return [await keyedDigest(keys, purpose, hash), ...(await keyedDigests(keys, purpose, hash))];
 }
@@ -132,7 +132,7 @@ async function repeated(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promi
   if (state.state === 'in_use') throw idempotencyKeyInUse(Math.max(1, Math.ceil((state.until - context.now()) / 1000)));
   if (state.state !== 'kept') throw idempotencyAnswerTooLarge();
   const { status, headers, body, resourceIds, recordedAs, access } = await unsealed(context, use, state.answer);
-  if (access === null || access !== (await accessOf(context.actor))) throw idempotencyAccessChanged();
+  if (access === null || access !== (await describeAccess(context.actor))) throw idempotencyAccessChanged();
   const facts = c.get('facts');
   await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param());
   facts.resourceIds = resourceIds;
@@ -151,7 +151,7 @@ interface KeptAnswer {
   resourceIds: string[];
   /** The action that its handler recorded it as, if any. */
   recordedAs?: RequestFacts['recordedAs'];
-  /** The digest of its sender's access, see `accessOf`. */
+  /** The digest of its sender's access, see `describeAccess`. */
   access: string | null;
 }
 
@@ -159,8 +159,8 @@ interface KeptAnswer {
  * A digest of a principal's permissions. Null for an outsider, whose access is decided by records of contexts and shares: their
  * answers are not given again.
  */
-async function accessOf(actor: Actor): Promise<string | null> {
-  return 'access' in actor ? sha256Hex(JSON.stringify(sourcesOf(actor.access))) : null;
+async function describeAccess(actor: Actor): Promise<string | null> {
+  return 'access' in actor ? sha256Hex(JSON.stringify(listSources(actor.access))) : null;
 }
 
 /** Stores the answer before it leaves: whoever got no answer can ask for it again at once. */
@@ -178,18 +178,18 @@ async function keepAnswer(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> 
     body: beginning && (beginning as Uint8Array).toBase64(),
     resourceIds,
     ...(recordedAs && { recordedAs }),
-    access: await accessOf(context.actor),
+    access: await describeAccess(context.actor),
   };
   await key.end({ state: 'kept', answer: await sealed(context, key.use, kept) });
 }
 
-const contextOf = ({ senderId, key }: KeyUse) => `idempotency:${senderId}:${key}`;
+const makeContext = ({ senderId, key }: KeyUse) => `idempotency:${senderId}:${key}`;
 
 const sealed = ({ config }: Context, use: KeyUse, answer: KeptAnswer): Promise<string> =>
-  encrypt(config.ENCRYPTION_KEYS, JSON.stringify(answer), contextOf(use));
+  encrypt(config.ENCRYPTION_KEYS, JSON.stringify(answer), makeContext(use));
 
 async function unsealed({ config }: Context, use: KeyUse, answer: string): Promise<KeptAnswer> {
-  const text = await decrypt(config.ENCRYPTION_KEYS, answer, contextOf(use)).catch((error) => {
+  const text = await decrypt(config.ENCRYPTION_KEYS, answer, makeContext(use)).catch((error) => {
     // Its key is gone; what is sure is that the request was done.
     throw idempotencyAnswerTooLarge().because(error);
   });

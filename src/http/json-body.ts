@@ -8,7 +8,7 @@ import { readUnread, type Unread } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
 import { UNKNOWN } from './field-words.ts';
-import { excessOf, type JsonBounds, MAX_PROBLEMS } from './json-bounds.ts';
+import { findExcess, type JsonBounds, MAX_PROBLEMS } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
 /**
@@ -33,8 +33,8 @@ export function readJson(
 ): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const value = unread
-      ? await unreadOf(c.req, unread)
-      : await jsonOf(c.req, exactNumbers ? parseExactJson : parseText);
+      ? await receiveUnread(c.req, unread)
+      : await receiveJson(c.req, exactNumbers ? parseExactJson : parseText);
     const unknown = await checkUnknown(c, value);
     const parsed = await schema?.safeParseAsync(value === undefined ? {} : value);
     if (parsed?.error && value === undefined && saysJson(c.req)) throw malformedJson();
@@ -50,25 +50,25 @@ export function readJson(
  */
 export const invalidBody = (refused: Pick<z.ZodError, 'issues'> | undefined, unknown: FieldProblem[] = []): Failure =>
   invalid(
-    [...unknown, ...(refused?.issues ?? []).flatMap(problemsOf)]
+    [...unknown, ...(refused?.issues ?? []).flatMap(findProblems)]
       .slice(0, MAX_PROBLEMS)
       .map(({ field, message }) => ({ field: shorten(field, MAX_WORDS), message: shorten(message, MAX_WORDS) })),
   );
 
-const problemsOf = (issue: z.core.$ZodIssue): FieldProblem[] =>
-  fieldsOf(issue).map((path) => ({
+const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
+  listFields(issue).map((path) => ({
     field: path.join('.'),
     message: issue.code === 'unrecognized_keys' ? UNKNOWN : issue.message,
   }));
 
 /** The paths of the fields that an issue is about: one, or each of those that the schema does not know. */
-const fieldsOf = (issue: z.core.$ZodIssue): PropertyKey[][] =>
+const listFields = (issue: z.core.$ZodIssue): PropertyKey[][] =>
   issue.code === 'unrecognized_keys'
     ? issue.keys.slice(0, MAX_PROBLEMS).map((key) => [...issue.path, key])
     : [issue.path];
 
 /** The value that a body holds; undefined where there is none. */
-async function jsonOf(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {
+async function receiveJson(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {
   const text = request.raw.body === null ? '' : await request.text();
   if (text === '') return undefined;
   return parsed(request, () => {
@@ -78,7 +78,7 @@ async function jsonOf(request: HonoRequest, parse: (text: string) => unknown): P
 }
 
 function requireBounded(text: string): void {
-  switch (excessOf(text, JSON_BOUNDS)) {
+  switch (findExcess(text, JSON_BOUNDS)) {
     case 'depth':
       throw new NestedTooDeep();
     case 'signs':
@@ -89,7 +89,7 @@ function requireBounded(text: string): void {
 }
 
 /** Reads a body whose objects are left unread; undefined where there is none. */
-async function unreadOf(request: HonoRequest, unread: Unread): Promise<unknown> {
+async function receiveUnread(request: HonoRequest, unread: Unread): Promise<unknown> {
   const bytes = new Uint8Array(request.raw.body === null ? new ArrayBuffer() : await request.arrayBuffer());
   return bytes.length === 0 ? undefined : parsed(request, () => readUnread(bytes, unread, JSON_BOUNDS.depth));
 }

@@ -20,7 +20,7 @@ export interface JsonBounds {
  * The limit that a JSON text exceeds, null for none. It is looked at before it is parsed. Of a text that is no JSON the answer
  * means nothing.
  */
-export function excessOf(
+export function findExcess(
   text: string,
   { depth: deepest, signs: most, names: mostNames }: JsonBounds,
 ): keyof JsonBounds | null {

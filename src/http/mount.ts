@@ -1,21 +1,21 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { AnonymousActor } from '../access/actors.ts';
-import { type Bindings, configOf } from '../config.ts';
+import { type Bindings, readConfig } from '../config.ts';
 import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import { PreparedAnswer } from '../kernel/files.ts';
 import { cut } from '../kernel/text.ts';
-import { idsOf, resourceParameters } from './audit.ts';
+import { collectIds, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import { dryRun, isDryRun } from './dry-run.ts';
-import { bodyLimitOf, type Contract, type Endpoint, type Route, type RouteInput, type Versioned } from './endpoint.ts';
+import { type Contract, type Endpoint, getBodyLimit, type Route, type RouteInput, type Versioned } from './endpoint.ts';
 import { takesIdempotencyKey } from './failures.ts';
 import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { isForm, readJson } from './json-body.ts';
-import { bySpecificity, honoPath, parametersOf } from './paths.ts';
+import { bySpecificity, honoPath, listParameters } from './paths.ts';
 import { perform } from './perform.ts';
-import { declaredQuery, queryOf, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
+import { declaredQuery, getQuerySchema, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
 import {
   type Authentication,
   checkRequest,
@@ -23,11 +23,11 @@ import {
   type RequestFacts,
   recheckRequest,
 } from './request-checks.ts';
-import { mediaTypeOf, type Surface } from './surface.ts';
+import { getMediaType, type Surface } from './surface.ts';
 import { namedRecord, unknownProblems } from './unknown-members.ts';
-import { type Call, forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
-import { type Stamps, secondsOf, whenChanged } from './waiting.ts';
-import { readersOf, writtenFor } from './written-records.ts';
+import { type Call, computeVersion, forVersion, isKnown, versionedBy } from './versions.ts';
+import { getSeconds, type Stamps, whenChanged } from './waiting.ts';
+import { findReaders, writtenFor } from './written-records.ts';
 
 /** The bindings and variables that the Worker's Hono apps share between middlewares. */
 export interface HttpEnv {
@@ -55,7 +55,7 @@ export function mount(
     const { contract } = endpoint;
     const isRead = isReadBeneath(contract, endpoints);
     const reading = versionedBy(contract, endpoints);
-    const readers = readersOf(contract, endpoints);
+    const readers = findReaders(contract, endpoints);
     app.on(
       contract.method.toUpperCase(),
       [honoPath(contract.path)],
@@ -79,7 +79,7 @@ function middlewares(
   authentication: Authentication,
   endpoints: Endpoint[],
 ): MiddlewareHandler<HttpEnv>[] {
-  const bounded = limitBody(bodyLimitOf(contract));
+  const bounded = limitBody(getBodyLimit(contract));
   const accessCheck = checkAccess(contract, surface, authentication);
   const ofJson = contract.form ? unlessForm : (middleware: MiddlewareHandler) => middleware;
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
@@ -90,14 +90,14 @@ function middlewares(
   // What others append to an address is theirs, however they write it.
   if (!contract.openQuery) chain.push(named, wellEncoded);
   if (declaredQuery(contract) || !contract.openQuery)
-    chain.push(zValidator('query', queryOf(contract), requireValid) as MiddlewareHandler);
+    chain.push(zValidator('query', getQuerySchema(contract), requireValid) as MiddlewareHandler);
   if (contract.body) chain.push(ofJson(readJson(contract, checkUnknown(contract, endpoints))));
   return chain;
 }
 
 function checkUnknown(contract: Contract, endpoints: Endpoint[]) {
   const record = namedRecord(contract, endpoints);
-  return (c: HonoContext<HttpEnv>, body: unknown) => unknownProblems(body, contract, record, callOf(c));
+  return (c: HonoContext<HttpEnv>, body: unknown) => unknownProblems(body, contract, record, toCall(c));
 }
 
 const wellEncoded: MiddlewareHandler<HttpEnv> = async (c, next) => {
@@ -116,7 +116,7 @@ function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const facts = c.get('facts');
     facts.contract = contract;
-    facts.resourceIds = parameters.flatMap((parameter) => idsOf(c.req.param(parameter)));
+    facts.resourceIds = parameters.flatMap((parameter) => collectIds(c.req.param(parameter)));
     await next();
   };
 }
@@ -125,7 +125,7 @@ function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
 function checkAccess(contract: Contract, surface: Surface, authentication: Authentication): MiddlewareHandler<HttpEnv> {
   const options = { nearest: isTokenAccess(contract.access) };
   return async (c, next) => {
-    const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, options);
+    const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' }, options);
     try {
       const checked = await checkRequest({
         contract,
@@ -160,11 +160,11 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
   const { isRead, reading, readers } = mounted;
   const facts = c.get('facts');
   const named = facts.resourceIds;
-  const attached = contract.attaches ? idsOf(Object(c.get('body'))[contract.attaches]) : [];
+  const attached = contract.attaches ? collectIds(Object(c.get('body'))[contract.attaches]) : [];
   facts.resourceIds = [...named, ...attached];
   const valid = c.req as unknown as { valid(target: 'query'): unknown };
   const query = contract.query ? valid.valid('query') : undefined;
-  const call = { ...callOf(c), query, body: c.get('body') };
+  const call = { ...toCall(c), query, body: c.get('body') };
   if (isDryRun(c.req, contract)) {
     facts.isDryRun = true;
     const write = (ctx: PrincipalContext) =>
@@ -179,12 +179,12 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
   if (result instanceof Response) {
     // A tool has said by itself what it was about.
     if (result.status === 201 && named.length === 0)
-      facts.resourceIds = idsOf(result.headers.get('location')?.split('/').at(-1));
+      facts.resourceIds = collectIds(result.headers.get('location')?.split('/').at(-1));
     return result;
   }
   if (result instanceof PreparedAnswer) return new Response(result.body, { headers: result.headers });
   if (contract.versioned) {
-    const tag = await versionOf(result as object, contract.versioned);
+    const tag = await computeVersion(result as object, contract.versioned);
     c.header('ETag', tag);
     if (isKnown(c.req.header('if-none-match'), tag)) return c.body(null, 304);
   }
@@ -196,11 +196,11 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
   const { surface } = mounted;
   for (const [name, value] of Object.entries(surface.repeats?.(result as object) ?? {})) c.header(name, value);
   const shown = await writtenFor(readers, call.ctx, contract.narrows?.(result as object, query) ?? (result as object));
-  return c.json(shown, contract.returns.status as 200, { 'Content-Type': mediaTypeOf(surface) });
+  return c.json(shown, contract.returns.status as 200, { 'Content-Type': getMediaType(surface) });
 }
 
 /** The arguments of a handler, except for the query and the body. */
-const callOf = (c: HonoContext<HttpEnv>) => ({
+const toCall = (c: HonoContext<HttpEnv>) => ({
   ctx: c.get('context') as unknown as PrincipalContext,
   params: c.req.param() as Record<string, string>,
   request: c.req.raw,
@@ -210,7 +210,7 @@ const callOf = (c: HonoContext<HttpEnv>) => ({
 /** Whether the caller waits for another version than those that it knows: who knows them all has nothing to wait for. */
 function isWaiting(c: HonoContext<HttpEnv>, { waits }: Contract, { query }: Call): boolean {
   const known = c.req.header('if-none-match');
-  return waits !== undefined && secondsOf(query) !== undefined && known !== undefined && known.trim() !== '*';
+  return waits !== undefined && getSeconds(query) !== undefined && known !== undefined && known.trim() !== '*';
 }
 
 function handleWhenChanged(
@@ -220,7 +220,7 @@ function handleWhenChanged(
   call: Call,
 ): Promise<object> {
   const handleFor = async (ctx: Call['ctx']) => (await handle({ ...call, ctx })) as object;
-  const parameters = parametersOf(contract.path).map((name) => c.req.param(name) as string);
+  const parameters = listParameters(contract.path).map((name) => c.req.param(name) as string);
   // What the operator waits for is of the company that the path names.
   const [companyId = ''] = parameters;
   const ctx = contract.access === 'operator' ? { ...call.ctx, actor: { kind: 'system', companyId } } : call.ctx;
@@ -228,13 +228,13 @@ function handleWhenChanged(
     stamps: contract.waits as Stamps,
     ctx: ctx as CompanyContext,
     id: parameters.at(-1) as string,
-    seconds: secondsOf(call.query) as number,
+    seconds: getSeconds(call.query) as number,
     release: c.get('release'),
     isKnown: async (shown) =>
-      isKnown(c.req.header('if-none-match'), await versionOf(shown, contract.versioned as Versioned)),
+      isKnown(c.req.header('if-none-match'), await computeVersion(shown, contract.versioned as Versioned)),
     show: () => handleFor(call.ctx),
     async showAnew() {
-      const { context, close } = openContext(originOf(c), { kind: 'anonymous' });
+      const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' });
       try {
         const returning = { contract, surfaceCredential: surface.credential, authentication, request: c.req };
         return await handleFor(await recheckRequest({ ...returning, ctx: context }));
@@ -248,11 +248,11 @@ function handleWhenChanged(
 /** The id of the record in an answer, under the name its surface gives it. */
 function madeId(result: unknown): string[] {
   const { id, _id, job_id, export_id, organization } = Object(result);
-  return idsOf(id ?? _id ?? job_id ?? export_id ?? organization?.id);
+  return collectIds(id ?? _id ?? job_id ?? export_id ?? organization?.id);
 }
 
 /** The origin of a request, for its context: bindings, correlation id, address and base URL. */
-export function originOf(c: HonoContext<HttpEnv>): Origin {
+export function readOrigin(c: HonoContext<HttpEnv>): Origin {
   return {
     env: c.env,
     waitUntil: (work) => c.executionCtx.waitUntil(work),
@@ -261,29 +261,29 @@ export function originOf(c: HonoContext<HttpEnv>): Origin {
     baseUrl: c.req.url.slice(0, c.req.url.indexOf('/', 'https://'.length)),
     ip: c.req.header('cf-connecting-ip') ?? null,
     meter: c.get('facts').meter,
-    caller: () => callerOf(c),
+    caller: () => readCaller(c),
     noteOwner: (owner) => {
       c.get('facts').owner = owner;
     },
     noteAction: (action, ids) => {
-      c.get('facts').recordedAs = { action, ids: idsOf(ids) };
+      c.get('facts').recordedAs = { action, ids: collectIds(ids) };
     },
   };
 }
 
 /** The caller's country, which the edge tells beside the request; without an edge in front, the client's header counts. */
-const countryOf = ({ req }: HonoContext<HttpEnv>): string | undefined =>
+const readCountry = ({ req }: HonoContext<HttpEnv>): string | undefined =>
   (req.raw.cf as { country?: string } | undefined)?.country ?? req.header('cf-ipcountry');
 
 const AGENT_LENGTH = 256;
 const ORIGIN_LENGTH = 256;
 
-function callerOf(c: HonoContext<HttpEnv>): Caller {
+function readCaller(c: HonoContext<HttpEnv>): Caller {
   const origin = cut(c.req.header('origin') ?? '', ORIGIN_LENGTH) || null;
-  const { PUBLIC_URL } = configOf(c.env);
+  const { PUBLIC_URL } = readConfig(c.env);
   const own = [c.req.url, ...(PUBLIC_URL === undefined ? [] : [PUBLIC_URL])].map((url) => new URL(url).origin);
   return {
-    country: /^[A-Z0-9]{2}$/.exec(countryOf(c) ?? '')?.[0] ?? null,
+    country: /^[A-Z0-9]{2}$/.exec(readCountry(c) ?? '')?.[0] ?? null,
     userAgent: cut(c.req.header('user-agent') ?? '', AGENT_LENGTH) || null,
     origin,
     fromOwnPage: origin === null || own.includes(origin),
@@ -297,6 +297,6 @@ const unlessForm =
     isForm(c.req) ? next() : middleware(c, next);
 
 /** The domain failure behind an error, or undefined when it is one of ours to fix. */
-export function failureOf(error: unknown): Failure | undefined {
+export function toFailure(error: unknown): Failure | undefined {
   return error instanceof Failure ? error : undefined;
 }

@@ -3,7 +3,7 @@ import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-op
 import type { FailureType } from '../kernel/failure.ts';
 import type { Contract } from './endpoint.ts';
 import { impliedFailures } from './failures.ts';
-import { JSON_TYPE, mediaTypeOf, type Surface, wordingOf } from './surface.ts';
+import { findWording, getMediaType, JSON_TYPE, type Surface } from './surface.ts';
 
 /** The one shape that all surfaces share: see `tooManyRequests`. */
 const TOO_MANY_REQUESTS = {
@@ -33,7 +33,7 @@ export function failureResponses(
     [...impliedFailures(contract, surface.credential), ...(contract.fails ?? []), ...more].filter(
       ({ kind }) => kind !== 'too_many',
     ),
-    (type) => wordingOf(surface, type).status,
+    (type) => findWording(surface, type).status,
   );
   return {
     ...Object.fromEntries([...byStatus].map(([status, types]) => [status, describeFailures(surface, status, types)])),
@@ -60,10 +60,10 @@ function describeFailures(surface: Surface, status: number, types: FailureType[]
     a.reason < b.reason ? -1 : 1,
   );
   const make = () => ({
-    description: [...new Set(failures.map((type) => lineOf(surface, type)))].join('\n'),
-    content: { [mediaTypeOf(surface)]: { schema: bodyOf(surface, failures) } },
+    description: [...new Set(failures.map((type) => describeLine(surface, type)))].join('\n'),
+    content: { [getMediaType(surface)]: { schema: describeBody(surface, failures) } },
   });
-  return failures.length > MOST_NAMED ? make() : shared(nameOf(surface, status, failures), make);
+  return failures.length > MOST_NAMED ? make() : shared(formatName(surface, status, failures), make);
 }
 
 const responses = new Map<string, ZodOpenApiResponseObject>();
@@ -79,14 +79,14 @@ function shared(id: string, make: () => ZodOpenApiResponseObject): ZodOpenApiRes
 const MOST_NAMED = 3;
 
 /** `console-404-group-not-found` */
-const nameOf = ({ name }: Surface, status: number, failures: FailureType[]): string =>
+const formatName = ({ name }: Surface, status: number, failures: FailureType[]): string =>
   [name, status, ...failures.map(({ reason }) => reason.replaceAll(/[._]/g, '-'))].join('-');
 
 /** The body of an error with the codes it can hold. Where a failure has no code, the code may be absent. */
-function bodyOf(surface: Surface, failures: FailureType[]) {
+function describeBody(surface: Surface, failures: FailureType[]) {
   return bodyWith(
     surface,
-    failures.map((type) => wordingOf(surface, type).code),
+    failures.map((type) => findWording(surface, type).code),
   );
 }
 
@@ -97,19 +97,19 @@ function bodyWith({ errorBody, codeField }: Pick<Surface, 'errorBody' | 'codeFie
   return errorBody.extend({ [codeField]: codes.every(Boolean) ? code : code.optional() }).meta({ id: undefined });
 }
 
-function lineOf(surface: Surface, type: FailureType): string {
-  const { code, message = type.describes } = wordingOf(surface, type);
+function describeLine(surface: Surface, type: FailureType): string {
+  const { code, message = type.describes } = findWording(surface, type);
   return `- ${[code && `\`${code}\``, message].filter(Boolean).join(': ')}`;
 }
 
 const tooManyRequests = (surface: Surface): ZodOpenApiResponseObject =>
   shared(`${surface.name}-429`, () => ({
     description: TOO_MANY_REQUESTS.description,
-    content: { [mediaTypeOf(surface)]: { schema: surface.errorBody } },
+    content: { [getMediaType(surface)]: { schema: surface.errorBody } },
   }));
 
 const internalError = (surface: Surface): ZodOpenApiResponseObject =>
   shared(`${surface.name}-500`, () => ({
     description: 'Something went wrong on our side. To report it, send the `x-correlation-id` of the answer.',
-    content: { [mediaTypeOf(surface)]: { schema: bodyWith(surface, [surface.internalError.code]) } },
+    content: { [getMediaType(surface)]: { schema: bodyWith(surface, [surface.internalError.code]) } },
   }));

@@ -8,16 +8,16 @@ import {
 import { invalid } from '../kernel/failure.ts';
 import { actionEntry } from '../permissions/actions.ts';
 import { changeOfAccessView } from './dry-run.ts';
-import { actionOf, type Contract, type Endpoint, type RouteAccess } from './endpoint.ts';
+import { type Contract, type Endpoint, getAction, type RouteAccess } from './endpoint.ts';
 import { EXAMPLES, type Example } from './examples.ts';
 import { preconditionFailed, takesIdempotencyKey } from './failures.ts';
 import { failureResponses } from './openapi-failures.ts';
-import { parametersOf } from './paths.ts';
+import { listParameters } from './paths.ts';
 import { declaredQuery } from './query.ts';
 import { isTokenAccess } from './request-checks.ts';
-import { type Credential, mediaTypeOf, type Surface } from './surface.ts';
+import { type Credential, getMediaType, type Surface } from './surface.ts';
 import { versionedBy } from './versions.ts';
-import { answerSchema, readersOf } from './written-records.ts';
+import { answerSchema, findReaders } from './written-records.ts';
 
 /** A surface with the endpoints that are mounted on it. */
 export interface SurfaceEndpoints {
@@ -111,7 +111,7 @@ export function describe(
       for (const { contract } of about) {
         paths[contract.path] = {
           ...paths[contract.path],
-          [contract.method]: operation(surface, tagOf(surface, concept), contract, endpoints),
+          [contract.method]: operation(surface, formatTag(surface, concept), contract, endpoints),
         };
       }
     }
@@ -128,7 +128,7 @@ export function describe(
       tags: [
         ...surfaces.flatMap(({ surface, concepts }) =>
           Object.keys(concepts).map((concept) => ({
-            name: tagOf(surface, concept),
+            name: formatTag(surface, concept),
             description: `${concept}: ${surface.title}.`,
           })),
         ),
@@ -138,7 +138,7 @@ export function describe(
         ...surfaces.map(({ surface, concepts }) => ({
           name: surface.title,
           description: surface.description,
-          tags: Object.keys(concepts).map((concept) => tagOf(surface, concept)),
+          tags: Object.keys(concepts).map((concept) => formatTag(surface, concept)),
         })),
         { name: EVENT_TAG, description: 'What webhook endpoints are sent.', tags: [EVENT_TAG] },
       ],
@@ -150,7 +150,7 @@ export function describe(
   );
   for (const { contract } of surfaces.flatMap(({ endpoints }) => endpoints)) {
     for (const parameter of document.paths?.[contract.path]?.[contract.method]?.parameters ?? []) {
-      if ('name' in parameter) Object.assign(parameter, exampleOf(contract, parameter));
+      if ('name' in parameter) Object.assign(parameter, findExample(contract, parameter));
     }
   }
   return document;
@@ -192,7 +192,7 @@ function sending({ type, description, payload, example }: SentEvent): ZodOpenApi
 }
 
 /** The tag of a concept on a surface: two surfaces can be about the same concept. */
-const tagOf = ({ title }: Surface, concept: string): string => `${title}: ${concept}`;
+const formatTag = ({ title }: Surface, concept: string): string => `${title}: ${concept}`;
 
 type Override = NonNullable<Extract<CreateDocumentOptions['override'], (context: never) => void>>;
 
@@ -216,7 +216,7 @@ function forGenerators(): Override {
  */
 function sayDefault(schema: Parameters<Override>[0]['jsonSchema'], place: string, defaults: Map<string, string>): void {
   if (schema.default !== undefined) {
-    if (!isNothing(schema.default)) defaults.set(place, `\`${textOf(schema.default)}\` when not sent.`);
+    if (!isNothing(schema.default)) defaults.set(place, `\`${toText(schema.default)}\` when not sent.`);
     delete schema.default;
   }
   const said = defaults.get(place);
@@ -224,7 +224,7 @@ function sayDefault(schema: Parameters<Override>[0]['jsonSchema'], place: string
   schema.description = [schema.description, said].filter(Boolean).join(' ');
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Whether leaving a member out can hardly mean anything else. */
 const isNothing = (value: unknown): boolean => ['null', 'false', '""', '[]', '{}'].includes(JSON.stringify(value));
@@ -236,7 +236,7 @@ interface Parameter {
 }
 
 /** The value of a parameter in a recorded request. An address has texts alone, of numbers too. */
-function exampleOf(contract: Contract, { name, in: place, schema }: Parameter): { example?: unknown } {
+function findExample(contract: Contract, { name, in: place, schema }: Parameter): { example?: unknown } {
   const { params, query } = recorded(contract) ?? {};
   const said = place === 'path' ? params?.[name] : query?.[name];
   if (said === undefined) return {};
@@ -255,7 +255,7 @@ function operation(
   const forVersion = versionedBy(contract, endpoints) !== undefined;
   const { body: sent, answer } = recorded(contract) ?? {};
   const query = declaredQuery(contract);
-  const parameters = parametersOf(contract.path).map((name) => [name, z.string()] as const);
+  const parameters = listParameters(contract.path).map((name) => [name, z.string()] as const);
   return {
     operationId: contract.operationId,
     tags: [tag],
@@ -267,7 +267,7 @@ function operation(
     requestParams: {
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
       ...(query && { query: withOpenParameters(query as z.ZodObject) }),
-      ...headersOf({
+      ...describeHeaders({
         ...(takesIdempotencyKey(contract) && IDEMPOTENCY_KEY.shape),
         ...(contract.versioned && { 'If-None-Match': IF_NONE_MATCH }),
         ...(forVersion && { 'If-Match': IF_MATCH }),
@@ -280,7 +280,7 @@ function operation(
         required: !contract.body?.safeParse({}).success,
         content: {
           ...(contract.body && {
-            [mediaTypeOf(surface)]: { schema: contract.body, ...(sent !== undefined && { example: sent }) },
+            [getMediaType(surface)]: { schema: contract.body, ...(sent !== undefined && { example: sent }) },
           }),
           ...(contract.form && { 'multipart/form-data': { schema: contract.form } }),
           ...Object.fromEntries(Object.entries(contract.raw ?? {}).map(([type, schema]) => [type, { schema }])),
@@ -290,7 +290,7 @@ function operation(
     responses: {
       ...(contract.dryRun && { '200': DRY_RUN }),
       [String(contract.returns.status)]: {
-        ...success(mediaTypeOf(surface), contract, readersOf(contract, endpoints), answer),
+        ...success(getMediaType(surface), contract, findReaders(contract, endpoints), answer),
         ...(contract.versioned && { headers: z.object({ ETag: E_TAG }) }),
         ...(contract.speaks && { headers: z.object(described(contract.speaks.tells)) }),
       },
@@ -301,7 +301,7 @@ function operation(
   };
 }
 
-const headersOf = (headers: Record<string, z.ZodType>) =>
+const describeHeaders = (headers: Record<string, z.ZodType>) =>
   Object.keys(headers).length > 0 ? { header: z.object(headers) } : {};
 
 const described = (headers: Readonly<Record<string, string>> = {}): Record<string, z.ZodType> =>
@@ -367,7 +367,7 @@ const rawContent = (mediaTypes: readonly string[]) =>
 function permission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
   if (typeof access === 'object' && 'decidedBy' in access) return { 'x-permission': access.decidedBy };
   if (access === 'administrator') return { 'x-permission': access };
-  const action = actionOf(access);
+  const action = getAction(access);
   if (action === null) return {};
   const { legacy, types } = actionEntry(action);
   const alias = legacy?.map((verb) => `${types[0]}:${verb}`).join(' + ');

@@ -1,6 +1,6 @@
 import { escapeHtml } from '../kernel/text.ts';
 import type { FrameAncestors, ViewBranding } from '../presentation/viewing.ts';
-import { acceptedLocale, DEFAULT_LOCALE, type Locale, localeOf } from '../texts/locales.ts';
+import { acceptedLocale, DEFAULT_LOCALE, type Locale, parseLocale } from '../texts/locales.ts';
 
 /** The pages that `src/web` builds. */
 export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password' | 'let-in' | 'plain' | 'docs';
@@ -32,7 +32,7 @@ export interface PlainContent {
 
 /** The language of a page: of its address, else of its token, else of the reader's browser, else English. */
 export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale {
-  const asked = localeOf(new URL(url).searchParams.get('locale'));
+  const asked = parseLocale(new URL(url).searchParams.get('locale'));
   return asked ?? ofToken ?? acceptedLocale(headers.get('Accept-Language')) ?? DEFAULT_LOCALE;
 }
 

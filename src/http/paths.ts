@@ -4,7 +4,7 @@ const PARAMETER = /\{(\w+)\}/g;
 export const honoPath = (template: string): string => template.replaceAll(PARAMETER, ':$1');
 
 /** The parameters of a template, in order. */
-export const parametersOf = (template: string): string[] =>
+export const listParameters = (template: string): string[] =>
   [...template.matchAll(PARAMETER)].map(([, name]) => name as string);
 
 /** A template with its parameters filled in. */

@@ -1,12 +1,12 @@
 import type { Context, PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
-import { idsOf, resourceParameters } from './audit.ts';
+import { collectIds, resourceParameters } from './audit.ts';
 import type { Route, RouteInput } from './endpoint.ts';
 import { invalidBody } from './json-body.ts';
 import { MAX_PROBLEMS } from './json-bounds.ts';
-import { queryOf, requireValid } from './query.ts';
+import { getQuerySchema, requireValid } from './query.ts';
 import { authorize, authorizeQuery, type RequestFacts } from './request-checks.ts';
-import { wordingOf } from './surface.ts';
+import { findWording } from './surface.ts';
 import { unknownMembers, unknownProblem } from './unknown-members.ts';
 
 /** The context and facts of the request that another route is performed in. */
@@ -23,10 +23,10 @@ export async function perform(within: Within, request: Request, route: Route, as
   facts.performed = { contract, status: contract.returns.status };
   try {
     const asked = ask();
-    facts.resourceIds = resourceParameters(contract.path).flatMap((name) => idsOf(asked.params[name]));
+    facts.resourceIds = resourceParameters(contract.path).flatMap((name) => collectIds(asked.params[name]));
     return await performed(within, request, route, asked);
   } catch (error) {
-    facts.performed.status = error instanceof Failure ? wordingOf(surface, error).status : 500;
+    facts.performed.status = error instanceof Failure ? findWording(surface, error).status : 500;
     throw error;
   }
 }
@@ -41,7 +41,7 @@ async function performed(
   const { actor } = context as PrincipalContext;
   await authorize(contract, context as PrincipalContext, (name) => params[name]);
   authorizeQuery(contract, actor, (name) => query[name]);
-  const parsedQuery = queryOf(contract).safeParse(query);
+  const parsedQuery = getQuerySchema(contract).safeParse(query);
   requireValid(parsedQuery);
   const unknown = contract.body
     ? unknownMembers(contract.body, body).take(MAX_PROBLEMS).map(unknownProblem).toArray()

@@ -6,7 +6,7 @@ import type { Contract } from './endpoint.ts';
 import { queryFlag } from './list-query.ts';
 
 /** The schema of a route's query. Parameters that the route does not know are refused, unless it says otherwise. */
-export function queryOf(contract: Contract): z.ZodType {
+export function getQuerySchema(contract: Contract): z.ZodType {
   const { openQuery } = contract;
   const known = declaredQuery(contract) ?? z.object({});
   return z.preprocess(gatherDeepObjects(known), openQuery ? known : closed(known));
@@ -37,15 +37,15 @@ interface Issue {
 /** @throws invalid naming each wrong parameter */
 export function requireValid(result: { success: boolean; error?: { issues: readonly Issue[] } }): void {
   if (result.success) return;
-  throw invalid(result.error?.issues.flatMap(problemsOf) ?? []);
+  throw invalid(result.error?.issues.flatMap(findProblems) ?? []);
 }
 
 /** Refuses parameters without a name, which the router leaves out of what it reads. */
 export function refuseNameless(url: string): void {
-  if (new URLSearchParams(textOf(url)).has('')) throw invalid([{ field: '', message: NO_PARAMETER }]);
+  if (new URLSearchParams(readQueryText(url)).has('')) throw invalid([{ field: '', message: NO_PARAMETER }]);
 }
 
-function textOf(url: string): string {
+function readQueryText(url: string): string {
   const mark = url.indexOf('?');
   return mark < 0 ? '' : url.slice(mark + 1);
 }
@@ -58,7 +58,7 @@ const ENCODED = /(?:%[\da-f]{2})+/gi;
  * they were sent in, `%ED%A0%80`, which nobody means.
  */
 export function refuseBrokenText(url: string): void {
-  const query = textOf(url);
+  const query = readQueryText(url);
   const broken = query.split('&').filter((parameter) => parameter.match(ENCODED)?.some(isBroken));
   if (broken.length === 0) return;
   const names = new Set(broken.flatMap((parameter) => [...new URLSearchParams(parameter).keys()]));
@@ -80,7 +80,7 @@ const UNKNOWN = { names: 20, characters: 80 };
 
 const NO_PARAMETER = 'is not a parameter of this route';
 
-const problemsOf = ({ path, message, keys }: Issue): FieldProblem[] =>
+const findProblems = ({ path, message, keys }: Issue): FieldProblem[] =>
   keys
     ? keys.slice(0, UNKNOWN.names).map((key) => ({ field: shorten(key, UNKNOWN.characters), message: NO_PARAMETER }))
     : [{ field: path.join('.'), message }];

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
 import type { KeyState, KeyUse } from '../objects/idempotency-keys.ts';
-import { limiterOf } from '../objects/ip-limiter.ts';
+import { formatLimiterName } from '../objects/ip-limiter.ts';
 import { callObject } from '../platform/objects.ts';
 import { rateLimitExceeded } from './failures.ts';
 
@@ -14,7 +14,7 @@ export function rateLimited(state: LimitState, now: number): Failure {
 /** Counts the request against the limit of the caller's address. */
 export async function countByIp(ctx: Context): Promise<LimitState> {
   const limit = ctx.config.RATE_LIMIT_IP_PER_SECOND;
-  return callObject(ctx.bindings.IP_LIMITER, limiterOf(ctx.ip), async (limiter) => await limiter.take(limit));
+  return callObject(ctx.bindings.IP_LIMITER, formatLimiterName(ctx.ip), async (limiter) => await limiter.take(limit));
 }
 
 /** The number of preflights that an address may send for each request it may. */
@@ -25,7 +25,7 @@ export async function countPreflight(ctx: Context): Promise<LimitState> {
   const limit = ctx.config.RATE_LIMIT_IP_PER_SECOND * PREFLIGHTS_PER_REQUEST;
   return callObject(
     ctx.bindings.IP_LIMITER,
-    limiterOf(ctx.ip),
+    formatLimiterName(ctx.ip),
     async (limiter) => await limiter.take(limit, 'preflight'),
   );
 }

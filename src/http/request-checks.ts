@@ -28,9 +28,9 @@ import type { Action } from '../permissions/actions.ts';
 import { resourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
 import { authenticateAgain, authenticatePrincipal, isPrincipal } from './authentication.ts';
-import { actionOf, type Contract, type RouteAccess, type TokenKind, takesPrograms } from './endpoint.ts';
+import { type Contract, getAction, type RouteAccess, type TokenKind, takesPrograms } from './endpoint.ts';
 import { giveUpKey, heldKey, type RequestKey } from './idempotency.ts';
-import { parametersOf } from './paths.ts';
+import { listParameters } from './paths.ts';
 import { countByIp, countByToken, rateLimited } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
 
@@ -257,13 +257,13 @@ async function authorizeAccess(
   const { actor } = ctx;
   if (access === 'administrator') return requireAdministrator(actor);
   if (typeof access === 'object' && 'anyOf' in access && access.anyOf) return requireAnyOf(actor, access.anyOf);
-  const action = actionOf(access);
+  const action = getAction(access);
   if (action === null) return;
   if (resource === 'none') return requireAction(actor, action, '*');
   if (typeof access !== 'object' || !('on' in access))
     return requireAction(actor, action, parameter(resourceIn) ?? '*', resource);
   // Most access is the same for all resources: then there is nothing to look up.
-  const id = parameter(parametersOf(path)[0] ?? '');
+  const id = parameter(listParameters(path)[0] ?? '');
   const isLocated = id !== undefined && dependsOnResource(actor.access, action);
   requireActionOn(actor, action, isLocated ? await access.on(ctx, id) : resourceArn(action, actor.companyId));
 }

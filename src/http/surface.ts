@@ -79,7 +79,7 @@ export const INTERNAL_ERROR = 'Something went wrong on our side. Try again later
 export const JSON_TYPE = 'application/json';
 
 /** The media type of a surface's bodies. */
-export const mediaTypeOf = ({ mediaType = JSON_TYPE }: Pick<Surface, 'mediaType'>): string => mediaType;
+export const getMediaType = ({ mediaType = JSON_TYPE }: Pick<Surface, 'mediaType'>): string => mediaType;
 
 /** The status of a failure, by its family, where a surface does not say otherwise. */
 const STATUS: Record<FailureKind, number> = {
@@ -129,7 +129,7 @@ export const CONSOLE_FAMILIES = withCodes({
 /**
  * The words of a surface for a failure, or for every failure of a type: status, code and the parts that replace its own words.
  */
-export function wordingOf(
+export function findWording(
   { wordedAs, families }: Pick<Surface, 'wordedAs' | 'families'>,
   { kind, says }: Pick<FailureType, 'kind' | 'says'>,
 ): Wording & { status: number; code: string } {
@@ -143,41 +143,41 @@ export function worded(
   failure: Failure,
   locale: Locale = surface.language,
 ): { status: number; body: unknown } {
-  const { status, code, details = detailsOf(failure, locale) } = wordingOf(surface, failure);
-  const ownMessage = messageOf(surface, failure);
-  const message = locale === surface.language ? ownMessage : messageOf(surface, failure, locale);
+  const { status, code, details = wordDetails(failure, locale) } = findWording(surface, failure);
+  const ownMessage = wordMessage(surface, failure);
+  const message = locale === surface.language ? ownMessage : wordMessage(surface, failure, locale);
   return { status, body: surface.errorOf({ status, code, message, ownMessage, details }) };
 }
 
 /** The message of a failure on a surface. For too many requests it also says when to try again, in the same language. */
-export function messageOf(surface: Surface, failure: Failure, locale: Locale = surface.language): string {
-  const sentence = sentenceOf(surface, failure, locale);
+export function wordMessage(surface: Surface, failure: Failure, locale: Locale = surface.language): string {
+  const sentence = wordSentence(surface, failure, locale);
   return failure.kind === 'too_many' ? `${sentence} ${tryAgainIn(secondsToWait(failure), locale)}` : sentence;
 }
 
 /** Failures are written in English; some have a sentence of their own where the surface speaks another language. */
-function sentenceOf(surface: Surface, failure: Failure, locale: Locale): string {
-  const { message } = wordingOf(surface, failure);
+function wordSentence(surface: Surface, failure: Failure, locale: Locale): string {
+  const { message } = findWording(surface, failure);
   if (message !== undefined && locale === surface.language) return message;
   return translate(surface.language === 'en' ? (message ?? failure.message) : failure.message, locale);
 }
 
 /** The body of a 500 in the words of a surface, which tells nothing of the cause. */
-export function internalErrorOf(surface: Surface, locale: Locale): unknown {
+export function makeInternalError(surface: Surface, locale: Locale): unknown {
   const { code, message: ownMessage } = surface.internalError;
   const message = locale === surface.language ? ownMessage : translate(INTERNAL_ERROR, locale);
   return surface.errorOf({ status: 500, code, message, ownMessage });
 }
 
 /** The language of an answer: the caller's favourite among ours, or that of the surface. */
-export const languageOf = ({ language, hasOneLanguage }: Surface, headers: Headers): Locale =>
+export const chooseLanguage = ({ language, hasOneLanguage }: Surface, headers: Headers): Locale =>
   hasOneLanguage ? language : (acceptedLocale(headers.get('Accept-Language'), language) ?? language);
 
 /** The seconds to wait before a request that was one of too many is made again. */
 export const secondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));
 
 /** The answer's `details`: the fields at fault, or other data about the failure; undefined for none. */
-function detailsOf(failure: Failure, locale: Locale): unknown {
+function wordDetails(failure: Failure, locale: Locale): unknown {
   const { message: _message, problems, retryAfter: _retryAfter, ...rest } = failure.detail;
   if (problems)
     return problems.map(({ field, message, ...more }) => ({ field, ...explainField(message, locale), ...more }));

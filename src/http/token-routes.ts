@@ -2,9 +2,9 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { ViewerActor } from '../access/actors.ts';
 import { type OpenToken, openContext } from '../context.ts';
 import { setHeaders } from './answer.ts';
-import { answerPreflight, cors, EXPOSED, type Header, preflightOf } from './cors.ts';
+import { answerPreflight, cors, EXPOSED, type Header, makePreflight } from './cors.ts';
 import type { Contract } from './endpoint.ts';
-import { failureOf, type HttpEnv, originOf } from './mount.ts';
+import { type HttpEnv, readOrigin, toFailure } from './mount.ts';
 import { type Authentication, isTokenAccess } from './request-checks.ts';
 
 const PRIVATE: Header = ['Cache-Control', 'private, no-store'];
@@ -20,11 +20,11 @@ export function crossOrigin(
   tokens: Authentication['tokens'],
 ): MiddlewareHandler<HttpEnv> {
   const opened = contracts.filter(({ access }) => isTokenAccess(access));
-  const ofTokens = preflightOf(opened, ['Content-Type']);
+  const ofTokens = makePreflight(opened, ['Content-Type']);
   const ofAll = cors(contracts);
-  const openerOf = tokenOpeners(opened, tokens);
+  const openerByKind = tokenOpeners(opened, tokens);
   return async (c, next) => {
-    const asked = openerOf(c.req.path);
+    const asked = openerByKind(c.req.path);
     if (asked === null) {
       await ofAll(c, next);
       if (c.get('facts').contract?.credential === 'external') setHeaders(c, [PRIVATE]);
@@ -33,7 +33,7 @@ export function crossOrigin(
     const isPreflight = c.req.method === 'OPTIONS';
     if (isPreflight) c.res = await answerPreflight(c, ofTokens);
     else await next();
-    const viewer = isPreflight && c.res.ok ? await viewerOf(c, asked.open, asked.token) : knownViewer(c);
+    const viewer = isPreflight && c.res.ok ? await readViewer(c, asked.open, asked.token) : knownViewer(c);
     // Too many requests are refused before it is known whose pages the token names. Any page may read so: it shows nothing.
     const reader = viewer === null && c.res.status === 429 ? [ANY_PAGE] : allowedReader(viewer, c.req.header('origin'));
     setHeaders(c, [EXPOSED, PRIVATE, NO_REFERRER, ...reader]);
@@ -70,12 +70,12 @@ function knownViewer(c: HonoContext<HttpEnv>): ViewerActor | null {
 }
 
 /** The viewer whose token is in the path of a preflight; null when there is no such token. */
-async function viewerOf(c: HonoContext<HttpEnv>, open: OpenToken, token: string): Promise<ViewerActor | null> {
-  const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, { nearest: true });
+async function readViewer(c: HonoContext<HttpEnv>, open: OpenToken, token: string): Promise<ViewerActor | null> {
+  const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' }, { nearest: true });
   try {
     return await open(context, token, null);
   } catch (error) {
-    if (failureOf(error)) return null;
+    if (toFailure(error)) return null;
     throw error;
   } finally {
     await close();

@@ -104,7 +104,7 @@ const ownMember = <T>(members: Readonly<Record<string, T>> | null | undefined, n
 
 /** The form of a union that a value is probably meant in. */
 function closest(options: readonly Schema[], value: object): Schema {
-  const distances = options.map((option) => distanceOf(option, value));
+  const distances = options.map((option) => measureDistance(option, value));
   return options[distances.indexOf(Math.min(...distances))] as Schema;
 }
 
@@ -112,7 +112,7 @@ function closest(options: readonly Schema[], value: object): Schema {
  * The distance of a value from a form: the number of members that the form does not know, or the maximum where it is another
  * form.
  */
-function distanceOf(option: Schema, value: object): number {
+function measureDistance(option: Schema, value: object): number {
   const { def } = bare(option)._zod;
   if (Array.isArray(value)) return def.type === 'array' ? 0 : Number.MAX_VALUE;
   const known = knownMembers(option);
@@ -209,11 +209,11 @@ export async function unknownProblems(
   return unknownMembers(schema, body, [shown])
     .filter((member) => !isRight(member))
     .take(MAX_PROBLEMS)
-    .map((member) => problemOf(member, record))
+    .map((member) => toProblem(member, record))
     .toArray();
 }
 
-function problemOf(member: UnknownMember, { changer }: NamedRecord): FieldProblem {
+function toProblem(member: UnknownMember, { changer }: NamedRecord): FieldProblem {
   const { path, within } = member;
   if (within.length === 0) return unknownProblem(member);
   const route = path.length === 1 ? changer(path[0] as string) : undefined;

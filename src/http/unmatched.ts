@@ -18,7 +18,7 @@ export function unmatched(surfaces: SurfaceEndpoints[], path: string): Failure {
  * The path of the console, as its contracts have it, for the same resource as a path of the organization API; null where there is
  * none.
  */
-export function counterpartOf(surfaces: readonly SurfaceEndpoints[], path: string): string | null {
+export function findCounterpart(surfaces: readonly SurfaceEndpoints[], path: string): string | null {
   const onConsole = `/v1${path.replace(/^\/admin(?=\/)/, '')}`;
   const bearing = surfaces
     .filter(({ surface }) => surface.credential === 'bearer')
@@ -27,7 +27,7 @@ export function counterpartOf(surfaces: readonly SurfaceEndpoints[], path: strin
 }
 
 /** The surface that a path belongs to, whether or not an endpoint takes it: the one with the longest base above it. */
-export function surfaceOf(surfaces: readonly Surface[], path: string): Surface {
+export function findSurface(surfaces: readonly Surface[], path: string): Surface {
   const fitting = surfaces.flatMap((surface) =>
     surface.bases.filter((base) => isBeneath(path, base)).map((base) => ({ base, surface })),
   );

@@ -35,7 +35,7 @@ function parseTags(header: string): Tags | null {
 const names = (tags: Tags, tag: string): boolean => tags === '*' || tags.includes(tag);
 
 /** The version of a GET's answer, as an entity tag: of the record, and after a point of the fields that are shown besides. */
-export async function versionOf(shown: object, { without, besides = [], told }: Versioned): Promise<string> {
+export async function computeVersion(shown: object, { without, besides = [], told }: Versioned): Promise<string> {
   const own = told?.(shown);
   if (own !== undefined) return own;
   // A row may have any columns, `__proto__` too: it is only copied where something is left out.
@@ -46,11 +46,11 @@ export async function versionOf(shown: object, { without, besides = [], told }: 
           Object.entries(shown).filter(([name]) => !without.includes(name) && !besides.includes(name)),
         );
   const extra = Object.entries(shown).filter(([name]) => besides.includes(name));
-  const parts = await Promise.all([counted, ...(extra.length > 0 ? [extra] : [])].map(digestOf));
+  const parts = await Promise.all([counted, ...(extra.length > 0 ? [extra] : [])].map(computeDigest));
   return `"${parts.join('.')}"`;
 }
 
-const digestOf = async (shown: object): Promise<string> =>
+const computeDigest = async (shown: object): Promise<string> =>
   (await sha256Hex(JSON.stringify(shown))).slice(0, VERSION_LENGTH);
 
 /** The version of the record alone. */
@@ -90,7 +90,7 @@ export async function forVersion(
   if (tags === '*') return write(call);
   const versioned = reading.contract.versioned as Versioned;
   const requireVersion = async (shown: object): Promise<void> => {
-    if (!names(tags.map(ofRecord), await versionOf(shown, versioned))) throw preconditionFailed();
+    if (!names(tags.map(ofRecord), await computeVersion(shown, versioned))) throw preconditionFailed();
   };
   if (versioned.decidedBy === 'service') return write({ ...call, ctx: { ...call.ctx, requireVersion } });
   const { db } = call.ctx;

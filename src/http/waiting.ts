@@ -47,7 +47,7 @@ interface Waiting {
 }
 
 /** The seconds that a validated query asks to wait for. */
-export const secondsOf = (query: unknown): number | undefined => (query as z.output<typeof waitQuery>).wait;
+export const getSeconds = (query: unknown): number | undefined => (query as z.output<typeof waitQuery>).wait;
 
 /** A request of this isolate that waits, and when its time is over. */
 interface Wait {
@@ -75,7 +75,7 @@ const GLANCE_MS = 250;
 /** The time after which another request looks, as the one that began to is gone. Milliseconds. */
 const RESUME_AFTER_MS = 10_000;
 
-function watchOf(stamps: Stamps, companyId: string): Watch {
+function openWatch(stamps: Stamps, companyId: string): Watch {
   const companies = watches.get(stamps) ?? new Map<string, Watch>();
   watches.set(stamps, companies);
   for (const [id, watch] of companies) if (!isAwaited(watch)) companies.delete(id);
@@ -142,7 +142,7 @@ export async function whenChanged(awaited: Awaited): Promise<object> {
   await release();
 
   const wait: Wait = { id, endsAt };
-  const watch = watchOf(stamps, ctx.actor.companyId);
+  const watch = openWatch(stamps, ctx.actor.companyId);
   watch.waits.add(wait);
   try {
     for (;;) {

@@ -22,7 +22,7 @@ type Held<Shown> = {
     : never;
 };
 
-const propertyOf = (name: string): string =>
+const toCamelCase = (name: string): string =>
   Object.hasOwn(OTHER_NAMES, name)
     ? OTHER_NAMES[name as keyof typeof OTHER_NAMES]
     : name.replaceAll(/(?<=.)_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
@@ -32,7 +32,7 @@ const propertyOf = (name: string): string =>
  * that the schema does not have too.
  */
 export function viewBy<Schema extends z.ZodObject>(schema: Schema) {
-  const names = Object.keys(schema.shape).map((name) => [name, propertyOf(name), name.endsWith(TIME)] as const);
+  const names = Object.keys(schema.shape).map((name) => [name, toCamelCase(name), name.endsWith(TIME)] as const);
   return (record: Held<z.input<Schema>>): z.input<Schema> => {
     const shown: { [name: string]: unknown } = {};
     for (const [name, property, isTime] of names) {
@@ -48,4 +48,4 @@ type Sent<Input> = { [Name in keyof Input as Name extends string ? Property<Name
 
 /** Reads a body's fields into the code's names: for `transform`. Fields that were not sent stay absent. */
 export const sent = <Input extends object>(input: Input): Sent<Input> =>
-  Object.fromEntries(Object.entries(input).map(([name, value]) => [propertyOf(name), value])) as Sent<Input>;
+  Object.fromEntries(Object.entries(input).map(([name, value]) => [toCamelCase(name), value])) as Sent<Input>;

@@ -4,7 +4,7 @@ import { Failure } from '../kernel/failure.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
 import { authorize } from './request-checks.ts';
 
-const shapeOf = ({ returns }: Contract): z.ZodRawShape =>
+const getShape = ({ returns }: Contract): z.ZodRawShape =>
   'body' in returns && returns.body instanceof z.ZodObject ? returns.body.shape : {};
 
 /** The name under which a record has its id. */
@@ -21,8 +21,8 @@ export const writtenRecord = {
  * The GETs that show the record which a write answers: those that answer the same schema, and the one that its contract names.
  * Where a service decides who may read, it asks the same of who writes.
  */
-export function readersOf(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
-  if (contract.method === 'get' || !idField(shapeOf(contract))) return [];
+export function findReaders(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
+  if (contract.method === 'get' || !idField(getShape(contract))) return [];
   return endpoints
     .map((endpoint) => endpoint.contract)
     .filter(({ method, path, returns, access }) => {
@@ -51,6 +51,6 @@ export async function writtenFor(readers: readonly Contract[], ctx: PrincipalCon
 
 /** The schema of a write's answer. */
 export function answerSchema(schema: z.ZodType, contract: Contract, readers: readonly Contract[]): z.ZodType {
-  const field = idField(shapeOf(contract));
+  const field = idField(getShape(contract));
   return readers.length === 0 || !field ? schema : z.union([schema, writtenRecord[field]]);
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type Bindings, configOf } from '../config.ts';
+import { type Bindings, readConfig } from '../config.ts';
 import type { AuditRecord } from '../logs/audit-record.ts';
 import { keepInLog } from '../modules/company-log/service.ts';
-import { limiterOf } from '../objects/ip-limiter.ts';
+import { formatLimiterName } from '../objects/ip-limiter.ts';
 import { withinJurisdiction } from '../objects/jurisdiction.ts';
 import { callObject } from '../platform/objects.ts';
 import { keepBatch } from './keep-batch.ts';
@@ -34,8 +34,8 @@ const auditMessage = z.object({
  */
 export async function keepAuditRecord(env: Bindings, record: AuditRecord): Promise<void> {
   if (record.companyId !== null || record.principalType !== 'anonymous') return keepInLog(env, 'audit', record);
-  const { IP_LIMITER } = withinJurisdiction(env, configOf(env).DATA_JURISDICTION);
-  await callObject(IP_LIMITER, limiterOf(record.ip), async (limiter) => await limiter.countStranger(record));
+  const { IP_LIMITER } = withinJurisdiction(env, readConfig(env).DATA_JURISDICTION);
+  await callObject(IP_LIMITER, formatLimiterName(record.ip), async (limiter) => await limiter.countStranger(record));
 }
 
 /** Keeps records that their log did not take at once, those of each company by themselves. */

@@ -28,25 +28,25 @@ const QUEUE_NAME = /^(?<live>data-console-(?:staging-)?(?<kind>[a-z-]+?))(?<dead
 
 /** Hands a batch to the consumer of its queue. */
 export const consume: Consumer = async (batch, env, execution) => {
-  const { live, dead } = partsOf(batch.queue);
+  const { live, dead } = parseQueueName(batch.queue);
   if (dead) return keepDead(live, batch, env);
-  await queueOf(batch.queue).consume(batch, env, execution);
+  await findQueue(batch.queue).consume(batch, env, execution);
 };
 
 /** Sends a message again to the queue it died in. */
 export const resend =
   (env: Bindings): Resend =>
   async (queue, body) => {
-    await queueOf(queue).producer(env).send(body);
+    await findQueue(queue).producer(env).send(body);
   };
 
-function queueOf(name: string) {
-  const queue = QUEUES[partsOf(name).kind];
+function findQueue(name: string) {
+  const queue = QUEUES[parseQueueName(name).kind];
   if (!queue) throw new Error(`There is no queue ${name}.`);
   return queue;
 }
 
-function partsOf(name: string): { live: string; kind: string; dead: boolean } {
+function parseQueueName(name: string): { live: string; kind: string; dead: boolean } {
   const { live = name, kind = '', dead } = QUEUE_NAME.exec(name)?.groups ?? {};
   return { live, kind, dead: dead !== undefined };
 }

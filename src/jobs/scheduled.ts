@@ -119,8 +119,8 @@ async function ifKeysRotate(context: Context, reencrypt: (context: Context) => P
 
 /** A part that fails or hangs keeps no other from running. */
 async function runEach(parts: Record<string, () => Promise<unknown>>): Promise<void> {
-  const factsOf = ([part]: [string, unknown]) => ({ part });
-  await runConcurrently(Object.entries(parts), PARTS, factsOf, ([, run]) => run());
+  const toFacts = ([part]: [string, unknown]) => ({ part });
+  await runConcurrently(Object.entries(parts), PARTS, toFacts, ([, run]) => run());
 }
 
 /** A run may take fifteen minutes on the platform. */

@@ -4,21 +4,21 @@ export type Colour = string;
 type Channels = [red: number, green: number, blue: number];
 
 /** The colour that is written so, with three digits or six; undefined if it is none. */
-export function colourOf(text: string): Colour | undefined {
+export function parseColour(text: string): Colour | undefined {
   const [, digits] = /^#([\da-f]{3}|[\da-f]{6})$/i.exec(text) ?? [];
   if (digits === undefined) return undefined;
   const six = digits.length === 6 ? digits : [...digits].map((digit) => digit + digit).join('');
   return `#${six.toLowerCase()}`;
 }
 
-const channelsOf = (colour: Colour): Channels => {
+const toChannels = (colour: Colour): Channels => {
   const number = Number.parseInt(colour.slice(1), 16);
   return [number >> 16, (number >> 8) & 255, number & 255];
 };
 
 /** The relative luminance of a colour, from 0 to 1: https://www.w3.org/TR/WCAG22/#dfn-relative-luminance */
 function luminance(colour: Colour): number {
-  const [red, green, blue] = channelsOf(colour).map((channel) => {
+  const [red, green, blue] = toChannels(colour).map((channel) => {
     const share = channel / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   }) as Channels;
@@ -37,8 +37,8 @@ export const GRAPHIC_CONTRAST = 3;
 
 /** A colour with that share (0 to 1) of another in it. */
 export function mixed(colour: Colour, other: Colour, share: number): Colour {
-  const others = channelsOf(other);
-  const channels = channelsOf(colour).map((channel, at) => channel + ((others[at] as number) - channel) * share);
+  const others = toChannels(other);
+  const channels = toChannels(colour).map((channel, at) => channel + ((others[at] as number) - channel) * share);
   return `#${channels.map((channel) => Math.round(channel).toString(16).padStart(2, '0')).join('')}`;
 }
 

@@ -120,12 +120,12 @@ export function everywhere(code: string, status?: number): Words {
   return { organization: withStatus(organization), console: own, sharing: own, 'managed-tables': own, ...directory };
 }
 
-const nounOf = (concept: string): string => concept.replaceAll('_', ' ');
+const toNoun = (concept: string): string => concept.replaceAll('_', ' ');
 
 /** A resource does not exist: `SIGNING_KEY_NOT_FOUND` on the console. */
 export const notFound = <const D extends Detail = FailureDetail>(concept: string, exceptions: Exceptions<D> = {}) =>
   defineFailure<D>(`${concept}.not_found`, 'missing', {
-    message: `There is no such ${nounOf(concept)}.`,
+    message: `There is no such ${toNoun(concept)}.`,
     console: `${concept.toUpperCase()}_NOT_FOUND`,
     ...exceptions,
   });
@@ -147,7 +147,7 @@ export const notFoundBy = <const Field extends string>(
 /** Another record has the same value of a field that is to be unique: `GROUP_NAME_DUPLICATE` on the console. */
 export const taken = (concept: string, field: string, exceptions: Exceptions = {}) =>
   defineFailure(`${concept}.${field}_taken`, 'conflict', {
-    message: `Another ${nounOf(concept)} has this ${field}.`,
+    message: `Another ${toNoun(concept)} has this ${field}.`,
     detail: { field, reason: 'taken' },
     console: `${concept.toUpperCase()}_${field.toUpperCase()}_DUPLICATE`,
     directory: 'uniqueness',
@@ -157,7 +157,7 @@ export const taken = (concept: string, field: string, exceptions: Exceptions = {
 /** The resource is deleted already, and cannot be deleted again. */
 export const alreadyDeleted = (concept: string, exceptions: Exceptions = {}) =>
   defineFailure(`${concept}.already_deleted`, 'missing', {
-    message: `This ${nounOf(concept)} is already deleted.`,
+    message: `This ${toNoun(concept)} is already deleted.`,
     detail: { field: 'id', reason: 'already_deleted' },
     organization: { status: 400, code: 'AlreadyDeleted' },
     ...exceptions,

@@ -29,7 +29,7 @@ export class FixedWindows {
 
   /** The answer that `take` would give for this key, without counting. */
   peek(key: string, limit: number, now: number): LimitState {
-    const { count, endsAt } = this.#windowOf(key, now);
+    const { count, endsAt } = this.#openWindow(key, now);
     return { limit, remaining: Math.max(0, limit - count), resetAt: endsAt, allowed: count < limit };
   }
 
@@ -37,7 +37,7 @@ export class FixedWindows {
   take(key: string, limit: number, now: number): LimitState {
     const state = this.peek(key, limit, now);
     if (!state.allowed) return state;
-    const window = this.#windowOf(key, now);
+    const window = this.#openWindow(key, now);
     window.count += 1;
     if (!this.#windows.has(key)) this.#store(key, window, now);
     return { ...state, remaining: state.remaining - 1 };
@@ -45,11 +45,11 @@ export class FixedWindows {
 
   /** Takes back one request of `key` that was counted. */
   giveBack(key: string, now: number): void {
-    const window = this.#windowOf(key, now);
+    const window = this.#openWindow(key, now);
     window.count = Math.max(0, window.count - 1);
   }
 
-  #windowOf(key: string, now: number): Window {
+  #openWindow(key: string, now: number): Window {
     const known = this.#windows.get(key);
     if (known && known.endsAt > now) return known;
     this.#windows.delete(key);

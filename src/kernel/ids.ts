@@ -15,7 +15,7 @@ export const idPrefixAt = (timestamp: number): string =>
     .padStart(8, '0');
 
 /** When an id was made (ms), to the second. */
-export const createdAtOf = (id: string): number => Number.parseInt(id.slice(0, 8), 16) * 1000;
+export const getCreatedAt = (id: string): number => Number.parseInt(id.slice(0, 8), 16) * 1000;
 
 /** A token with 256 bits of randomness, base64url. For links and one-time secrets; store only its hash. */
 export function newSecretToken(): string {

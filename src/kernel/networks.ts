@@ -2,7 +2,7 @@
  * The network that an address is counted under: an IPv4 address itself, or the /64 of an IPv6 one, all of which belongs to
  * whoever has one address of it. A text that is no address stands for itself.
  */
-export function networkOf(address: string): string {
+export function toNetwork(address: string): string {
   const url = `http://[${address}]`;
   if (!address.includes(':') || !URL.canParse(url)) return address;
   const [left = [], right = []] = new URL(url).hostname

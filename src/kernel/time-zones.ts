@@ -33,14 +33,14 @@ const SHIFT_MS = DAY_MS + 3 * HOUR_MS;
  * @param range milliseconds, both ends included
  * @returns milliseconds, ascending; more than `most` are cut off
  */
-export function intervalsOf(
+export function listIntervals(
   { from, to }: { from: number; to: number },
   interval: Interval,
   timeZone: string,
   most: number,
 ): number[] {
   const { ms, first } = UNITS[interval];
-  const offsetAt = offsetsOf(timeZone);
+  const offsetAt = makeOffsets(timeZone);
   /** The number of an interval by the clock, and for hours the clock itself: an hour that comes twice has one number. */
   const nameAt = (at: number) => {
     const offset = offsetAt(at);
@@ -51,7 +51,7 @@ export function intervalsOf(
     return name.number === number && name.clock === clock;
   };
   /** The first moment after `from` for which something holds that holds from then on, until `to`. */
-  const firstOf = (from: number, to: number, holds: (at: number) => boolean): number => {
+  const findFirst = (from: number, to: number, holds: (at: number) => boolean): number => {
     let [before, at] = [from, to];
     while (at - before > 1) {
       const middle = Math.floor((before + at) / 2);
@@ -60,25 +60,25 @@ export function intervalsOf(
     }
     return at;
   };
-  const startOf = (at: number): number => {
+  const findStart = (at: number): number => {
     const name = nameAt(at);
     const start = name.number * ms + first - name.offset;
     if (isSame(start, name) && !isSame(start - 1, name)) return start;
-    return firstOf(start - SHIFT_MS, at, (each) => isSame(each, name));
+    return findFirst(start - SHIFT_MS, at, (each) => isSame(each, name));
   };
-  const endOf = (start: number): number => {
+  const findEnd = (start: number): number => {
     const name = nameAt(start);
     const end = (name.number + 1) * ms + first - name.offset;
     if (isSame(end - 1, name) && !isSame(end, name)) return end;
-    return firstOf(start, end + SHIFT_MS, (each) => !isSame(each, name));
+    return findFirst(start, end + SHIFT_MS, (each) => !isSame(each, name));
   };
   const starts: number[] = [];
-  for (let start = startOf(from); start <= to && starts.length < most; start = endOf(start)) starts.push(start);
+  for (let start = findStart(from); start <= to && starts.length < most; start = findEnd(start)) starts.push(start);
   return starts;
 }
 
 /** Returns a function that tells how far the clock of a time zone is ahead of UTC at a moment. Milliseconds. */
-function offsetsOf(timeZone: string): (at: number) => number {
+function makeOffsets(timeZone: string): (at: number) => number {
   const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
   return (at) => {
     const name = format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';

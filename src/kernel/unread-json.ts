@@ -92,14 +92,14 @@ export function readUnread(bytes: Uint8Array, unread: Unread, deepest: number): 
   } else walk.value();
   walk.next();
   if (walk.at < bytes.length) throw new SyntaxError();
-  return first === OBJECT ? body : emptyOf(first);
+  return first === OBJECT ? body : makeEmpty(first);
 }
 
 function readList(walk: JsonWalk, most: number): unknown {
   const first = walk.next();
   if (first !== ARRAY) {
     walk.value(1);
-    return emptyOf(first);
+    return makeEmpty(first);
   }
   const objects: (UnreadObject | null)[] = [];
   walk.elements(() => {
@@ -132,7 +132,7 @@ function isCalled(name: string, bytes: Uint8Array, start: number, end: number): 
   return end - start <= longest && JSON.parse(decoder.decode(bytes.subarray(start, end))) === name;
 }
 
-function emptyOf(first: number): unknown {
+function makeEmpty(first: number): unknown {
   switch (first) {
     case OBJECT:
       return {};

@@ -1,8 +1,8 @@
 import { type DayTable, tablesIn } from './day-tables.ts';
-import { type LogKey, type LogRange, overlapOf, type Wanted } from './log.ts';
+import { intersect, type LogKey, type LogRange, type Wanted } from './log.ts';
 import type { ListedPart } from './parts.ts';
-import { conditionsOf } from './rows.ts';
-import { lateTableOf } from './tables.ts';
+import { makeConditions } from './rows.ts';
+import { formatLateTable } from './tables.ts';
 
 /** Counts of one part of the analytics. */
 export interface Counts {
@@ -140,7 +140,7 @@ function countIn(sql: SqlStorage, tables: readonly DayTable[], wanted: Wanted): 
 /** The parts of a range that the tables cover. */
 const within = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
   tables.flatMap(({ name, ...own }) => {
-    const common = overlapOf(own, range);
+    const common = intersect(own, range);
     return common ? [{ name, ...common }] : [];
   });
 
@@ -153,8 +153,8 @@ function eventsIn(tables: readonly DayTable[], wanted: Wanted): { text: string; 
     given.push(lower.at, lower.id, upper.at, upper.id);
     return `SELECT * FROM ${name} WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)`;
   });
-  if (tables.length === 0) selects.push(`SELECT * FROM ${lateTableOf('share')} WHERE false`);
-  const conditions = conditionsOf(wanted);
+  if (tables.length === 0) selects.push(`SELECT * FROM ${formatLateTable('share')} WHERE false`);
+  const conditions = makeConditions(wanted);
   given.push(...conditions.given);
   return {
     text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.text})`,

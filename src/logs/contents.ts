@@ -26,7 +26,7 @@ const COUNTED_COMBINATIONS = 2000;
 const BITS_PER_VALUE = 10;
 const HASHES = 7;
 
-export function contentsOf(kind: LogKind, records: readonly Logged[]): string {
+export function summarizeContents(kind: LogKind, records: readonly Logged[]): string {
   const contents: Contents = {};
   const counted: string[] = [];
   for (const field of TABLES[kind].filters) {
@@ -37,7 +37,7 @@ export function contentsOf(kind: LogKind, records: readonly Logged[]): string {
     }
     const isCounted = counts.size <= COUNTED_VALUES;
     if (isCounted) counted.push(field);
-    contents[field] = isCounted ? { counts: Object.fromEntries(counts) } : { bloom: bloomOf([...counts.keys()]) };
+    contents[field] = isCounted ? { counts: Object.fromEntries(counts) } : { bloom: makeBloom([...counts.keys()]) };
   }
   const together = counted.length > 1 ? countTogether(counted, records) : null;
   return JSON.stringify({ ...contents, ...(together && { [TOGETHER]: together }) });
@@ -55,7 +55,7 @@ function countTogether(fields: string[], records: readonly Logged[]): Together |
 
 /**
  * Counts the records of a file that have all of these values, at least one, where its contents tell.
- * @param text as `contentsOf` made it
+ * @param text as `summarizeContents` made it
  * @returns null where the file has to be read
  */
 export function countFrom(text: string, values: LogFilter['values']): number | null {
@@ -81,26 +81,27 @@ function countFromTogether(together: Together | undefined, asked: [field: string
     .reduce((sum, row) => sum + Number(row.at(-1)), 0);
 }
 
-function bloomOf(values: readonly string[]): string {
+function makeBloom(values: readonly string[]): string {
   const bytes = new Uint8Array(Math.ceil((values.length * BITS_PER_VALUE) / 8));
   for (const value of values) {
-    for (const bit of bitsOf(value, bytes.length * 8)) bytes[bit >> 3] = (bytes[bit >> 3] as number) | (1 << (bit & 7));
+    for (const bit of chooseBits(value, bytes.length * 8))
+      bytes[bit >> 3] = (bytes[bit >> 3] as number) | (1 << (bit & 7));
   }
   return bytes.toBase64();
 }
 
 function mayHold(bloom: string, value: string): boolean {
   const bytes = Uint8Array.fromBase64(bloom);
-  return bitsOf(value, bytes.length * 8).every((bit) => ((bytes[bit >> 3] as number) >> (bit & 7)) & 1);
+  return chooseBits(value, bytes.length * 8).every((bit) => ((bytes[bit >> 3] as number) >> (bit & 7)) & 1);
 }
 
 /** The bits that stand for a value: combinations of two hashes (FNV-1a, of two beginnings). */
-function bitsOf(value: string, bits: number): number[] {
-  const [first, second] = [hashOf(value, 0x811c9dc5), hashOf(value, 0x9747b28c) | 1];
+function chooseBits(value: string, bits: number): number[] {
+  const [first, second] = [computeHash(value, 0x811c9dc5), computeHash(value, 0x9747b28c) | 1];
   return Array.from({ length: HASHES }, (_, n) => ((first + Math.imul(n, second)) >>> 0) % bits);
 }
 
-function hashOf(value: string, beginning: number): number {
+function computeHash(value: string, beginning: number): number {
   let hash = beginning;
   for (let at = 0; at < value.length; at += 1) hash = Math.imul(hash ^ value.charCodeAt(at), 0x01000193);
   hash ^= hash >>> 15;

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../kernel/clock.ts';
-import { compareKeys, dayRange, keyAfter, LOG_KINDS, type LogKind, type LogRange, overlapOf, rangeOf } from './log.ts';
+import { compareKeys, dayRange, intersect, keyAfter, LOG_KINDS, type LogKind, type LogRange, toRange } from './log.ts';
 import { lastMoved } from './parts.ts';
-import { columnsOf, createTable, TABLES } from './tables.ts';
+import { createTable, listColumns, TABLES } from './tables.ts';
 
 /** A table, and the range whose records stand in it. */
 export interface DayTable extends LogRange {
@@ -19,9 +19,9 @@ const NEVER = Number.MIN_SAFE_INTEGER;
 /** The tables of each database, cached. Code that makes or drops one notes it here, or forgets all. */
 const known = new WeakMap<SqlStorage, Record<LogKind, DayTables>>();
 
-const nameOf = (kind: LogKind, day: number): string => `"${TABLES[kind].name}_${day}"`;
+const formatTableName = (kind: LogKind, day: number): string => `"${TABLES[kind].name}_${day}"`;
 
-function knownOf(sql: SqlStorage): Record<LogKind, DayTables> {
+function getKnown(sql: SqlStorage): Record<LogKind, DayTables> {
   const found = known.get(sql);
   if (found) return found;
   const names = sql
@@ -44,30 +44,30 @@ function knownOf(sql: SqlStorage): Record<LogKind, DayTables> {
 
 /** The table in which a record of a time stands. It is made where there is none. */
 export function tableFor(sql: SqlStorage, kind: LogKind, at: number): string {
-  const { days, formerEnd } = knownOf(sql)[kind];
+  const { days, formerEnd } = getKnown(sql)[kind];
   if (at < formerEnd) return TABLES[kind].name;
   const day = Math.floor(at / DAY_MS);
   if (!days.includes(day)) {
-    createTable(sql, kind, nameOf(kind, day));
+    createTable(sql, kind, formatTableName(kind, day));
     days.push(day);
     days.sort((a, b) => a - b);
   }
-  return nameOf(kind, day);
+  return formatTableName(kind, day);
 }
 
-function tablesOf(sql: SqlStorage, kind: LogKind): DayTable[] {
-  const { days, formerEnd } = knownOf(sql)[kind];
-  const former = { name: TABLES[kind].name, lower: rangeOf({}).lower, upper: { at: formerEnd, id: '' } };
-  return [former, ...days.map((day) => ({ name: nameOf(kind, day), ...dayRange(day * DAY_MS) }))];
+function listTables(sql: SqlStorage, kind: LogKind): DayTable[] {
+  const { days, formerEnd } = getKnown(sql)[kind];
+  const former = { name: TABLES[kind].name, lower: toRange({}).lower, upper: { at: formerEnd, id: '' } };
+  return [former, ...days.map((day) => ({ name: formatTableName(kind, day), ...dayRange(day * DAY_MS) }))];
 }
 
 /** The tables that have records of a range, the oldest first, each with its part of the range; without moved records. */
 export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTable[] {
   const moved = lastMoved(sql, kind);
-  const kept = moved ? { lower: keyAfter(moved), upper: rangeOf({}).upper } : rangeOf({});
-  const asked = overlapOf(range, kept);
-  return tablesOf(sql, kind).flatMap(({ name, ...own }) => {
-    const common = asked && overlapOf(own, asked);
+  const kept = moved ? { lower: keyAfter(moved), upper: toRange({}).upper } : toRange({});
+  const asked = intersect(range, kept);
+  return listTables(sql, kind).flatMap(({ name, ...own }) => {
+    const common = asked && intersect(own, asked);
     return common ? [{ name, ...common }] : [];
   });
 }
@@ -80,7 +80,7 @@ export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTa
 export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {
   const moved = lastMoved(sql, kind);
   if (!moved) return;
-  for (const { name, upper, lower } of tablesOf(sql, kind)) {
+  for (const { name, upper, lower } of listTables(sql, kind)) {
     if (compareKeys(lower, moved) > 0 || upper.at === NEVER) continue;
     const [left] = sql
       .exec(`SELECT 1 FROM ${name} WHERE (occurredAt, id) > (?, ?) LIMIT 1`, moved.at, moved.id)
@@ -111,11 +111,11 @@ export function takeOverFormerTables(sql: SqlStorage): void {
     if (sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name).toArray().length === 0)
       continue;
     const { newest } = sql.exec<{ newest: number | null }>(`SELECT max(occurredAt) AS newest FROM ${name}`).one();
-    const isFirst = newest !== null && knownOf(sql)[kind].days.length === 0;
+    const isFirst = newest !== null && getKnown(sql)[kind].days.length === 0;
     const end = isFirst ? dayRange(newest).upper.at : NEVER;
     sql.exec('INSERT OR IGNORE INTO former_tables (kind, endAt) VALUES (?, ?)', kind, end);
     known.delete(sql);
-    const { formerEnd } = knownOf(sql)[kind];
+    const { formerEnd } = getKnown(sql)[kind];
     const next = `SELECT occurredAt AS at FROM ${name} WHERE occurredAt >= ? ORDER BY occurredAt LIMIT 1`;
     for (;;) {
       const [added] = sql.exec<{ at: number }>(next, formerEnd).toArray();
@@ -123,8 +123,8 @@ export function takeOverFormerTables(sql: SqlStorage): void {
       const { lower, upper } = dayRange(added.at);
       const ofDay = 'WHERE occurredAt >= ? AND occurredAt < ?';
       sql.exec(
-        `INSERT OR IGNORE INTO ${tableFor(sql, kind, added.at)} (${columnsOf(kind)})
-         SELECT ${columnsOf(kind)} FROM ${name} ${ofDay}`,
+        `INSERT OR IGNORE INTO ${tableFor(sql, kind, added.at)} (${listColumns(kind)})
+         SELECT ${listColumns(kind)} FROM ${name} ${ofDay}`,
         lower.at,
         upper.at,
       );

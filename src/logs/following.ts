@@ -1,4 +1,4 @@
-import { compareKeys, dayRange, keyAfter, keyOf, type Logged, type LogKey, type LogKind, rangeOf } from './log.ts';
+import { compareKeys, dayRange, keyAfter, type Logged, type LogKey, type LogKind, toKey, toRange } from './log.ts';
 import { readPart } from './part-file.ts';
 import { lastMoved, partAfter, partFor } from './parts.ts';
 import { isThere, newestOrOldest, recordsIn } from './rows.ts';
@@ -64,7 +64,7 @@ export const followedKinds = (sql: SqlStorage): LogKind[] =>
     .toArray()
     .map(({ kind }) => kind);
 
-const cursorOf = (sql: SqlStorage, kind: LogKind): Cursor | undefined =>
+const readCursor = (sql: SqlStorage, kind: LogKind): Cursor | undefined =>
   sql.exec<Cursor>('SELECT at, id, upToAt, upToId, follows FROM followed WHERE kind = ?', kind).toArray()[0];
 
 const reached = ({ at, id, upToAt, upToId }: Cursor): LogKey =>
@@ -72,13 +72,13 @@ const reached = ({ at, id, upToAt, upToId }: Cursor): LogKey =>
 
 /** Notes which of the records that are about to be kept are new, and of before the cursor or of a day in files. */
 export function noteLate(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
-  const cursor = cursorOf(sql, kind);
+  const cursor = readCursor(sql, kind);
   if (!cursor) return;
   const [until, moved] = [reached(cursor), lastMoved(sql, kind)];
   const isPassed = (key: LogKey) =>
     compareKeys(key, until) <= 0 || (moved !== undefined && compareKeys(key, moved) <= 0);
   for (const record of records) {
-    const key = keyOf(record);
+    const key = toKey(record);
     if (!isPassed(key) || isThere(sql, kind, record)) continue;
     sql.exec('INSERT OR IGNORE INTO followed_late (kind, at, id) VALUES (?, ?, ?)', kind, key.at, key.id);
   }
@@ -86,9 +86,9 @@ export function noteLate(sql: SqlStorage, kind: LogKind, records: readonly Logge
 
 /** Whether there is something that was not told. */
 export function isBehind(sql: SqlStorage, kind: LogKind): boolean {
-  const cursor = cursorOf(sql, kind);
+  const cursor = readCursor(sql, kind);
   if (!cursor) return false;
-  const range = { ...rangeOf({}), lower: keyAfter(cursor) };
+  const range = { ...toRange({}), lower: keyAfter(cursor) };
   const late = () => sql.exec('SELECT 1 FROM followed_late WHERE kind = ? LIMIT 1', kind).toArray().length > 0;
   return (
     partAfter(sql, kind, cursor) !== undefined || newestOrOldest(sql, kind, range, 'oldest') !== undefined || late()
@@ -110,23 +110,23 @@ export async function readFollowing(
   kind: LogKind,
   limit: number,
 ): Promise<Omit<Followed, 'redactions'> | undefined> {
-  const cursor = cursorOf(sql, kind);
+  const cursor = readCursor(sql, kind);
   if (!cursor) return undefined;
   const { at, id, upToAt, upToId, follows } = cursor;
-  const { upper } = upToAt === null ? rangeOf({}) : { upper: keyAfter({ at: upToAt, id: upToId ?? '' }) };
+  const { upper } = upToAt === null ? toRange({}) : { upper: keyAfter({ at: upToAt, id: upToId ?? '' }) };
   const records: Logged[] = [];
   let after: LogKey = { at, id };
   while (records.length < limit) {
     const part = partAfter(sql, kind, after);
     if (!part || compareKeys(part.first, upper) >= 0) break;
-    records.push(...(await oldestOf(files, part.file, { after, upper }, limit - records.length)));
+    records.push(...(await findOldest(files, part.file, { after, upper }, limit - records.length)));
     after = part.last;
   }
   // What a file has is before all that is in the object.
   const range = { lower: keyAfter(after), upper };
   records.push(...recordsIn(sql, kind, range, { limit: limit - records.length }));
   const last = records.at(-1);
-  const upTo = last ? keyOf(last) : { at, id };
+  const upTo = last ? toKey(last) : { at, id };
   if (last) sql.exec('UPDATE followed SET upToAt = ?, upToId = ? WHERE kind = ?', upTo.at, upTo.id, kind);
   const late = sql
     .exec<LogKey & Record<string, SqlStorageValue>>(
@@ -134,11 +134,11 @@ export async function readFollowing(
       ...[kind, limit],
     )
     .toArray();
-  return { follows, records, upTo, lateRecords: await recordsOf({ sql, files }, kind, late), late };
+  return { follows, records, upTo, lateRecords: await readRecords({ sql, files }, kind, late), late };
 }
 
 /** The oldest records of a file after a key, the oldest first. The file has the newest first. */
-async function oldestOf(
+async function findOldest(
   files: R2Bucket,
   file: string,
   { after, upper }: { after: LogKey; upper: LogKey },
@@ -146,7 +146,7 @@ async function oldestOf(
 ): Promise<Logged[]> {
   const found: Logged[] = [];
   for await (const record of readPart(files, file)) {
-    const key = keyOf(record);
+    const key = toKey(record);
     if (compareKeys(key, upper) >= 0) continue;
     if (compareKeys(key, after) <= 0) break;
     found.push(record);
@@ -156,7 +156,7 @@ async function oldestOf(
 }
 
 /** The records of keys, wherever they are by now. */
-async function recordsOf({ sql, files }: Followable, kind: LogKind, keys: readonly LogKey[]): Promise<Logged[]> {
+async function readRecords({ sql, files }: Followable, kind: LogKind, keys: readonly LogKey[]): Promise<Logged[]> {
   const found: Logged[] = [];
   const inFiles = new Map<string, LogKey[]>();
   for (const key of keys) {
@@ -175,7 +175,7 @@ async function recordsOf({ sql, files }: Followable, kind: LogKind, keys: readon
       if (isWanted.has(`${record.occurredAt} ${record.id}`)) found.push(record);
     }
   }
-  return found.sort((one, other) => compareKeys(keyOf(one), keyOf(other)));
+  return found.sort((one, other) => compareKeys(toKey(one), toKey(other)));
 }
 
 export function followed(sql: SqlStorage, kind: LogKind, { upTo, late }: Pick<Followed, 'upTo' | 'late'>): void {

@@ -26,7 +26,7 @@ export function rememberForgotten({ sql, kv }: DurableObjectStorage, person: Per
   const secret = kv.get<string>(SECRET) ?? newSecretToken();
   kv.put(SECRET, secret);
   for (const mark of [...person.ids, person.email, ...person.ips])
-    sql.exec('INSERT OR REPLACE INTO forgotten VALUES (?, ?, ?)', digestOf(secret, mark), person.pseudonym, now);
+    sql.exec('INSERT OR REPLACE INTO forgotten VALUES (?, ?, ?)', computeDigest(secret, mark), person.pseudonym, now);
 }
 
 /** Forgets whom no message can name any more. */
@@ -43,13 +43,13 @@ export function withoutForgotten({ sql, kv }: DurableObjectStorage, records: rea
 
 const withoutPerson = (record: Logged, person: Person): Logged => redacted(record, person) as Logged;
 
-const digestOf = (secret: string, mark: string): string => createHmac('sha256', secret).update(mark).digest('hex');
+const computeDigest = (secret: string, mark: string): string => createHmac('sha256', secret).update(mark).digest('hex');
 
 /** Returns the forgotten persons that a record names. */
 function forgottenIn(sql: SqlStorage, secret: string, record: Logged): Person[] {
   const marks = new Set(JSON.stringify(record).toLowerCase().match(MARKS));
   const ip = 'ip' in record && typeof record.ip === 'string' ? [record.ip] : [];
-  const byDigest = new Map([...marks, ...ip].map((mark) => [digestOf(secret, mark), mark]));
+  const byDigest = new Map([...marks, ...ip].map((mark) => [computeDigest(secret, mark), mark]));
   const found = sql
     .exec<{ digest: string; pseudonym: string }>(
       'SELECT digest, pseudonym FROM forgotten WHERE at >= ? AND digest IN (SELECT value FROM json_each(?))',

@@ -1,7 +1,7 @@
 import { clock, DAY_MS } from '../kernel/clock.ts';
-import { compareKeys, type LogFilter, type Logged, type LogKind, type LogRange, rangeOf } from './log.ts';
+import { compareKeys, type LogFilter, type Logged, type LogKind, type LogRange, toRange } from './log.ts';
 import { countParts, type ListedPart, partsIn } from './parts.ts';
-import { countIn, daysIn, recordsIn, slicesOf } from './rows.ts';
+import { countIn, daysIn, recordsIn, splitRange } from './rows.ts';
 
 /** The newer end of a list: its records that are still in the object, and the files with the rest, the newest first. */
 export interface LogPage {
@@ -32,13 +32,13 @@ export async function listRecords(
   skip: number,
   limit: number,
 ): Promise<LogPage> {
-  const range = rangeOf(filter);
+  const range = toRange(filter);
   for (let tries = 1; ; tries += 1) {
     const before = state();
     const records: Logged[] = [];
     let total = 0;
     let isMoved = false;
-    for (const piece of piecesOf(sql, kind, range, filter)) {
+    for (const piece of listPieces(sql, kind, range, filter)) {
       const count = piece.count ?? countIn(sql, kind, piece, filter);
       if (records.length < limit && total + count > skip) {
         const offset = Math.max(0, skip - total);
@@ -60,7 +60,7 @@ export async function listRecords(
 }
 
 /** The range in pieces that are read at once, with the number of their records where that is known. */
-function* piecesOf(
+function* listPieces(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
@@ -72,7 +72,7 @@ function* piecesOf(
     // Days that are over change seldom.
     const isOver = piece.day + 2 * DAY_MS < clock.now();
     if (isEverything && isWhole && isOver) yield { ...piece, count: countDay(sql, kind, piece) };
-    else yield* slicesOf(sql, kind, piece);
+    else yield* splitRange(sql, kind, piece);
   }
 }
 

@@ -62,13 +62,13 @@ export const DEFAULT_RETENTION_DAYS = 90;
 /** Compares keys, for sorting. */
 export const compareKeys = (a: LogKey, b: LogKey): number => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
-export const keyOf = ({ occurredAt, id }: { occurredAt: number; id: string }): LogKey => ({ at: occurredAt, id });
+export const toKey = ({ occurredAt, id }: { occurredAt: number; id: string }): LogKey => ({ at: occurredAt, id });
 
 /** The smallest key that is greater than this one. */
 export const keyAfter = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
 
 /** Returns the range that two ranges share; null for none. */
-export function overlapOf(one: LogRange, other: LogRange): LogRange | null {
+export function intersect(one: LogRange, other: LogRange): LogRange | null {
   const lower = compareKeys(one.lower, other.lower) > 0 ? one.lower : other.lower;
   const upper = compareKeys(one.upper, other.upper) < 0 ? one.upper : other.upper;
   return compareKeys(lower, upper) < 0 ? { lower, upper } : null;
@@ -81,13 +81,13 @@ export function dayRange(at: number): LogRange {
 }
 
 /** All records that the times of a filter let through. */
-export const rangeOf = ({ from, to }: Pick<LogFilter, 'from' | 'to'>): LogRange => ({
+export const toRange = ({ from, to }: Pick<LogFilter, 'from' | 'to'>): LogRange => ({
   lower: { at: from ?? Number.MIN_SAFE_INTEGER, id: '' },
   upper: { at: to === undefined ? Number.MAX_SAFE_INTEGER : to + 1, id: '' },
 });
 
 /** `2026-01-31`, of a time. */
-export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 'YYYY-MM-DD'.length);
+export const formatDay = (at: number): string => new Date(at).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
 /** Tells of one record after another whether a filter means it, whenever it is of. */
 export function wantedBy({ values, denied = [] }: Wanted): (record: object) => boolean {

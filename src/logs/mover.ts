@@ -1,12 +1,12 @@
 import { clock, HOUR_MS } from '../kernel/clock.ts';
 import { deleteObjects } from '../platform/stored-files.ts';
-import { contentsOf } from './contents.ts';
+import { summarizeContents } from './contents.ts';
 import { forgetTables, freeMoved } from './day-tables.ts';
-import { compareKeys, dayOf, dayRange, keyAfter, keyOf, type Logged, type LogKind, rangeOf } from './log.ts';
+import { compareKeys, dayRange, formatDay, keyAfter, type Logged, type LogKind, toKey, toRange } from './log.ts';
 import { encodePart, readPart } from './part-file.ts';
 import { deletePart, insertPart, isNamed, markMoved, type Part, partFor } from './parts.ts';
 import { countIn, isFull, logSizes, newestOrOldest, recordsIn } from './rows.ts';
-import { lateTableOf, TABLES } from './tables.ts';
+import { formatLateTable, TABLES } from './tables.ts';
 import { countLate, countViews } from './view-counts.ts';
 
 /** The time for which a file stays that no part names any more, so that whoever reads it now can end. */
@@ -30,15 +30,15 @@ export interface Mover {
  */
 export async function moveOldest(mover: Mover, kind: LogKind, before: number): Promise<boolean> {
   const { sql } = mover.storage;
-  const oldest = newestOrOldest(sql, kind, rangeOf({}), 'oldest');
+  const oldest = newestOrOldest(sql, kind, toRange({}), 'oldest');
   if (!oldest) return false;
   const day = dayRange(oldest.at);
   if (day.upper.at > before) return false;
-  const records = firstOf(recordsIn(sql, kind, day));
+  const records = takeFirst(recordsIn(sql, kind, day));
   const part = await writePart(mover, kind, records, 1);
   return inTransaction(mover, () => {
     // What came in between stands among them or before them, and is not in the file: it is written anew.
-    if (countIn(sql, kind, { ...rangeOf({}), upper: keyAfter(part.last) }) !== records.length) return true;
+    if (countIn(sql, kind, { ...toRange({}), upper: keyAfter(part.last) }) !== records.length) return true;
     while (kind === 'share' && countViews(sql));
     insertPart(sql, kind, part);
     markMoved(sql, kind, part.last);
@@ -66,19 +66,19 @@ function inTransaction<T>({ storage }: Mover, work: () => T): T {
 export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
   const { storage, files, changed } = mover;
   const { sql } = storage;
-  const oldest = newestOrOldest(sql, kind, rangeOf({}), 'oldest', true);
+  const oldest = newestOrOldest(sql, kind, toRange({}), 'oldest', true);
   if (!oldest) return false;
   const day = dayRange(oldest.at);
   const old = partFor(sql, kind, oldest, day);
   const isBeforeEnd = old !== undefined && compareKeys(oldest, old.last) <= 0;
   const range = isBeforeEnd ? { lower: oldest, upper: keyAfter(old.last) } : { lower: oldest, upper: day.upper };
-  const late = firstOf(recordsIn(sql, kind, range, { late: true }));
+  const late = takeFirst(recordsIn(sql, kind, range, { late: true }));
   const known = new Map<string, Logged>();
   if (old) for await (const record of readPart(files, old.file)) known.set(record.id, record);
   const news = late.filter(({ id }) => !known.has(id));
   for (const record of news) known.set(record.id, record);
   const isNews = news.length > 0;
-  const all = [...known.values()].sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
+  const all = [...known.values()].sort((a, b) => compareKeys(toKey(a), toKey(b)));
   const parts = isNews ? await writeParts(mover, kind, all, (old?.version ?? 0) + 1) : [];
   storage.transactionSync(() => {
     if (isNews && old) {
@@ -108,7 +108,7 @@ export async function deleteLeftovers({ storage: { sql }, files }: Mover): Promi
 }
 
 /** Returns the first of the records, as many as one file holds. */
-function firstOf(records: Iterable<Logged>): Logged[] {
+function takeFirst(records: Iterable<Logged>): Logged[] {
   const taken: Logged[] = [];
   let bytes = 0;
   for (const record of records) {
@@ -123,7 +123,7 @@ function firstOf(records: Iterable<Logged>): Logged[] {
 export async function writeParts(mover: Mover, kind: LogKind, all: Logged[], version: number): Promise<Part[]> {
   const parts: Part[] = [];
   while (all.length > 0) {
-    const records = firstOf(all);
+    const records = takeFirst(all);
     all.splice(0, records.length);
     parts.push(await writePart(mover, kind, records, version));
   }
@@ -132,16 +132,16 @@ export async function writeParts(mover: Mover, kind: LogKind, all: Logged[], ver
 
 /** `log/{company}/audit-events/2026-01-31/{time}-{id of its first record}.{version}.ndjson.gz` */
 async function writePart({ files, name }: Mover, kind: LogKind, records: Logged[], version: number): Promise<Part> {
-  const [first, last] = [keyOf(records[0] as Logged), keyOf(records.at(-1) as Logged)];
-  const file = `log/${name}/${TABLES[kind].folder}/${dayOf(first.at)}/${first.at}-${first.id}.${version}.ndjson.gz`;
+  const [first, last] = [toKey(records[0] as Logged), toKey(records.at(-1) as Logged)];
+  const file = `log/${name}/${TABLES[kind].folder}/${formatDay(first.at)}/${first.at}-${first.id}.${version}.ndjson.gz`;
   await files.put(file, await encodePart(records));
-  return { file, version, first, last, records: records.length, contents: contentsOf(kind, records) };
+  return { file, version, first, last, records: records.length, contents: summarizeContents(kind, records) };
 }
 
 function deleteLate(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
   const keys = JSON.stringify(records.map(({ occurredAt, id }) => [occurredAt, id]));
   sql.exec(
-    `DELETE FROM ${lateTableOf(kind)} WHERE (occurredAt, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
+    `DELETE FROM ${formatLateTable(kind)} WHERE (occurredAt, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
     keys,
   );
 }

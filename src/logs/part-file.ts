@@ -38,14 +38,14 @@ export async function* readPart(
   const isWanted = wantedBy(filter);
   // What a line that is asked for holds: most need not be parsed.
   const needles = Object.entries(values).map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`);
-  for await (const line of linesOf(found.body)) {
+  for await (const line of readLines(found.body)) {
     if (!needles.every((needle) => line.includes(needle))) continue;
     const record = JSON.parse(line) as Logged;
     if (record.occurredAt >= from && record.occurredAt <= to && isWanted(record)) yield record;
   }
 }
 
-async function* linesOf(body: ReadableStream): AsyncGenerator<string> {
+async function* readLines(body: ReadableStream): AsyncGenerator<string> {
   const text = body.pipeThrough(new DecompressionStream('gzip')).pipeThrough(new TextDecoderStream());
   let rest = '';
   for await (const chunk of text as unknown as AsyncIterable<string>) {

@@ -28,7 +28,7 @@ export interface ListedPart {
 type RangeRow = { file: string; firstAt: number; firstId: string; lastAt: number; lastId: string; records: number };
 type Row = RangeRow & { version: number; contents: string };
 
-const partOf = <R extends RangeRow>({ firstAt, firstId, lastAt, lastId, ...rest }: R) => ({
+const toPart = <R extends RangeRow>({ firstAt, firstId, lastAt, lastId, ...rest }: R) => ({
   ...rest,
   first: { at: firstAt, id: firstId },
   last: { at: lastAt, id: lastId },
@@ -58,7 +58,7 @@ export function partsIn(sql: SqlStorage, kind: LogKind, { lower, upper }: LogRan
      ORDER BY lastAt DESC, lastId DESC`,
     ...[kind, lower.at, lower.id, upper.at, upper.id],
   );
-  return [...found].map(partOf);
+  return [...found].map(toPart);
 }
 
 /** Contents that are read before others get a turn: each is of 100 KB, and takes a millisecond. */
@@ -104,7 +104,7 @@ const contentsOfPart = (sql: SqlStorage, kind: LogKind, { file, last }: PartRang
 
 /** The part that a late record goes into: of its day the first one that does not end before it, else the day's last. */
 export function partFor(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRange): Part | undefined {
-  const endOf = (lower: LogKey, order: 'ASC' | 'DESC') =>
+  const orderByEnd = (lower: LogKey, order: 'ASC' | 'DESC') =>
     sql
       .exec<Row>(
         `SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (lastAt, lastId) < (?, ?)
@@ -112,8 +112,8 @@ export function partFor(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRan
         ...[kind, lower.at, lower.id, day.upper.at, day.upper.id],
       )
       .toArray()[0];
-  const row = endOf(key, 'ASC') ?? endOf(day.lower, 'DESC');
-  return row && partOf(row);
+  const row = orderByEnd(key, 'ASC') ?? orderByEnd(day.lower, 'DESC');
+  return row && toPart(row);
 }
 
 /** The part that comes after a record, or the first one. */
@@ -125,7 +125,7 @@ export function partAfter(sql: SqlStorage, kind: LogKind, after: LogKey | null):
       ...[kind, at, id],
     )
     .toArray();
-  return row && partOf(row);
+  return row && toPart(row);
 }
 
 export const isNamed = (sql: SqlStorage, file: string): boolean =>

@@ -5,7 +5,7 @@ import { type Mover, writeParts } from './mover.ts';
 import { readPart } from './part-file.ts';
 import { deletePart, insertPart, partAfter } from './parts.ts';
 import { type Person, redacted } from './redaction.ts';
-import { columnsOf, lateTableOf, TABLES } from './tables.ts';
+import { formatLateTable, listColumns, TABLES } from './tables.ts';
 
 /** Rows that are looked at before others get a turn. */
 const ROWS_PER_BATCH = 1000;
@@ -18,18 +18,18 @@ const ROWS_PER_BATCH = 1000;
 export async function redactRows(sql: SqlStorage, person: Person, pause: () => Promise<void>): Promise<number> {
   let changed = 0;
   for (const kind of LOG_KINDS) {
-    for (const table of tablesOf(sql, kind)) changed += await redactTable(sql, kind, table, person, pause);
+    for (const table of listTables(sql, kind)) changed += await redactTable(sql, kind, table, person, pause);
   }
   return changed;
 }
 
-function tablesOf(sql: SqlStorage, kind: LogKind): string[] {
+function listTables(sql: SqlStorage, kind: LogKind): string[] {
   const { name } = TABLES[kind];
   return sql
     .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
     .toArray()
     .map((table) => table.name)
-    .filter((table) => table === name || table.startsWith(`${name}_`) || table === lateTableOf(kind));
+    .filter((table) => table === name || table.startsWith(`${name}_`) || table === formatLateTable(kind));
 }
 
 async function redactTable(
@@ -45,7 +45,7 @@ async function redactTable(
   for (let after: LogKey = { at: Number.MIN_SAFE_INTEGER, id: '' }; ; await pause()) {
     const rows = sql
       .exec(
-        `SELECT ${columnsOf(kind)} FROM "${table}" WHERE (occurredAt, id) > (?, ?)
+        `SELECT ${listColumns(kind)} FROM "${table}" WHERE (occurredAt, id) > (?, ?)
          AND EXISTS (SELECT 1 FROM json_each(?) AS mark WHERE instr(lower(${text}), mark.value))
          ORDER BY occurredAt, id LIMIT ${ROWS_PER_BATCH}`,
         ...[after.at, after.id, JSON.stringify([...person.ids, person.email, ...person.ips])],

@@ -1,19 +1,19 @@
 import { MINUTE_MS } from '../kernel/clock.ts';
-import { createdAtOf } from '../kernel/ids.ts';
+import { getCreatedAt } from '../kernel/ids.ts';
 import { type DayTable, tableFor, tablesIn } from './day-tables.ts';
 import {
   compareKeys,
   dayRange,
+  intersect,
   keyAfter,
-  keyOf,
   type Logged,
   type LogKey,
   type LogKind,
   type LogRange,
-  overlapOf,
+  toKey,
   type Wanted,
 } from './log.ts';
-import { columnsOf, lateTableOf, TABLES } from './tables.ts';
+import { formatLateTable, listColumns, TABLES } from './tables.ts';
 
 /** Limits of one piece of work; an object, so that tests can lower them. */
 export const logSizes = {
@@ -40,7 +40,7 @@ const bound = ({ lower, upper }: LogRange) => [lower.at, lower.id, upper.at, upp
 
 /** Stores records that are not there yet. @returns how many were new */
 export function insertRecords(sql: SqlStorage, kind: LogKind, records: readonly Logged[], late = false): number {
-  if (late) return insertInto(sql, kind, lateTableOf(kind), records);
+  if (late) return insertInto(sql, kind, formatLateTable(kind), records);
   const byTable = Map.groupBy(records, ({ occurredAt }) => tableFor(sql, kind, occurredAt));
   return [...byTable].reduce((sum, [table, ofOne]) => sum + insertInto(sql, kind, table, ofOne), 0);
 }
@@ -48,10 +48,10 @@ export function insertRecords(sql: SqlStorage, kind: LogKind, records: readonly 
 function insertInto(sql: SqlStorage, kind: LogKind, table: string, records: readonly Logged[]): number {
   const { fields, json } = TABLES[kind];
   const extract = (field: string) => `value ${json.includes(field) ? '->' : '->>'} '${field}'`;
-  const statement = `INSERT OR IGNORE INTO ${table} (${columnsOf(kind)})
+  const statement = `INSERT OR IGNORE INTO ${table} (${listColumns(kind)})
     SELECT ${['occurredAt', 'id', ...fields].map(extract).join(', ')} FROM json_each(?)`;
   // In their order they fill pages to the end; in any other, pages are split, and half of them stays empty.
-  const ordered = records.toSorted((a, b) => compareKeys(keyOf(a), keyOf(b)));
+  const ordered = records.toSorted((a, b) => compareKeys(toKey(a), toKey(b)));
   let written = 0;
   for (let from = 0; from < ordered.length; ) {
     const texts: string[] = [];
@@ -70,7 +70,7 @@ function insertInto(sql: SqlStorage, kind: LogKind, table: string, records: read
  * that repeating them adds nothing.
  */
 export function isKnownInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id }: Logged): boolean {
-  const madeAt = createdAtOf(id);
+  const madeAt = getCreatedAt(id);
   // Other ids are made when what they stand for happens.
   if (kind !== 'share' || madeAt % MINUTE_MS !== 0 || occurredAt < madeAt || occurredAt >= madeAt + MINUTE_MS)
     return false;
@@ -80,7 +80,7 @@ export function isKnownInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id
 
 /** Whether a record of this key is there. @param late among those that wait to be put in their place */
 export const isThere = (sql: SqlStorage, kind: LogKind, record: Logged, late = false): boolean =>
-  hasId(sql, kind, { lower: keyOf(record), upper: keyAfter(keyOf(record)) }, record.id, late);
+  hasId(sql, kind, { lower: toKey(record), upper: keyAfter(toKey(record)) }, record.id, late);
 
 const hasId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string, late = false): boolean =>
   tablesToRead(sql, kind, range, { newestFirst: false, late }).some(
@@ -121,18 +121,18 @@ export function* recordsIn(
   let { limit = Number.POSITIVE_INFINITY, offset = 0 } = selection;
   for (const table of tablesToRead(sql, kind, range, { newestFirst, late })) {
     let isEmpty = true;
-    for (const record of recordsOf(sql, kind, table, { wanted, newestFirst, limit, offset })) {
+    for (const record of readRecords(sql, kind, table, { wanted, newestFirst, limit, offset })) {
       isEmpty = false;
       yield record;
       limit -= 1;
     }
     if (limit <= 0) return;
     // What was passed over may reach into the next table.
-    if (offset > 0) offset = isEmpty ? offset - countOf(sql, table, wanted) : 0;
+    if (offset > 0) offset = isEmpty ? offset - countRows(sql, table, wanted) : 0;
   }
 }
 
-function* recordsOf(
+function* readRecords(
   sql: SqlStorage,
   kind: LogKind,
   { name, ...range }: DayTable,
@@ -140,12 +140,12 @@ function* recordsOf(
 ): Generator<Logged> {
   const order = newestFirst ? 'DESC' : 'ASC';
   const { json } = TABLES[kind];
-  const { text, given } = conditionsOf(wanted);
+  const { text, given } = makeConditions(wanted);
   for (let { lower, upper } = range, left = limit, skip = offset; left > 0; skip = 0) {
     const atOnce = Math.min(left, ROWS_PER_BATCH);
     const rows = sql
       .exec<Record<string, string | number | null>>(
-        `SELECT ${columnsOf(kind)} FROM ${name} WHERE ${IN_RANGE}${text}
+        `SELECT ${listColumns(kind)} FROM ${name} WHERE ${IN_RANGE}${text}
          ORDER BY occurredAt ${order}, id ${order} LIMIT ? OFFSET ?`,
         ...bound({ lower, upper }),
         ...given,
@@ -160,8 +160,8 @@ function* recordsOf(
     const last = rows.at(-1) as unknown as Logged | undefined;
     if (last === undefined || rows.length < atOnce) return;
     left -= rows.length;
-    if (newestFirst) upper = keyOf(last);
-    else lower = keyAfter(keyOf(last));
+    if (newestFirst) upper = toKey(last);
+    else lower = keyAfter(toKey(last));
   }
 }
 
@@ -171,7 +171,7 @@ function tablesToRead(
   range: LogRange,
   { newestFirst, late }: { newestFirst: boolean; late: boolean },
 ): DayTable[] {
-  if (late) return [{ name: lateTableOf(kind), ...range }];
+  if (late) return [{ name: formatLateTable(kind), ...range }];
   const tables = tablesIn(sql, kind, range);
   return newestFirst ? tables.reverse() : tables;
 }
@@ -186,16 +186,16 @@ export interface Selection {
 }
 
 export const countIn = (sql: SqlStorage, kind: LogKind, range: LogRange, wanted: Wanted = EVERYTHING): number =>
-  tablesIn(sql, kind, range).reduce((sum, table) => sum + countOf(sql, table, wanted), 0);
+  tablesIn(sql, kind, range).reduce((sum, table) => sum + countRows(sql, table, wanted), 0);
 
-function countOf(sql: SqlStorage, { name, ...range }: DayTable, wanted: Wanted): number {
-  const { text, given } = conditionsOf(wanted);
+function countRows(sql: SqlStorage, { name, ...range }: DayTable, wanted: Wanted): number {
+  const { text, given } = makeConditions(wanted);
   const statement = `SELECT count(*) AS n FROM ${name} WHERE ${IN_RANGE}${text}`;
   return sql.exec<{ n: number }>(statement, ...bound(range), ...given).one().n;
 }
 
 /** The fields are those of `TABLES`: who hands in the filter has made sure. */
-export function conditionsOf({ values, denied = [] }: Wanted): { text: string; given: string[] } {
+export function makeConditions({ values, denied = [] }: Wanted): { text: string; given: string[] } {
   const asked = Object.entries(values).map(([field, value]) => ({ text: ` AND ${field} = ?`, given: [value] }));
   const refused = denied.map(({ field, where, denied: { everything, ids, patterns } }) => ({
     text: ` AND NOT (${field} IS NOT NULL${where ? ` AND ${where.field} IS ?` : ''} AND (
@@ -215,14 +215,14 @@ export function* daysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Genera
     const newest = newestOrOldest(sql, kind, { ...range, upper }, 'newest');
     if (!newest) return;
     const day = dayRange(newest.at);
-    const piece = overlapOf(day, { ...range, upper }) as LogRange;
+    const piece = intersect(day, { ...range, upper }) as LogRange;
     yield { day: day.lower.at, ...piece };
     upper = piece.lower;
   }
 }
 
 /** A range in slices of few enough rows that others need not wait, the newest first. */
-export function* slicesOf(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange> {
+export function* splitRange(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange> {
   for (let { upper } = range; compareKeys(range.lower, upper) < 0; ) {
     const [first] = recordsIn(
       sql,
@@ -230,7 +230,7 @@ export function* slicesOf(sql: SqlStorage, kind: LogKind, range: LogRange): Gene
       { ...range, upper },
       { newestFirst: true, limit: 1, offset: logSizes.slice - 1 },
     );
-    const lower: LogKey = first ? keyOf(first) : range.lower;
+    const lower: LogKey = first ? toKey(first) : range.lower;
     yield { lower, upper };
     upper = lower;
   }

@@ -60,10 +60,10 @@ export const TABLES: { [K in LogKind]: Table<K> } = {
 };
 
 /** The columns of a kind, its key first: SQL. */
-export const columnsOf = (kind: LogKind): string => ['occurredAt', 'id', ...TABLES[kind].fields].join(', ');
+export const listColumns = (kind: LogKind): string => ['occurredAt', 'id', ...TABLES[kind].fields].join(', ');
 
 /** Holds records of times that were moved already, until they are put among those. */
-export const lateTableOf = (kind: LogKind): string => `late_${TABLES[kind].name}`;
+export const formatLateTable = (kind: LogKind): string => `late_${TABLES[kind].name}`;
 
 /**
  * Makes a table of records. They are clustered by time and id, and have no second index: keeping one writes one row. Searches by
@@ -76,7 +76,7 @@ export function createTable(sql: SqlStorage, kind: LogKind, name: string): void 
 
 /** Makes all tables but those of days (`day-tables.ts`). */
 export function createTables(sql: SqlStorage): void {
-  for (const kind of LOG_KINDS) createTable(sql, kind, lateTableOf(kind));
+  for (const kind of LOG_KINDS) createTable(sql, kind, formatLateTable(kind));
   // What was moved to R2: a part is a file with records of one day, which lie between its first and its last.
   sql.exec(`CREATE TABLE IF NOT EXISTS parts (
     kind TEXT NOT NULL, lastAt INTEGER NOT NULL, lastId TEXT NOT NULL, firstAt INTEGER NOT NULL, firstId TEXT NOT NULL,

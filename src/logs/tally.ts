@@ -43,7 +43,7 @@ function addTo(top: Top, key: string, count: number, label: string | null): void
 }
 
 /** The most frequent, the first of them in the order of their keys where they are equal. */
-export const mostOf = (entries: Iterable<TopOf>, length: number): TopOf[] =>
+export const takeMost = (entries: Iterable<TopOf>, length: number): TopOf[] =>
   [...entries].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, length);
 
 /**
@@ -115,9 +115,9 @@ export class Tally {
     let most: TopOf[] = [];
     for (const [key, count] of this.#viewers) {
       if (count > 0) most.push({ key, count, label: label(key) });
-      if (most.length > 1000) most = mostOf(most, length);
+      if (most.length > 1000) most = takeMost(most, length);
     }
-    return { unique: this.#viewers.size, most: mostOf(most, length) };
+    return { unique: this.#viewers.size, most: takeMost(most, length) };
   }
 
   #see(viewer: string, executed: number, label: string | null, isInInterval: boolean): void {

@@ -1,6 +1,6 @@
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { tablesIn } from './day-tables.ts';
-import { compareKeys, keyAfter, keyOf, type Logged, type LogKey, rangeOf } from './log.ts';
+import { compareKeys, keyAfter, type Logged, type LogKey, toKey, toRange } from './log.ts';
 import { isThere, logSizes, newestOrOldest, recordsIn } from './rows.ts';
 import { addViews } from './views.ts';
 
@@ -16,7 +16,7 @@ export function createViewsMark(sql: SqlStorage): void {
   sql.exec("INSERT INTO views_counted SELECT ?, ?, '' WHERE NOT EXISTS (SELECT 1 FROM views_counted)", since, since);
 }
 
-const markOf = (sql: SqlStorage): Mark =>
+const readMark = (sql: SqlStorage): Mark =>
   sql.exec<Mark & Record<string, number | string>>('SELECT since, at, id FROM views_counted').one();
 
 /** The events that stand for one share seen: they name it. Events that stand for several are counted by `addViews` alone. */
@@ -27,10 +27,10 @@ const VIEWED = ['share.resolved', 'share.executed'];
  * when somebody asks, once a day, and before they are moved. @returns whether there are more
  */
 export function countViews(sql: SqlStorage): boolean {
-  const { at, id } = markOf(sql);
-  const range = { lower: keyAfter({ at, id }), upper: rangeOf({}).upper };
+  const { at, id } = readMark(sql);
+  const range = { lower: keyAfter({ at, id }), upper: toRange({}).upper };
   const [full] = recordsIn(sql, 'share', range, { limit: 1, offset: logSizes.slice - 1 });
-  const last = full ? keyOf(full) : newestOrOldest(sql, 'share', range, 'newest');
+  const last = full ? toKey(full) : newestOrOldest(sql, 'share', range, 'newest');
   if (!last) return false;
   for (const { name, lower, upper } of tablesIn(sql, 'share', { ...range, upper: keyAfter(last) })) {
     sql.exec(
@@ -50,13 +50,13 @@ export function countViews(sql: SqlStorage): boolean {
 
 /** The events that come behind the mark's time and are not there yet: `countLate` counts them. */
 export function lateViews(sql: SqlStorage, events: readonly Logged<'share'>[]): Logged<'share'>[] {
-  const mark = markOf(sql);
-  return events.filter((event) => compareKeys(keyOf(event), mark) <= 0 && !isThere(sql, 'share', event));
+  const mark = readMark(sql);
+  return events.filter((event) => compareKeys(toKey(event), mark) <= 0 && !isThere(sql, 'share', event));
 }
 
 /** Counts events, each of which is kept now for the first time, and which `countViews` will not come by any more. */
 export function countLate(sql: SqlStorage, events: readonly Logged<'share'>[]): void {
-  const { since } = markOf(sql);
+  const { since } = readMark(sql);
   for (const { shareId, type, occurredAt } of events) {
     if (shareId === null || !VIEWED.includes(type) || occurredAt < since) continue;
     addViews(sql, { shareId, viewCount: type === 'share.executed' ? 1 : 0, lastAccessedAt: occurredAt });

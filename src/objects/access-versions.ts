@@ -34,7 +34,7 @@ export class AccessVersions {
   }
 
   /** The version under which data about a principal may be cached; null while their access is being changed. */
-  stampOf(principal: string, now: number): string | null {
+  getStamp(principal: string, now: number): string | null {
     this.#expire(now);
     for (const { affected } of this.#changes.values()) {
       if (affected === 'everybody' || affected.includes(principal)) return null;

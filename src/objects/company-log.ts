@@ -18,13 +18,13 @@ import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import {
   compareKeys,
   DEFAULT_RETENTION_DAYS,
-  keyOf,
   LOG_KINDS,
   type LogFilter,
   type Logged,
   type LogKey,
   type LogKind,
-  rangeOf,
+  toKey,
+  toRange,
 } from '../logs/log.ts';
 import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/mover.ts';
 import { countParts, type ListedPart, lastMoved, partsIn } from '../logs/parts.ts';
@@ -108,7 +108,7 @@ export class CompanyLog extends DurableObject<Environment> {
   async erase(): Promise<number> {
     if (this.#isErased) return 0;
     const { storage } = this.ctx;
-    const everything = rangeOf({});
+    const everything = toRange({});
     const records = LOG_KINDS.reduce((sum, kind) => sum + countIn(this.#sql, kind, everything), 0);
     // From here on nothing is kept, whatever comes in between.
     this.#isErased = true;
@@ -185,7 +185,7 @@ export class CompanyLog extends DurableObject<Environment> {
     if (this.#isErased) return 0;
     const { storage } = this.ctx;
     const moved = lastMoved(this.#sql, kind);
-    const isLate = (record: Logged) => moved !== undefined && compareKeys(keyOf(record), moved) <= 0;
+    const isLate = (record: Logged) => moved !== undefined && compareKeys(toKey(record), moved) <= 0;
     const unique = [...new Map(records.toReversed().map((record) => [record.id, record])).values()];
     const once = withoutForgotten(storage, unique);
     const news = once.filter((record) => !isLate(record) && !isKnownInMinute(this.#sql, kind, record));
@@ -265,7 +265,7 @@ export class CompanyLog extends DurableObject<Environment> {
     before: LogKey | null,
     limit: number,
   ): Promise<{ records: Logged[]; parts: ListedPart[] }> {
-    const { lower, upper } = rangeOf(filter);
+    const { lower, upper } = toRange(filter);
     const range = { lower, upper: before ?? upper };
     const records = [...recordsIn(this.#sql, kind, range, { wanted: filter, newestFirst: true, limit })];
     const parts = records.length > 0 ? [] : partsIn(this.#sql, kind, range);
@@ -278,7 +278,7 @@ export class CompanyLog extends DurableObject<Environment> {
    * @param starts where the intervals begin, ascending, in milliseconds
    */
   async analytics(filter: LogFilter, starts: readonly number[]): Promise<OwnAnalytics> {
-    const range = rangeOf(filter);
+    const range = toRange(filter);
     const parts = partsIn(this.#sql, 'share', range);
     const own = readAnalytics(this.#sql, range, filter, starts, parts.length > 0);
     const moved = this.#lastMoved();
@@ -291,7 +291,7 @@ export class CompanyLog extends DurableObject<Environment> {
     filter: LogFilter,
     page: { end: number; after: string; limit: number },
   ): { viewers: SeenViewer[]; moved: LogKey | null } {
-    return { viewers: readViewers(this.#sql, rangeOf(filter), filter, page), moved: this.#lastMoved() };
+    return { viewers: readViewers(this.#sql, toRange(filter), filter, page), moved: this.#lastMoved() };
   }
 
   /** The use by the company's requests, by day, counted from the epoch; both ends are included. */
@@ -371,7 +371,7 @@ export class CompanyLog extends DurableObject<Environment> {
   /** The kind that the oldest record is of. */
   #kindOfOldest(): LogKind | undefined {
     const oldest = LOG_KINDS.flatMap((kind) => {
-      const found = newestOrOldest(this.#sql, kind, rangeOf({}), 'oldest');
+      const found = newestOrOldest(this.#sql, kind, toRange({}), 'oldest');
       return found ? [{ kind, ...found }] : [];
     });
     return oldest.sort(compareKeys)[0]?.kind;
@@ -380,7 +380,7 @@ export class CompanyLog extends DurableObject<Environment> {
   /** The time at which the oldest day is to be moved; within a day, since the configuration may change. */
   #nextDay(): number {
     const now = clock.now();
-    const ends = LOG_KINDS.flatMap((kind) => newestOrOldest(this.#sql, kind, rangeOf({}), 'oldest') ?? []).map(
+    const ends = LOG_KINDS.flatMap((kind) => newestOrOldest(this.#sql, kind, toRange({}), 'oldest') ?? []).map(
       ({ at }) => (Math.floor(at / DAY_MS) + 1) * DAY_MS + this.#retention(),
     );
     return Math.max(now + RETRY_MS, Math.min(now + DAY_MS, ...ends));

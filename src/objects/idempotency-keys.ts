@@ -43,7 +43,7 @@ interface Row extends Record<string, SqlStorageValue> {
   answer: string | null;
 }
 
-const dayOf = (now: number): number => Math.floor(now / DAY_MS);
+const getDay = (now: number): number => Math.floor(now / DAY_MS);
 
 /**
  * The keys under which requests were made in the last day, with the answers. Those of a day stand in a table of their own, which
@@ -73,7 +73,7 @@ export class IdempotencyKeys {
       if (until > now && known.request_id !== requestId) return { state: 'in_use', until };
     }
     this.#sql.exec(
-      `INSERT OR REPLACE INTO ${this.#tableOf(dayOf(now))} VALUES (?, ?, ?, ?, ?, ?, NULL)`,
+      `INSERT OR REPLACE INTO ${this.#openTable(getDay(now))} VALUES (?, ?, ?, ?, ?, ?, NULL)`,
       senderId,
       key,
       digests[0] as string,
@@ -103,15 +103,15 @@ export class IdempotencyKeys {
   forget(senders: readonly string[]): void {
     for (const day of this.#days) {
       const theirs = 'sender_id IN (SELECT value FROM json_each(?))';
-      this.#sql.exec(`DELETE FROM ${nameOf(day)} WHERE ${theirs}`, JSON.stringify(senders));
+      this.#sql.exec(`DELETE FROM ${formatTableName(day)} WHERE ${theirs}`, JSON.stringify(senders));
     }
   }
 
   /** Drops the days before yesterday. */
   dropOld(now: number): void {
     for (const day of this.#days) {
-      if (day >= dayOf(now) - 1) continue;
-      this.#sql.exec(`DROP TABLE ${nameOf(day)}`);
+      if (day >= getDay(now) - 1) continue;
+      this.#sql.exec(`DROP TABLE ${formatTableName(day)}`);
       this.#days.delete(day);
     }
   }
@@ -121,24 +121,24 @@ export class IdempotencyKeys {
     return this.#days.size === 0 ? null : (Math.min(...this.#days) + 2) * DAY_MS;
   }
 
-  #tableOf(day: number): string {
+  #openTable(day: number): string {
     if (!this.#days.has(day)) {
       this.#sql.exec(
-        `CREATE TABLE ${nameOf(day)} (
+        `CREATE TABLE ${formatTableName(day)} (
            sender_id TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL, request_id TEXT NOT NULL,
            in_use_until INTEGER, kept_until INTEGER NOT NULL, answer TEXT, PRIMARY KEY (sender_id, key)
          ) WITHOUT ROWID`,
       );
       this.#days.add(day);
     }
-    return nameOf(day);
+    return formatTableName(day);
   }
 
   #find(senderId: string, key: string, now: number): Row | undefined {
     const found = [...this.#days].flatMap((day) =>
       this.#sql
         .exec<Row>(
-          `SELECT digest, request_id, in_use_until, answer FROM ${nameOf(day)}
+          `SELECT digest, request_id, in_use_until, answer FROM ${formatTableName(day)}
            WHERE sender_id = ? AND key = ? AND kept_until > ?`,
           senderId,
           key,
@@ -154,7 +154,7 @@ export class IdempotencyKeys {
   #change({ senderId, key, requestId }: KeyUse, change: (table: string) => string, ...values: SqlStorageValue[]): void {
     for (const day of this.#days) {
       this.#sql.exec(
-        `${change(nameOf(day))} WHERE sender_id = ? AND key = ? AND request_id = ? AND in_use_until IS NOT NULL`,
+        `${change(formatTableName(day))} WHERE sender_id = ? AND key = ? AND request_id = ? AND in_use_until IS NOT NULL`,
         ...values,
         senderId,
         key,
@@ -164,4 +164,4 @@ export class IdempotencyKeys {
   }
 }
 
-const nameOf = (day: number): string => `idempotency_keys_${day}`;
+const formatTableName = (day: number): string => `idempotency_keys_${day}`;

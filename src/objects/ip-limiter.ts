@@ -2,7 +2,7 @@ import { DurableObject } from 'cloudflare:workers';
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { newId } from '../kernel/ids.ts';
-import { networkOf } from '../kernel/networks.ts';
+import { toNetwork } from '../kernel/networks.ts';
 import type { AuditRecord } from '../logs/audit-record.ts';
 import { logError } from '../platform/log.ts';
 
@@ -11,7 +11,7 @@ const WINDOW_MS = 1000;
 /** The storage key of this minute's record of requests without a company. */
 const STRANGERS = 'strangers';
 
-export const limiterOf = (ip: string | null): string => (ip === null ? 'unknown' : networkOf(ip));
+export const formatLimiterName = (ip: string | null): string => (ip === null ? 'unknown' : toNetwork(ip));
 
 /** Counts the requests of one address (an IPv6 address stands for its /64) in windows of a second. */
 export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
@@ -29,7 +29,7 @@ export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
     const { storage } = this.ctx;
     const first = await storage.get<AuditRecord>(STRANGERS);
     if (first) return storage.put(STRANGERS, { ...first, count: first.count + 1 });
-    await storage.put(STRANGERS, { ...record, ip: record.ip && networkOf(record.ip) });
+    await storage.put(STRANGERS, { ...record, ip: record.ip && toNetwork(record.ip) });
     await storage.setAlarm(Date.now() + MINUTE_MS);
   }
 

@@ -7,7 +7,7 @@ export type Nonce = NonNullable<Presented['nonce']>;
 const MARGIN_MS = 15 * MINUTE_MS;
 
 /** The hour in which a nonce runs out: those of one hour stand in a table of their own. */
-const hourOf = (time: number): number => Math.floor(time / HOUR_MS);
+const getHour = (time: number): number => Math.floor(time / HOUR_MS);
 
 /**
  * The request that used each nonce, on disk. A table goes as a whole when the last of its nonces has run out: dropping a table
@@ -44,7 +44,7 @@ export class Nonces {
 
   /** Remembers a nonce that is new. */
   remember({ accessKey, value, goodUntil }: Nonce, requestId: string): void {
-    const hour = hourOf(goodUntil + MARGIN_MS);
+    const hour = getHour(goodUntil + MARGIN_MS);
     this.#add(hour);
     this.#sql.exec(`INSERT INTO nonces_${hour} VALUES (?, ?, ?)`, accessKey, value, requestId);
   }
@@ -58,7 +58,7 @@ export class Nonces {
   /** Drops nonces that have run out. */
   dropOld(now: number): void {
     for (const hour of this.#hours) {
-      if (hour >= hourOf(now)) continue;
+      if (hour >= getHour(now)) continue;
       this.#sql.exec(`DROP TABLE nonces_${hour}`);
       this.#hours.delete(hour);
     }
@@ -80,7 +80,7 @@ export class Nonces {
 
   /** The version before had one table for all, whose nonces have run out in an hour. */
   #takeOver(now: number): void {
-    const hour = hourOf(now + HOUR_MS);
+    const hour = getHour(now + HOUR_MS);
     this.#add(hour);
     const columns = this.#sql.exec("SELECT 1 FROM pragma_table_info('nonces') WHERE name = 'request_id'");
     const request = columns.next().done ? 'NULL' : 'request_id';

@@ -100,7 +100,7 @@ export class OrganizationGate extends DurableObject {
     if (usedBy !== undefined && usedBy !== requestId) return { refused: 'nonce_reused' };
     const organization = this.#organization.peek('organization', limits.organization, now);
     const principal = this.#principals.peek(principalId, limits.principal, now);
-    const access = this.#access.stampOf(principalId, now);
+    const access = this.#access.getStamp(principalId, now);
     if (!organization.allowed || !principal.allowed)
       return { refused: null, organization, principal, access, key: null };
     if (nonce && usedBy === undefined) this.#remember(nonce, requestId);

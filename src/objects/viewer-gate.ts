@@ -76,7 +76,7 @@ export class ViewerGate extends DurableObject {
     const now = Date.now();
     for (const [id, { endsAt }] of this.#running) if (endsAt <= now) this.#running.delete(id);
     while (this.#running.size < CONCURRENCY.company) {
-      const next = this.#waiting.findIndex(({ viewer }) => this.#runningOf(viewer) < CONCURRENCY.viewer);
+      const next = this.#waiting.findIndex(({ viewer }) => this.#countRunning(viewer) < CONCURRENCY.viewer);
       const [slot] = next < 0 ? [] : this.#waiting.splice(next, 1);
       if (!slot) return;
       const { id, viewer, begin } = slot;
@@ -85,7 +85,7 @@ export class ViewerGate extends DurableObject {
     }
   }
 
-  #runningOf(viewer: string): number {
+  #countRunning(viewer: string): number {
     return [...this.#running.values()].filter((slot) => slot.viewer === viewer).length;
   }
 

@@ -220,14 +220,14 @@ export class WebhookSender extends DurableObject<Environment> {
       `SELECT ${SHOWN} FROM deliveries WHERE ${wanted} ORDER BY rowid DESC LIMIT ? OFFSET ?`,
       ...[...given, perPage, (page - 1) * perPage],
     );
-    return { total, records: rows.toArray().map(deliveryOf) };
+    return { total, records: rows.toArray().map(toDelivery) };
   }
 
   /** Returns a delivery with its body; null where there is none. */
   get(id: string): (Delivery & { body: string }) | null {
     const query = `SELECT ${SHOWN}, body FROM deliveries WHERE id = ? AND createdAt > ?`;
     const [row] = this.#sql.exec(query, id, clock.now() - RETENTION_MS).toArray();
-    return row ? { ...deliveryOf(row), body: String(row.body) } : null;
+    return row ? { ...toDelivery(row), body: String(row.body) } : null;
   }
 
   /** Sends a delivery again, from its first try on. @returns whether there is one */
@@ -433,5 +433,5 @@ export class WebhookSender extends DurableObject<Environment> {
   }
 }
 
-const deliveryOf = (row: Record<string, SqlStorageValue>): Delivery =>
+const toDelivery = (row: Record<string, SqlStorageValue>): Delivery =>
   ({ ...row, attempts: JSON.parse(String(row.attempts)) }) as unknown as Delivery;

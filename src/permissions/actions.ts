@@ -133,7 +133,7 @@ const VERBS: Record<Column, readonly LegacyVerb[] | null> = {
   unless_denied: null,
 };
 
-function entriesOf(service: Service): ActionEntry[] {
+function listEntries(service: Service): ActionEntry[] {
   const row: ServiceRow = SERVICES[service];
   const place = { service, arnService: row.arnService ?? service, types: row.types };
   return (Object.keys(VERBS) as Column[]).flatMap((column) =>
@@ -150,7 +150,7 @@ function entriesOf(service: Service): ActionEntry[] {
 export const ALL_SERVICES: readonly Service[] = Object.keys(SERVICES) as Service[];
 
 const ENTRIES: ReadonlyMap<string, ActionEntry> = new Map(
-  ALL_SERVICES.flatMap(entriesOf).map((entry) => [entry.action, entry]),
+  ALL_SERVICES.flatMap(listEntries).map((entry) => [entry.action, entry]),
 );
 
 /** Every action of the catalogue: of every route, every managed policy, and of the organization API. */

@@ -71,7 +71,7 @@ export async function askModel<T>(settings: AiSettings, question: Question<T>, u
     try {
       return await askOnce(settings, question, usage);
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = toFailure(error);
       const isTaken = question.takesInvalid === true && aiInvalidOutput.matches(failure);
       if (attempt === (question.attempts ?? MAX_ATTEMPTS) || isTaken || aiRefused.matches(failure)) throw failure;
       const pause = Math.max(settings.backoffMs * 4 ** (attempt - 1), Math.min(retryAfterMs(error), MAX_PAUSE_MS));
@@ -139,7 +139,7 @@ function retryAfterMs(error: unknown): number {
   return Number.isFinite(pause) ? Math.max(0, pause) : 0;
 }
 
-function failureOf(error: unknown): Failure {
+function toFailure(error: unknown): Failure {
   // The client takes whatever its `fetch` throws for a broken connection.
   const isTooLarge = error instanceof OpenAI.APIConnectionError && error.cause instanceof InvalidAnswer;
   if (isTooLarge || !(error instanceof OpenAI.APIError)) return aiInvalidOutput().because(error);

@@ -33,4 +33,4 @@ export const readAll = (stream: ReadableStream<Uint8Array>): Promise<Uint8Array<
   new Response(stream).bytes() as Promise<Uint8Array<ArrayBuffer>>;
 
 /** The whole text of a body of ours, which may come as a stream. */
-export const textOf = (body: BodyInit | null): Promise<string> => new Response(body).text();
+export const readText = (body: BodyInit | null): Promise<string> => new Response(body).text();

@@ -1,6 +1,6 @@
 import { base64Url } from '../kernel/bytes.ts';
 import { logError } from './log.ts';
-import { newestSecret, secretOf } from './secrets.ts';
+import { findSecret, newestSecret } from './secrets.ts';
 
 const IV_BYTES = 12;
 
@@ -15,7 +15,7 @@ export async function encrypt(keys: Record<string, string>, plaintext: string, c
   const { version, secret } = newestSecret(keys);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const algorithm = { name: 'AES-GCM', iv, additionalData: bytes(context) };
-  const ciphertext = await crypto.subtle.encrypt(algorithm, await keyOf(secret), bytes(plaintext));
+  const ciphertext = await crypto.subtle.encrypt(algorithm, await deriveKey(secret), bytes(plaintext));
   return `v${version}:${base64Url(iv)}:${base64Url(new Uint8Array(ciphertext))}`;
 }
 
@@ -26,10 +26,10 @@ export async function decrypt(keys: Record<string, string>, encrypted: string, c
   const match = /^v(\d+):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/.exec(encrypted);
   if (match === null) throw new Error('not an encrypted text');
   const [, version, iv, ciphertext] = match as unknown as [string, string, string, string];
-  const secret = secretOf(keys, version);
+  const secret = findSecret(keys, version);
   if (secret === undefined) throw new Error(`encryption key version ${version} is not configured`);
   const algorithm = { name: 'AES-GCM', iv: fromBase64url(iv), additionalData: bytes(context) };
-  const plaintext = await crypto.subtle.decrypt(algorithm, await keyOf(secret), fromBase64url(ciphertext));
+  const plaintext = await crypto.subtle.decrypt(algorithm, await deriveKey(secret), fromBase64url(ciphertext));
   return new TextDecoder().decode(plaintext);
 }
 
@@ -55,7 +55,7 @@ export async function reencrypt<T extends string | null>(
 }
 
 /** Secrets are texts of any length; HKDF makes a key of the right size of each. */
-async function keyOf(secret: string): Promise<CryptoKey> {
+async function deriveKey(secret: string): Promise<CryptoKey> {
   const material = await crypto.subtle.importKey('raw', bytes(secret), 'HKDF', false, ['deriveKey']);
   const derivation = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: bytes('data-console encryption') };
   return await crypto.subtle.deriveKey(derivation, material, { name: 'AES-GCM', length: 256 }, false, [

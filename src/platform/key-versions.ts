@@ -14,13 +14,13 @@ const JWT_KEYS = 'JWT_PRIVATE_KEYS';
 export function gatherVersions(env: object): Record<string, unknown> {
   const gathered: Record<string, unknown> = { ...env };
   for (const name of MAPS) {
-    const versions = versionsOf(env, name);
+    const versions = listVersions(env, name);
     const bare = parsed(gathered[name] ?? '{}');
     if (versions.length === 0 || typeof bare !== 'object') continue;
     const added = versions.map(({ version, isNext, value }) => [isNext ? `-${version}` : version, value]);
     gathered[name] = JSON.stringify({ ...bare, ...Object.fromEntries(added) });
   }
-  const keys = versionsOf(env, JWT_KEYS);
+  const keys = listVersions(env, JWT_KEYS);
   const bare = parsed(gathered[JWT_KEYS] ?? '[]');
   if (keys.length > 0 && Array.isArray(bare)) {
     const inUse = keys.filter(({ isNext }) => !isNext).map(({ value }) => parsed(value));
@@ -31,7 +31,7 @@ export function gatherVersions(env: object): Record<string, unknown> {
 }
 
 /** The versions that are variables of their own, the newest first. */
-function versionsOf(env: object, name: string): { version: string; isNext: boolean; value: string }[] {
+function listVersions(env: object, name: string): { version: string; isNext: boolean; value: string }[] {
   const found = Object.entries(env)
     .flatMap(([variable, value]) => {
       const [, next, version] = variable.startsWith(`${name}_`)

@@ -20,7 +20,7 @@ export function logError(event: string, error: unknown, facts: Record<string, un
 const MAX_CAUSES = 5;
 
 function describe(error: unknown, causes = MAX_CAUSES): Record<string, unknown> {
-  const parts = partsOf(error);
+  const parts = toParts(error);
   const { name, message, stack, cause, code, reason } = parts;
   const safe = withoutSecrets(messageWithoutData(parts) ?? message);
   return {
@@ -36,7 +36,7 @@ function describe(error: unknown, causes = MAX_CAUSES): Record<string, unknown> 
 type ErrorParts = Pick<Error, 'name' | 'message' | 'stack' | 'cause'> & Partial<Record<string, unknown>>;
 
 /** Sockets report an event, which is no Error but has a message, or holds an Error. */
-function partsOf(error: unknown): ErrorParts {
+function toParts(error: unknown): ErrorParts {
   if (error instanceof Error) return error as ErrorParts;
   const { type, message, error: inner } = Object(error);
   if (inner instanceof Error) return inner as ErrorParts;

@@ -34,7 +34,7 @@ export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Maile
           // Resend refuses requests without one.
           'user-agent': 'data-console',
         },
-        body: bodyOf({ from, to: [to], subject, text, html, ...(headers && { headers }) }, attachments),
+        body: buildBody({ from, to: [to], subject, text, html, ...(headers && { headers }) }, attachments),
         redirect: 'manual',
         signal: AbortSignal.timeout(files.length > 0 ? FILES_TIMEOUT_MS : TIMEOUT_MS),
       });
@@ -50,7 +50,7 @@ type Attached = AttachedFile & { content_id?: string };
 const PIECE = 48 * 1024;
 
 /** JSON, with the files in base64. These are written as they are taken: in one text they would be held three times over. */
-function bodyOf(mail: object, attachments: readonly Attached[]): BodyInit {
+function buildBody(mail: object, attachments: readonly Attached[]): BodyInit {
   if (attachments.length === 0) return JSON.stringify(mail);
   const encoder = new TextEncoder();
   const parts = attachments.map(({ content, type, ...rest }, at) => {

@@ -52,7 +52,7 @@ export async function openOutside(
     const asked = fetchOutside(next, { headers, signal: abort.signal }, allowPrivate);
     const response = await inTime(silenceMs, asked, abort);
     const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
-    if (location === null) return answerOf(response, abort, silenceMs);
+    if (location === null) return toAnswer(response, abort, silenceMs);
     abort.abort();
     if (!URL.canParse(location, next)) throw new OutsideFailed('refused');
     next = new URL(location, next).href;
@@ -60,7 +60,7 @@ export async function openOutside(
   throw new OutsideFailed('redirects');
 }
 
-function answerOf({ status, headers, body }: Response, abort: AbortController, silenceMs: number): OutsideAnswer {
+function toAnswer({ status, headers, body }: Response, abort: AbortController, silenceMs: number): OutsideAnswer {
   const reader = body?.getReader();
   return {
     status,

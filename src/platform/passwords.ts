@@ -74,7 +74,7 @@ export type Verdict = { isRight: false } | { isRight: true; isOutdated: boolean 
  */
 export async function verifyPassword(password: string, hash: string | null): Promise<Verdict> {
   const { cost, salt, tag } = parsePhc(hash ?? dummyHash());
-  for (const form of formsOf(password)) {
+  for (const form of listForms(password)) {
     // The library fails on some passwords of one character, which nobody has.
     const isPossible = form.length > 1;
     const computed = compute(isPossible ? form : 'impossible', salt, cost, tag.length);
@@ -85,7 +85,7 @@ export async function verifyPassword(password: string, hash: string | null): Pro
 }
 
 /** NFC first; one of them where the password has no accents. */
-const formsOf = (password: string): ReadonlySet<string> =>
+const listForms = (password: string): ReadonlySet<string> =>
   new Set([password.normalize('NFC'), password, password.normalize('NFD')]);
 
 function isOtherCost(cost: Cost): boolean {

@@ -31,7 +31,7 @@ export function newestSecret(secrets: Record<string, string>): { version: number
 }
 
 /** The secret of a version, used already or not. */
-export const secretOf = (secrets: Record<string, string>, version: number | string): string | undefined =>
+export const findSecret = (secrets: Record<string, string>, version: number | string): string | undefined =>
   [String(version), `-${version}`].flatMap((name) => (Object.hasOwn(secrets, name) ? secrets[name] : [])).at(0);
 
 export const toHex = (buffer: ArrayBuffer): string => new Uint8Array(buffer).toHex();

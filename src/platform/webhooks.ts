@@ -38,7 +38,7 @@ export async function webhookHeaders(
 ): Promise<Record<string, string>> {
   const timestamp = String(Math.floor(now / 1000));
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
-  const signatures = await Promise.all(secrets.map((secret) => signatureOf(secret, signed)));
+  const signatures = await Promise.all(secrets.map((secret) => sign(secret, signed)));
   return {
     'content-type': 'application/json',
     'user-agent': 'data-console-webhooks/1',
@@ -48,7 +48,7 @@ export async function webhookHeaders(
   };
 }
 
-async function signatureOf(secret: string, signed: Uint8Array): Promise<string> {
+async function sign(secret: string, signed: Uint8Array): Promise<string> {
   const bytes = new Uint8Array(Uint8Array.fromBase64(secret.slice(PREFIX.length)));
   const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   return `v1,${new Uint8Array(await crypto.subtle.sign('HMAC', key, new Uint8Array(signed))).toBase64()}`;
@@ -87,7 +87,7 @@ export async function postWebhook(
     const request = { method: 'POST', headers, body, signal: abort.signal };
     const { status, headers: answered } = await fetchOutside(address, request, allowPrivate);
     const isRedirect = status >= 300 && status < 400;
-    const retryAfter = retryAfterOf(answered.get('retry-after'), now);
+    const retryAfter = parseRetryAfter(answered.get('retry-after'), now);
     return { status, error: isRedirect ? 'redirect' : null, retryAfter };
   } catch (error) {
     if (error instanceof AddressRefused) return failed('address_refused');
@@ -102,7 +102,7 @@ export async function postWebhook(
 const failed = (error: TryError): TryResult => ({ status: null, error, retryAfter: 0 });
 
 /** @param value seconds, or a date */
-function retryAfterOf(value: string | null, now: number): number {
+function parseRetryAfter(value: string | null, now: number): number {
   if (value === null) return 0;
   const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - now) / 1000;
   return Number.isFinite(seconds) ? Math.min(Math.max(0, Math.ceil(seconds)), LONGEST_RETRY_AFTER_SECONDS) : 0;

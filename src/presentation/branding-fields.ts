@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { colourOf } from '../kernel/colours.ts';
+import { parseColour } from '../kernel/colours.ts';
 import { displayName } from '../kernel/fields.ts';
 import { contrastProblems, FONTS } from './branding.ts';
 
@@ -10,7 +10,7 @@ const colour = z
   .string()
   .max(7)
   .transform((text, ctx) => {
-    const known = colourOf(text);
+    const known = parseColour(text);
     if (known !== undefined) return known;
     ctx.addIssue({ code: 'custom', message: 'must be a color such as #1d5bd8' });
     return z.NEVER;

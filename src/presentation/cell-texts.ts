@@ -12,7 +12,7 @@ export interface NumberStyle {
 }
 
 /** Reads the number style from a chart's options; invalid values are left out. */
-export function numberStyleOf(options: Record<string, unknown>): NumberStyle {
+export function parseNumberStyle(options: Record<string, unknown>): NumberStyle {
   const { format, currency, decimals, prefix, suffix } = options;
   const known = typeof currency === 'string' && /^[A-Z]{3}$/.test(currency);
   return {
@@ -115,7 +115,7 @@ export function cellTextsIn(locale: Locale, words: { yes: string; no: string }):
     cellTextOf,
     periodTextOf,
     columnTextsOf({ columns, rows }, { type, options }) {
-      const [textOf, style] = [type === 'table' ? cellTextOf : periodTextOf, numberStyleOf(options)];
+      const [textOf, style] = [type === 'table' ? cellTextOf : periodTextOf, parseNumberStyle(options)];
       return columns.map((column, at) =>
         textOf(
           column,

@@ -28,7 +28,7 @@ export interface Input extends Parameter {
 }
 
 /** The attribute that a filter or parameter names, if any. */
-export const attributesOf = ({ viewer_attribute }: Pick<Parameter, 'viewer_attribute'>): string[] =>
+export const listAttributes = ({ viewer_attribute }: Pick<Parameter, 'viewer_attribute'>): string[] =>
   viewer_attribute === undefined ? [] : [viewer_attribute];
 
 /**

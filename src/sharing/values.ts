@@ -4,7 +4,7 @@ import {
   type BoundValue,
   type BoundValues,
   coerceParameter,
-  defaultOf,
+  getDefault,
   MAX_PARAMETERS,
 } from '../sql-templates/parameters.ts';
 import { policyViolation } from './failures.ts';
@@ -71,7 +71,7 @@ function unchosen(rule: Rule, sentValue: unknown): BoundValue | undefined {
   if (fallback === 'none') return null;
   // Sending no value takes the default away, unless there must be one.
   if (access === 'open' && sentValue !== undefined && !required) return null;
-  return input.origin === 'parameter' ? undefined : defaultOf(input);
+  return input.origin === 'parameter' ? undefined : getDefault(input);
 }
 
 /** Whether a value lets no row through: SQL that it is bound to need not run, and must not answer any. */

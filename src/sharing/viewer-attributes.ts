@@ -61,13 +61,13 @@ export function combinedAttributes(all: readonly ViewerAttributes[]): ViewerAttr
   for (const attributes of all) {
     for (const [slug, value] of Object.entries(attributes)) {
       const known = combined.get(slug);
-      combined.set(slug, known === undefined ? value : listOf(known).filter((each) => has(value, each)));
+      combined.set(slug, known === undefined ? value : toList(known).filter((each) => has(value, each)));
     }
   }
   return Object.fromEntries(combined);
 }
 
-const listOf = (value: Scalar | readonly Scalar[]): readonly Scalar[] => (typeof value === 'object' ? value : [value]);
+const toList = (value: Scalar | readonly Scalar[]): readonly Scalar[] => (typeof value === 'object' ? value : [value]);
 
 const has = (value: Scalar | readonly Scalar[], one: Scalar): boolean =>
-  listOf(value).some((each) => String(each) === String(one));
+  toList(value).some((each) => String(each) === String(one));

@@ -134,7 +134,7 @@ function dateRange(input: unknown): Coerced {
 }
 
 /** The value of an author's default. @throws Error for one that was never validated */
-export function defaultOf(parameter: Pick<Parameter, 'kind' | 'default'>): BoundValue {
+export function getDefault(parameter: Pick<Parameter, 'kind' | 'default'>): BoundValue {
   const coerced = coerceParameter(parameter.kind, parameter.default);
   if ('problem' in coerced) throw new Error('a default that does not fit its kind');
   return coerced.value;

@@ -74,7 +74,7 @@ const templates = new RecentlyUsed<string, SqlTemplate>(
 );
 
 /** The same, parsed once for each version of a text: to read a long one takes milliseconds. @throws TemplateError */
-export function templateOf(sql: string): SqlTemplate {
+export function getTemplate(sql: string): SqlTemplate {
   const known = templates.get(sql);
   if (known) return known;
   const template = parseTemplate(sql);

@@ -1,6 +1,6 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
 import { arrayLiteral } from '../sql-templates/compiled.ts';
-import { type ExtendedProtocol, parserOf } from './driver.ts';
+import { type ExtendedProtocol, getParser } from './driver.ts';
 import type { Statement } from './rows.ts';
 
 /** The result of a statement. */
@@ -49,7 +49,7 @@ class Batch implements Submittable {
   }
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
-    this.#fields = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
+    this.#fields = fields.map(({ name, dataTypeID }) => ({ name, parse: getParser(dataTypeID) }));
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
@@ -85,7 +85,7 @@ export function sendAll(connection: Connection, statements: readonly Statement[]
   const out = connection as unknown as ExtendedProtocol;
   for (const { text, values } of statements) {
     out.parse({ text });
-    out.bind({ values: values.map(textOf) });
+    out.bind({ values: values.map(toText) });
     out.describe({ type: 'P', name: '' });
     out.execute({});
   }
@@ -93,7 +93,7 @@ export function sendAll(connection: Connection, statements: readonly Statement[]
 }
 
 /** A value as PostgreSQL reads it for whatever type the statement gives it. */
-function textOf(value: unknown): string | null {
+function toText(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (isTexts(value)) return arrayLiteral(value);
   if (typeof value === 'object' || typeof value === 'function') throw new TypeError('cannot be bound as it is');

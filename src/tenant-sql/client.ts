@@ -1,11 +1,11 @@
 import type { Client } from '@neondatabase/serverless';
 import { withinTime } from '../kernel/time-limit.ts';
 import { runBatch, type StatementResult } from './batch.ts';
-import { newClient, socketOf, watchWaking } from './driver.ts';
+import { getSocket, newClient, watchWaking } from './driver.ts';
 import { databaseFull, databaseUnavailable, resultUnknown } from './failures.ts';
 import { isConnectionProblem, isFull, isPostgresError, isReadOnly, wasNeverSent } from './postgres-error.ts';
 import type { Statement } from './rows.ts';
-import { type Beginning, beginningOf, LIMITS, type TenantTx, type TransactionOptions } from './transaction.ts';
+import { type Beginning, chooseBeginning, LIMITS, type TenantTx, type TransactionOptions } from './transaction.ts';
 
 export { isOutOfTime, isPostgresError, isTimeout, type PostgresError } from './postgres-error.ts';
 export type { TenantTx, TransactionOptions } from './transaction.ts';
@@ -134,7 +134,7 @@ class NeonTenantSql implements TenantSql {
     this.#inTransaction = true;
     this.#mayWrite = options.readOnly !== true;
     this.#limit = options.statementTimeoutMs ?? LIMITS.statementMs;
-    this.#beginning = beginningOf(options);
+    this.#beginning = chooseBeginning(options);
     try {
       let result: T;
       try {
@@ -197,7 +197,7 @@ class NeonTenantSql implements TenantSql {
 
   drop(): void {
     this.#closed = true;
-    const socket = this.#client && socketOf(this.#client);
+    const socket = this.#client && getSocket(this.#client);
     this.#client = undefined;
     // Data that still arrives is not parsed.
     socket?.removeAllListeners('data');

@@ -2,7 +2,7 @@ import type { Client, Connection, Submittable } from '@neondatabase/serverless';
 import { sendAll } from './batch.ts';
 import type { TenantTx } from './client.ts';
 import { divertRows, type RowBytes } from './copy-frames.ts';
-import { socketOf } from './driver.ts';
+import { getSocket } from './driver.ts';
 import { databaseUnavailable } from './failures.ts';
 import type { LineBuffers, Lines } from './line-buffers.ts';
 import { isConnectionProblem } from './postgres-error.ts';
@@ -94,7 +94,7 @@ class CopyOut implements Submittable, RowBytes {
   }
 
   submit(connection: Connection): void {
-    divertRows(socketOf(this.#client), this);
+    divertRows(getSocket(this.#client), this);
     sendAll(connection, this.#statements);
   }
 

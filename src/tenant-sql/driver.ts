@@ -4,7 +4,7 @@ import { Client, types } from '@neondatabase/serverless';
 export function newClient(connectionString: string, wsProxy: string | undefined): Client {
   const client = new Client({
     connectionString,
-    types: { getTypeParser: parserOf as typeof types.getTypeParser },
+    types: { getTypeParser: getParser as typeof types.getTypeParser },
   });
   if (wsProxy !== undefined) {
     const proxy = new URL(wsProxy);
@@ -53,7 +53,7 @@ export interface Socket {
   destroy(): void;
 }
 
-export const socketOf = (client: Client): Socket =>
+export const getSocket = (client: Client): Socket =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream;
 
 /** The methods of the driver's connection for the extended protocol, which takes one statement at a time. */
@@ -84,7 +84,7 @@ const PARSERS: Record<number, (value: string) => unknown> = {
 };
 
 /** The parser for a type's oid, so that values have the types that `TenantTx` documents. */
-export function parserOf(oid: number): (value: string) => unknown {
+export function getParser(oid: number): (value: string) => unknown {
   if (TEXT_ARRAYS.has(oid)) return types.getTypeParser(TEXT_ARRAY) as (value: string) => unknown;
   return PARSERS[oid] ?? asText;
 }

@@ -4,7 +4,7 @@ import { qualified, quoted } from './identifiers.ts';
 /** The beginning of the names of indexes that people made; no table's name can begin so. The index's id follows. */
 export const INDEX_PREFIX = 'idx$';
 
-const nameOf = (id: string): string => `${INDEX_PREFIX}${id}`;
+const formatIndexName = (id: string): string => `${INDEX_PREFIX}${id}`;
 
 /**
  * Builds an index on a table of schema `public` while others write to it. Must not be in a transaction. If it fails it leaves an
@@ -14,17 +14,17 @@ const nameOf = (id: string): string => `${INDEX_PREFIX}${id}`;
 export function createIndex(table: string, id: string, columns: string[], unique: boolean): string {
   const keys = [...columns, ...(unique ? [] : ['id'])].map(quoted).join(', ');
   const kind = unique ? 'UNIQUE INDEX' : 'INDEX';
-  return `CREATE ${kind} CONCURRENTLY ${quoted(nameOf(id))} ON ${qualified('public', table)} (${keys})`;
+  return `CREATE ${kind} CONCURRENTLY ${quoted(formatIndexName(id))} ON ${qualified('public', table)} (${keys})`;
 }
 
 /** Builds a unique index within a transaction. Until that ends, nobody else changes rows of the table. */
 export function createUniqueIndexAtOnce(table: string, id: string, columns: string[]): string {
-  return `CREATE UNIQUE INDEX ${quoted(nameOf(id))} ON ${qualified('public', table)} (${columns.map(quoted).join(', ')})`;
+  return `CREATE UNIQUE INDEX ${quoted(formatIndexName(id))} ON ${qualified('public', table)} (${columns.map(quoted).join(', ')})`;
 }
 
 /** Drops an index of schema `public`, if it is there, without stopping writers. Must not be in a transaction. */
 export function dropIndex(id: string): string {
-  return `DROP INDEX CONCURRENTLY IF EXISTS ${qualified('public', nameOf(id))}`;
+  return `DROP INDEX CONCURRENTLY IF EXISTS ${qualified('public', formatIndexName(id))}`;
 }
 
 /** The reason why an index refuses a row. */
@@ -36,7 +36,7 @@ const KEY = /^Key \(([^)]*)\)=\((.*)\) (?:already exists|is duplicated)\.$/s;
 const PLACE = /^Index row references tuple (\(\d+,\d+\)) /;
 
 /** Reads why an index that people made refuses a row; undefined for any other error. */
-export function indexRefusalOf(error: unknown): IndexRefusal | undefined {
+export function toIndexRefusal(error: unknown): IndexRefusal | undefined {
   if (!isPostgresError(error) || !error.constraint?.startsWith(INDEX_PREFIX)) return undefined;
   if (error.code === '54000') {
     const id = error.constraint.slice(INDEX_PREFIX.length);

@@ -92,8 +92,8 @@ export function textBindings(): { values: string[]; bind: Bind } {
  * The conditions of a selection, as SQL over the table's alias `source`. No value becomes part of the text. Conditions that an
  * index can answer are written so that it does: the column alone on its side, compared in its own type.
  */
-export function conditionsOf({ filters, search, texts }: RowSelection, bind: Bind): string[] {
-  const conditions = filters.map((filter) => conditionOf(filter, bind));
+export function makeConditions({ filters, search, texts }: RowSelection, bind: Bind): string[] {
+  const conditions = filters.map((filter) => makeCondition(filter, bind));
   if (search !== '') conditions.push(searchIn(texts, bind(search)));
   return conditions;
 }
@@ -111,7 +111,7 @@ export const typeName = ({ type }: Pick<FilteredColumn, 'type'>): string =>
 
 const COMPARISONS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
-const conditionOf = ({ column, operator, values }: RowFilter, bind: Bind): string =>
+const makeCondition = ({ column, operator, values }: RowFilter, bind: Bind): string =>
   comparison(ofSource(column.name), column, operator, values, bind);
 
 /**

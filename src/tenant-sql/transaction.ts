@@ -66,7 +66,7 @@ export interface Beginning {
   statements: Statement[];
 }
 
-export function beginningOf(options: TransactionOptions): Beginning {
+export function chooseBeginning(options: TransactionOptions): Beginning {
   const isolation = options.isolation === undefined ? '' : ` ISOLATION LEVEL ${options.isolation.toUpperCase()}`;
   const begin = `BEGIN${isolation}${options.readOnly === true ? ' READ ONLY' : ''}`;
   const settings = Object.entries({

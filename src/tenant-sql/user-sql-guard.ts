@@ -17,7 +17,7 @@ export interface NamesToCheck {
  * types of a new version are refused until somebody allows them.
  * @returns a name that is always refused, as it is spelt; else the names to check
  */
-export function namesOf(sql: string): { refused: string } | NamesToCheck {
+export function findNames(sql: string): { refused: string } | NamesToCheck {
   const tokens = sqlTokens(sql).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
   const called = new Set<string>();
   const fields = new Set<string>();
@@ -44,7 +44,7 @@ export function namesOf(sql: string): { refused: string } | NamesToCheck {
 
 /**
  * Fails with `invalid input syntax for type integer: "name"` for a name that is a function, or a type of the system's
- * own: SQL has no simpler way to fail. `valuesOf` makes its values.
+ * own: SQL has no simpler way to fail. `listValues` makes its values.
  *
  * A function can be called as a field of the rows it takes, if it takes any type or any row (`any`, `anyelement`,
  * `anynonarray`, `anycompatible`, `anycompatiblenonarray`, `record`).
@@ -60,13 +60,13 @@ export const CHECK_NAMES = `SELECT min(name::text)::integer FROM (
   ) AS refused (name)`;
 
 /** The bound values of `CHECK_NAMES`. */
-export const valuesOf = ({ called, fields, named }: NamesToCheck): string[] =>
+export const listValues = ({ called, fields, named }: NamesToCheck): string[] =>
   [called, fields, named].map((names) => arrayLiteral(names));
 
 /** The name that made `CHECK_NAMES` fail. */
 export const refusedBy = (error: Error): string => /"(.*)"/s.exec(error.message)?.[1] ?? 'a name';
 
-/** The first place in a statement of a refused name, as `namesOf` or `refusedBy` tells it. */
+/** The first place in a statement of a refused name, as `findNames` or `refusedBy` tells it. */
 export const indexOfName = (sql: string, name: string): number | undefined =>
   sqlTokens(sql).find((token) => {
     const spelling = sql.slice(token.start, token.end);

@@ -1,5 +1,5 @@
 import type { CompiledSql } from '../sql-templates/compiled.ts';
-import { CHECK_NAMES, type NamesToCheck, valuesOf } from './user-sql-guard.ts';
+import { CHECK_NAMES, listValues, type NamesToCheck } from './user-sql-guard.ts';
 
 type StatementName = 'begin' | 'check_names' | 'set_limits' | 'declare' | 'check_tables' | 'list_tables' | 'roll_back';
 
@@ -48,13 +48,13 @@ const LIST_TABLES = `SELECT CASE
   END FROM pg_catalog.pg_lock_status() AS held, pg_catalog.pg_identify_object_as_address(1259, held.relation, 0) AS found
   WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid()`;
 
-export const stepsOf = (
+export const makeSteps = (
   statement: CompiledSql,
   names: NamesToCheck,
   { rows, milliseconds }: { rows: number; milliseconds: number },
 ): Steps => [
-  ...openingOf(statement, names, milliseconds),
-  ...(rows === 0 ? [DESCRIBE] : fetchOf(rows + 1)),
+  ...makeOpeningSteps(statement, names, milliseconds),
+  ...(rows === 0 ? [DESCRIBE] : makeFetchSteps(rows + 1)),
   ['list_tables', LIST_TABLES, []],
   ['roll_back', 'ROLLBACK', []],
 ];
@@ -62,19 +62,19 @@ export const stepsOf = (
 const DESCRIBE = ['describe'] as const;
 
 /**
- * Fetches rows of the cursor that `openingOf` declares, by a message of the protocol: the statement `FETCH` would write all
+ * Fetches rows of the cursor that `makeOpeningSteps` declares, by a message of the protocol: the statement `FETCH` would write all
  * of them to the database's disk before it sends the first.
  */
-export const fetchOf = (rows: number): Steps => [DESCRIBE, ['fetch', rows]];
+export const makeFetchSteps = (rows: number): Steps => [DESCRIBE, ['fetch', rows]];
 
 /** Declares a cursor for the statement, in a transaction that is left open. */
-export function openingOf(statement: CompiledSql, names: NamesToCheck, milliseconds: number): Steps {
+export function makeOpeningSteps(statement: CompiledSql, names: NamesToCheck, milliseconds: number): Steps {
   return [
     // An earlier statement of this connection may have failed inside its transaction.
     ['roll_back', 'ROLLBACK', []],
     // This check reads the catalog, so it has a transaction of its own.
     ['begin', 'BEGIN READ ONLY', []],
-    ['check_names', CHECK_NAMES, valuesOf(names)],
+    ['check_names', CHECK_NAMES, listValues(names)],
     ['roll_back', 'ROLLBACK', []],
     ['begin', 'BEGIN READ ONLY', []],
     ['set_limits', SETTINGS, [`${milliseconds}ms`, `${milliseconds + GRACE_MS}ms`]],

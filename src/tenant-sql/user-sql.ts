@@ -4,18 +4,18 @@ import { indexAfter } from '../kernel/text.ts';
 import type { CompiledSql } from '../sql-templates/compiled.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
-import { type ExtendedProtocol, type Socket, socketOf } from './driver.ts';
+import { type ExtendedProtocol, getSocket, type Socket } from './driver.ts';
 import { databaseUnavailable, queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './failures.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
-import { indexOfName, type NamesToCheck, namesOf, refusedBy } from './user-sql-guard.ts';
+import { findNames, indexOfName, type NamesToCheck, refusedBy } from './user-sql-guard.ts';
 import {
   CURSOR,
   characterOfStatement,
   GRACE_MS,
+  makeSteps,
   OTHER_RELATION,
   type StepName,
   type Steps,
-  stepsOf,
 } from './user-sql-steps.ts';
 import { toJsonValue } from './values.ts';
 
@@ -91,7 +91,7 @@ export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatem
   const prepared = statements.map(({ statement, limits }) => {
     const names = namesIn(statement);
     if (names instanceof Failure) return names;
-    return new UserSqlRun(stepsOf(statement, names, limits), limits, () => sql.drop());
+    return new UserSqlRun(makeSteps(statement, names, limits), limits, () => sql.drop());
   });
   const runs = prepared.filter((each) => each instanceof UserSqlRun);
   const sent = runs.length > 0 ? sql.connect().then((client) => send(client, runs)) : Promise.resolve();
@@ -123,7 +123,7 @@ function send(client: Client, runs: UserSqlRun[]): void {
 
 /** The names in a statement that are left to be checked by the database, or why it is refused. */
 export function namesIn(statement: CompiledSql): NamesToCheck | Failure {
-  const names = namesOf(statement.text);
+  const names = findNames(statement.text);
   return 'refused' in names ? queryRefused().because(notAvailable(names.refused)) : names;
 }
 
@@ -182,7 +182,7 @@ export class UserSqlRun implements Submittable {
 
   /** Sets the client to run it, and the statements that are sent along with it, in that order. */
   join(client: Client, following: UserSqlRun[]): void {
-    this.#socket = socketOf(client);
+    this.#socket = getSocket(client);
     this.#following = following;
   }
 
@@ -242,7 +242,7 @@ export class UserSqlRun implements Submittable {
   }
 
   handleError(error: unknown): void {
-    this.#settle(() => this.#fail(this.#failureOf(error)));
+    this.#settle(() => this.#fail(this.#toFailure(error)));
   }
 
   handleEmptyQuery(): void {}
@@ -292,7 +292,7 @@ export class UserSqlRun implements Submittable {
     return { columns: this.#columns, rows, truncated, ...(tables && { tables }) };
   }
 
-  #failureOf(error: unknown): unknown {
+  #toFailure(error: unknown): unknown {
     if (!isPostgresError(error)) return isConnectionProblem(error) ? databaseUnavailable().because(error) : error;
     if (TIMEOUTS.has(error.code)) return queryTimedOut().because(error);
     if (error.severity !== 'ERROR') return databaseUnavailable().because(error);

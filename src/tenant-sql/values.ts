@@ -25,15 +25,15 @@ export function toPostgresText(type: ColumnType, value: unknown): string | undef
 
 const ENCODERS: Record<ColumnType, (value: unknown) => string | undefined> = {
   text: (value) => (typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : undefined),
-  integer: (value) => integerText(digitsOf(value)),
-  decimal: (value) => decimalText(digitsOf(value)),
+  integer: (value) => integerText(toDigits(value)),
+  decimal: (value) => decimalText(toDigits(value)),
   boolean: (value) =>
     value === true || value === 'true' ? 'true' : value === false || value === 'false' ? 'false' : undefined,
   date: (value) => (typeof value === 'string' && isDate(value) ? value : undefined),
   datetime: (value) => (typeof value === 'string' ? datetimeText(value) : undefined),
 };
 
-const digitsOf = (value: unknown): unknown => (value instanceof ExactNumber ? value.digits : value);
+const toDigits = (value: unknown): unknown => (value instanceof ExactNumber ? value.digits : value);
 
 const MIN_BIGINT = -(2n ** 63n);
 const MAX_BIGINT = 2n ** 63n - 1n;

@@ -8,7 +8,7 @@ export const DEFAULT_LOCALE: Locale = 'en';
 const BY_LANGUAGE: Readonly<Record<string, Locale>> = { en: 'en', pt: 'pt-BR', es: 'es' };
 
 /** The one of our languages that a tag of BCP 47 stands for, whatever its region: `pt`, `es-MX`, `EN-gb`. */
-export function localeOf(tag: unknown): Locale | undefined {
+export function parseLocale(tag: unknown): Locale | undefined {
   const [, language] = /^([a-z]{2})(?:[-_][a-z\d-]*)?$/i.exec(String(tag ?? '').trim()) ?? [];
   return language === undefined ? undefined : BY_LANGUAGE[language.toLowerCase()];
 }
@@ -24,7 +24,7 @@ export function acceptedLocale(
   header: string | null | undefined,
   standard: Locale = DEFAULT_LOCALE,
 ): Locale | undefined {
-  const ranges = (header ?? '').slice(0, LONGEST_HEADER).split(',').flatMap(rangeOf);
+  const ranges = (header ?? '').slice(0, LONGEST_HEADER).split(',').flatMap(parseRange);
   const refused = new Set(ranges.flatMap(({ locale, weight }) => (weight === 0 && locale ? [locale] : [])));
   const rest = [standard, ...LOCALES].find((locale) => !refused.has(locale));
   const [best] = ranges
@@ -34,10 +34,10 @@ export function acceptedLocale(
   return best?.locale;
 }
 
-function rangeOf(range: string): { any: boolean; locale: Locale | undefined; weight: number }[] {
+function parseRange(range: string): { any: boolean; locale: Locale | undefined; weight: number }[] {
   const [tag = '', ...parameters] = range.split(';').map((part) => part.trim());
   const [parameter] = parameters;
   const [, said] = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i.exec(parameter ?? '') ?? [];
   if (parameter !== undefined && said === undefined) return [];
-  return [{ any: tag === '*', locale: localeOf(tag), weight: said === undefined ? 1 : Number(said) }];
+  return [{ any: tag === '*', locale: parseLocale(tag), weight: said === undefined ? 1 : Number(said) }];
 }

@@ -51,7 +51,7 @@ export async function call<T>(path: string, options: Call = {}): Promise<T> {
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && answer !== undefined) return answer as T;
   options.signal?.throwIfAborted();
-  throw problemOf(response, answer);
+  throw toProblem(response, answer);
 }
 
 /**
@@ -60,7 +60,7 @@ export async function call<T>(path: string, options: Call = {}): Promise<T> {
  */
 export async function callFile(path: string, options: Call): Promise<File> {
   const response = await ask(path, options);
-  if (!response.ok) throw problemOf(response, await response.json().catch(() => undefined));
+  if (!response.ok) throw toProblem(response, await response.json().catch(() => undefined));
   const [, name = 'file'] = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get('Content-Disposition') ?? '') ?? [];
   const content = await response.blob().catch(() => {
     throw new ApiProblem(0, 'NETWORK', TEXTS.offline);
@@ -81,7 +81,7 @@ function ask(path: string, { body, token, signal, isFresh }: Call): Promise<Resp
 }
 
 /** A failure in the words of the page's language. */
-function problemOf({ status, headers }: Response, answer: unknown): ApiProblem {
+function toProblem({ status, headers }: Response, answer: unknown): ApiProblem {
   const { error_code, error, details } = (answer ?? {}) as Record<string, unknown>;
   const code = String(error_code ?? error ?? 'UNKNOWN');
   const waits = Number(headers.get('Retry-After')) || null;

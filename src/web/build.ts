@@ -111,7 +111,7 @@ export async function buildPages(): Promise<void> {
         )
         .replace(EMPTY, (empty) => (ofMails ? waiting(PAGE_TEXTS[locale].loading) : empty))
         .replace('{{icon}}', `/${iconPath}`)
-        .replace('{{head}}', headOf(page, locale, metafile));
+        .replace('{{head}}', buildHead(page, locale, metafile));
       files.set(`pages/${page}.${locale}.html`, html);
     }
   }
@@ -181,7 +181,7 @@ async function componentScript(): Promise<{ name: string; script: Uint8Array }> 
 }
 
 /** The links to a page's script and styles, and to the chunks that it will request next. */
-function headOf(page: PageName, locale: Locale, { outputs }: Metafile): string {
+function buildHead(page: PageName, locale: Locale, { outputs }: Metafile): string {
   const made = (entry: string) => Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
   const [script, output] = made(`src/web/${page}/main.ts`) ?? [];
   if (!script || !output) throw new Error(`The page ${page} was not built.`);

@@ -1,6 +1,6 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../presentation/viewing.ts';
 import { type CellText, columnTextsOf, isNumeric, labelText } from './charts/format.ts';
-import { type Data, type Point, pointOf } from './charts/plot.ts';
+import { type Data, type Point, toPoint } from './charts/plot.ts';
 import { arrowKeys, h } from './dom.ts';
 import { LOCALE, TEXTS } from './texts.ts';
 
@@ -37,7 +37,12 @@ interface Arranged {
  * view; the line below it says which rows are.
  * @param choose called with a row that is pressed, or that is chosen by the keyboard: arrow keys go from row to row
  */
-export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], choose?: (row: Point) => void): Table {
+export function buildTable(
+  data: Data,
+  caption: string,
+  chart: ViewChart['chart'],
+  choose?: (row: Point) => void,
+): Table {
   const texts = columnTextsOf(data, chart);
   const total = data.rows.length;
   let order: Order;
@@ -46,7 +51,7 @@ export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], 
 
   const body = h('tbody', { onkeydown: arrowKeys('tbody', 'button') });
   const more = h('button', { type: 'button', class: 'quiet more', onclick: () => show(visible + ROWS_PER_PAGE) });
-  const heads = data.columns.map((column, at) => headOf(column, () => sortBy(at)));
+  const heads = data.columns.map((column, at) => buildHead(column, () => sortBy(at)));
   const head = h('thead', {}, h('tr', {}, ...heads));
   const table = h('table', {}, h('caption', { class: 'unseen' }, caption), head, body);
   const area = h(
@@ -75,7 +80,7 @@ export function tableOf(data: Data, caption: string, chart: ViewChart['chart'], 
   function show(rows: number): void {
     visible = rows;
     const sorted = order ? data.rows.toSorted(comparing(order)) : data.rows;
-    body.replaceChildren(...sorted.slice(0, visible).map((row) => rowOf(row, data.columns, texts, choose)));
+    body.replaceChildren(...sorted.slice(0, visible).map((row) => buildRow(row, data.columns, texts, choose)));
     body.querySelector('button')?.setAttribute('tabindex', '0');
     more.hidden = sorted.length <= visible;
     more.textContent = TEXTS.moreRows(sorted.length - visible);
@@ -166,23 +171,28 @@ const CLASSES: Partial<Record<ViewColumn['type'], string>> = {
   datetime: 'timestamp',
 };
 
-const headOf = (column: ViewColumn, onclick: () => void): HTMLTableCellElement =>
+const buildHead = (column: ViewColumn, onclick: () => void): HTMLTableCellElement =>
   h(
     'th',
     { scope: 'col', 'aria-sort': 'none', class: CLASSES[column.type] },
     h('button', { type: 'button', onclick }, column.name),
   );
 
-function rowOf(row: ViewCell[], columns: ViewColumn[], texts: CellText[], choose?: (row: Point) => void): HTMLElement {
-  const contentOf = (at: number) => {
+function buildRow(
+  row: ViewCell[],
+  columns: ViewColumn[],
+  texts: CellText[],
+  choose?: (row: Point) => void,
+): HTMLElement {
+  const buildContent = (at: number) => {
     const [text, cell] = [texts[at] ?? String, row[at] ?? null];
     // Pressing it presses the row. All rows together are one stop of Tab.
     return choose && at === 0 ? h('button', { type: 'button', tabindex: -1 }, labelText(text, cell)) : text(cell);
   };
   return h(
     'tr',
-    { onclick: choose && (() => choose(pointOf(columns, row))) },
-    ...columns.map(({ type }, at) => h('td', { class: CLASSES[type] }, contentOf(at))),
+    { onclick: choose && (() => choose(toPoint(columns, row))) },
+    ...columns.map(({ type }, at) => h('td', { class: CLASSES[type] }, buildContent(at))),
   );
 }
 

@@ -1,4 +1,4 @@
-import { DEFAULT_LOCALE, type Locale, localeOf } from '../texts/locales.ts';
+import { DEFAULT_LOCALE, type Locale, parseLocale } from '../texts/locales.ts';
 import type { PageTexts } from '../texts/pages/en.ts';
 
 /** Loads the texts of a language: only one of them is loaded. */
@@ -12,7 +12,7 @@ const LANGUAGES: Record<Locale, () => Promise<{ texts: PageTexts }>> = {
 const { document: PAGE } = globalThis as { document?: { documentElement: { lang: string } } };
 
 /** The language of the page, as the server chose it. */
-export const LOCALE: Locale = localeOf(PAGE?.documentElement.lang) ?? DEFAULT_LOCALE;
+export const LOCALE: Locale = parseLocale(PAGE?.documentElement.lang) ?? DEFAULT_LOCALE;
 
 /** The texts of the page. */
 export const TEXTS: PageTexts = (await LANGUAGES[LOCALE]()).texts;

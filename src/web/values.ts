@@ -13,24 +13,24 @@ export function isNone(value: unknown): boolean {
 
 /** The initial value of every filter: from the address, else its default. */
 export function initialValues(filters: readonly ViewFilter[], query: URLSearchParams): ParameterValues {
-  const startOf = (filter: ViewFilter) => {
+  const getStart = (filter: ViewFilter) => {
     const chosen = fromQuery(filter, query);
     return chosen === undefined ? (filter.default ?? null) : chosen;
   };
-  return Object.fromEntries(filters.map((filter) => [filter.slug, startOf(filter)]));
+  return Object.fromEntries(filters.map((filter) => [filter.slug, getStart(filter)]));
 }
 
 /** A filter's value in the address; undefined if it has none. */
 function fromQuery({ slug, kind }: ViewFilter, query: URLSearchParams): unknown {
   if (kind === 'date_range') {
     const [from, to] = [query.get(`${slug}.from`), query.get(`${slug}.to`)];
-    return from === null && to === null ? undefined : rangeOf(from, to);
+    return from === null && to === null ? undefined : toRange(from, to);
   }
   if (!query.has(slug)) return undefined;
   return kind === 'multi_select' ? query.getAll(slug).filter((value) => value !== '') : query.get(slug);
 }
 
-export function rangeOf(from: string | null, to: string | null): unknown {
+export function toRange(from: string | null, to: string | null): unknown {
   const range = { ...(from && { from }), ...(to && { to }) };
   return isNone(range) ? null : range;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareAccess, resourcesOf } from '../../src/access/comparison.ts';
+import { compareAccess, findResources } from '../../src/access/comparison.ts';
 import { compileAccess, decide } from '../../src/access/evaluation.ts';
 import {
   comparisonBudget,
@@ -141,7 +141,7 @@ describe('the language of an action', () => {
       fc.property(sources, (of) => {
         const access = compileAccess(of);
         for (const action of SOME_ACTIONS) {
-          const language = resourcesOf(access, action);
+          const language = findResources(access, action);
           for (const resource of SOME_RESOURCES)
             expect(holds(language, resource)).toBe(decide(access, action, resource).allowed);
         }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { wordingOf } from '../../src/http/surface.ts';
+import { findWording } from '../../src/http/surface.ts';
 import { surface as console } from '../../src/http/surfaces/console.ts';
 import { surface as directory } from '../../src/http/surfaces/directory.ts';
 import { surface as managedTables } from '../../src/http/surfaces/managed-tables.ts';
@@ -35,7 +35,7 @@ it('a failure says nothing that its family says anyway', () => {
   const repeated = defined.flatMap(({ kind, reason, says }) =>
     [organization, console, managedTables, sharing, directory].flatMap((surface) => {
       const own = says[surface.wordedAs];
-      const family = Object.entries(wordingOf(surface, { kind, says: {} }));
+      const family = Object.entries(findWording(surface, { kind, says: {} }));
       return family
         .filter(([part, words]) => (typeof own === 'string' ? { code: own } : own)?.[part as keyof Wording] === words)
         .map(([part]) => `${reason}: leave out its ${part} for ${surface.name}, which says this of all of its kind`);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import { intervalsOf } from '../../src/kernel/time-zones.ts';
+import { listIntervals } from '../../src/kernel/time-zones.ts';
 import type { LogFilter, Logged } from '../../src/logs/log.ts';
 import { tallySizes } from '../../src/logs/tally.ts';
 import { readAnalytics } from '../../src/modules/company-log/service.ts';
@@ -75,7 +75,7 @@ describe('analytics over days of which some were moved', () => {
           );
           await logOf(company).append(company, 'share', events);
           const range = { from: midnight(95) + DAY_MS / 3, to: midnight(81) + DAY_MS / 2 };
-          const starts = intervalsOf(range, interval as 'day', timeZone, 1000);
+          const starts = listIntervals(range, interval as 'day', timeZone, 1000);
           const denied = [
             {
               field: 'targetId',

@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import type { Logged } from '../../src/logs/log.ts';
-import { columnsOf, createTable } from '../../src/logs/tables.ts';
+import { createTable, listColumns } from '../../src/logs/tables.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { recordsOf } from '../support/log.ts';
 import { append, aRecord, ask, daysAgo, filesOf, left, logOf, page, settle, tablesOf } from './support.ts';
@@ -30,10 +30,10 @@ const shown = async () => (await recordsOf('audit', company)).map(({ id }) => id
 async function keepAsBefore(records: readonly Logged<'audit'>[]): Promise<void> {
   await runInDurableObject(logOf(company), (_, { storage }) => {
     createTable(storage.sql, 'audit', 'audit_records');
-    const members = columnsOf('audit').split(', ');
+    const members = listColumns('audit').split(', ');
     for (const record of records) {
       storage.sql.exec(
-        `INSERT OR IGNORE INTO audit_records (${columnsOf('audit')}) VALUES (${members.map(() => '?').join()})`,
+        `INSERT OR IGNORE INTO audit_records (${listColumns('audit')}) VALUES (${members.map(() => '?').join()})`,
         ...members.map((member) => record[member as keyof typeof record]),
       );
     }

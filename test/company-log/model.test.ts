@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
-import { compareKeys, keyOf, type LogFilter, type Logged } from '../../src/logs/log.ts';
+import { compareKeys, type LogFilter, type Logged, toKey } from '../../src/logs/log.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { recordsOf } from '../support/log.ts';
 import { append, aRecord, page, resetSizes, setSizes, settle } from './support.ts';
@@ -57,7 +57,7 @@ describe('the log of a company', () => {
           }
           await settle(company);
           setSizes({ slice: 7, partRows: 11 });
-          const known = delivered.toSorted((a, b) => compareKeys(keyOf(b), keyOf(a)));
+          const known = delivered.toSorted((a, b) => compareKeys(toKey(b), toKey(a)));
           expect((await recordsOf('audit', company)).map(({ id }) => id)).toEqual(known.map(({ id }) => id));
           for (const { from, to, ...values } of filters) {
             const asked: LogFilter = { from: from && at(from), to: to && at(to), values };

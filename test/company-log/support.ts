@@ -1,7 +1,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import { type LogFilter, type Logged, type LogKind, rangeOf } from '../../src/logs/log.ts';
+import { type LogFilter, type Logged, type LogKind, toRange } from '../../src/logs/log.ts';
 import { countIn, logSizes } from '../../src/logs/rows.ts';
 import { readLog } from '../../src/modules/company-log/service.ts';
 import { readerOf } from '../support/log.ts';
@@ -51,7 +51,7 @@ export const ask = (company: string, sql: string): Promise<unknown> =>
 
 /** How many records are still in the object. */
 export const left = (company: string, kind: LogKind = 'audit'): Promise<number> =>
-  runInDurableObject(logOf(company), (_, { storage }) => countIn(storage.sql, kind, rangeOf({})));
+  runInDurableObject(logOf(company), (_, { storage }) => countIn(storage.sql, kind, toRange({})));
 
 /** The tables of records that the object has, one a day. */
 export const tablesOf = (

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import threatModel from '../../docs/threat-model.md?raw';
 import { SURFACES } from '../../src/app.ts';
-import { actionOf, type Contract } from '../../src/http/endpoint.ts';
-import { filled, parametersOf } from '../../src/http/paths.ts';
+import { type Contract, getAction } from '../../src/http/endpoint.ts';
+import { filled, listParameters } from '../../src/http/paths.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { Answer, Caller, Sending } from '../support/api.ts';
@@ -27,7 +27,7 @@ const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
     route: nameOf(contract),
     contract,
     credential: contract.credential ?? surface.credential,
-    action: actionOf(contract.access),
+    action: getAction(contract.access),
   })),
 );
 const CONTRACTS = new Map(ROUTES.map(({ route, contract }) => [route, contract]));
@@ -35,7 +35,7 @@ const CONTRACTS = new Map(ROUTES.map(({ route, contract }) => [route, contract])
 /** Whatever the path names: making a policy is asked of all policies. */
 const OF_ALL = new Set(['POST /v1/policies/{id}/clone']);
 const namesOne = ({ route, contract }: (typeof ROUTES)[number]): boolean =>
-  contract.resource !== 'none' && parametersOf(contract.path).length > 0 && !OF_ALL.has(route);
+  contract.resource !== 'none' && listParameters(contract.path).length > 0 && !OF_ALL.has(route);
 /** Those that ask for an action: on the one resource that the path names, or on all of the type. */
 const GUARDED = ROUTES.flatMap((each) => {
   const { action } = each;
@@ -132,7 +132,7 @@ const statement = (effect: 'Allow' | 'Deny', actions: Action[], resource: string
 
 /** An invalid request, so that a route that lets it in changes nothing. */
 function knock({ as }: Principal, { method, path, query, body }: Contract, named: string): Promise<Answer> {
-  const address = filled(path, (name) => (name === parametersOf(path)[0] ? named : NOBODYS));
+  const address = filled(path, (name) => (name === listParameters(path)[0] ? named : NOBODYS));
   return as[method](address + (method === 'get' && query ? '?page=0' : ''), body ? { json: { name: 7 } } : {});
 }
 
@@ -275,7 +275,7 @@ function idFields(schema: unknown): string[] {
   return [...own, ...Object.values(schema).flatMap(idFields)];
 }
 const namesMore = ({ path, body, query }: Contract): boolean =>
-  parametersOf(path).length > 1 ||
+  listParameters(path).length > 1 ||
   [body, query].some(
     (schema) => schema && idFields(z.toJSONSchema(schema, { unrepresentable: 'any', io: 'input' })).length > 0,
   );

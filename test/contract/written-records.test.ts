@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ZodObject } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
-import { readersOf } from '../../src/http/written-records.ts';
+import { findReaders } from '../../src/http/written-records.ts';
 import { PREFIX } from '../knowledge/support.ts';
 import { aPermission, permissionInput } from '../support/console.ts';
 import { allow, aServiceAccountThat, must } from '../support/signed.ts';
@@ -51,7 +51,7 @@ describe('a write that answers a record', () => {
           const isPublic = typeof access === 'string' && ['public', 'operator'].includes(access);
           return method !== 'get' && !isPublic && ('_id' in shape || 'id' in shape);
         })
-        .filter((contract) => readersOf(contract, endpoints).length === 0),
+        .filter((contract) => findReaders(contract, endpoints).length === 0),
     ).map(nameOf);
     expect(missing.filter((name) => !OTHERS.has(name))).toEqual([]);
     expect([...OTHERS].filter((name) => !missing.includes(name))).toEqual([]);

@@ -105,7 +105,7 @@ class World {
           refused: null,
           organization: limit,
           principal: limit,
-          access: this.#versions.stampOf(principalId, this.#now),
+          access: this.#versions.getStamp(principalId, this.#now),
           key: null,
         })),
       beginChange: async (change: Parameters<OrganizationGate['beginChange']>[0]) => {

@@ -10,40 +10,40 @@ const on = (name: string, work: (versions: AccessVersions, again: () => AccessVe
 describe('the version of a principal’s access', () => {
   it('stays as it is while others change, and over a restart', () =>
     on('stays', (versions, again) => {
-      const before = versions.stampOf('a', 0);
+      const before = versions.getStamp('a', 0);
       versions.begin({ id: '1', affected: ['b'] }, 0);
       versions.end({ id: '1', affected: ['b'] });
-      expect(versions.stampOf('a', 0)).toBe(before);
-      expect(again().stampOf('a', 0)).toBe(before);
+      expect(versions.getStamp('a', 0)).toBe(before);
+      expect(again().getStamp('a', 0)).toBe(before);
     }));
 
   it('is unknown while a change is under way, at most for a minute', () =>
     on('unknown', (versions) => {
-      const before = versions.stampOf('a', 0);
+      const before = versions.getStamp('a', 0);
       versions.begin({ id: '1', affected: 'everybody' }, 0);
-      expect(versions.stampOf('a', CHANGE_MS - 1)).toBeNull();
-      const after = versions.stampOf('a', CHANGE_MS);
+      expect(versions.getStamp('a', CHANGE_MS - 1)).toBeNull();
+      const after = versions.getStamp('a', CHANGE_MS);
       expect(after).not.toBeNull();
       expect(after).not.toBe(before);
     }));
 
   it('is another one for everybody when too many have one of their own', () =>
     on('many', (versions, again) => {
-      const before = versions.stampOf('nobody has changed this one', 0);
+      const before = versions.getStamp('nobody has changed this one', 0);
       const affected = Array.from({ length: 5001 }, (_, index) => `principal ${index}`);
       versions.end({ id: '1', affected });
-      expect(versions.stampOf('nobody has changed this one', 0)).not.toBe(before);
-      expect(again().stampOf('principal 1', 0)).toBe(versions.stampOf('principal 2', 0));
+      expect(versions.getStamp('nobody has changed this one', 0)).not.toBe(before);
+      expect(again().getStamp('principal 1', 0)).toBe(versions.getStamp('principal 2', 0));
     }));
 
   it('is another one for everybody when too many have one of their own in the end', () =>
     on('more and more', (versions) => {
-      const before = versions.stampOf('nobody has changed this one', 0);
+      const before = versions.getStamp('nobody has changed this one', 0);
       const several = (first: number) => Array.from({ length: 2501 }, (_, index) => `principal ${first + index}`);
       versions.end({ id: '1', affected: several(0) });
-      expect(versions.stampOf('nobody has changed this one', 0)).toBe(before);
+      expect(versions.getStamp('nobody has changed this one', 0)).toBe(before);
       versions.end({ id: '2', affected: several(2501) });
-      expect(versions.stampOf('nobody has changed this one', 0)).not.toBe(before);
+      expect(versions.getStamp('nobody has changed this one', 0)).not.toBe(before);
     }));
 
   it('stays unknown over a restart while one change of several is under way', () =>
@@ -56,15 +56,15 @@ describe('the version of a principal’s access', () => {
       versions.begin(other, 0);
       versions.end(one);
       for (const gate of [versions, again()]) {
-        expect(['a', 'b', 'c'].map((principal) => gate.stampOf(principal, 0) === null)).toEqual([true, true, false]);
+        expect(['a', 'b', 'c'].map((principal) => gate.getStamp(principal, 0) === null)).toEqual([true, true, false]);
       }
       versions.end(other);
-      expect(again().stampOf('a', 0)).not.toBeNull();
+      expect(again().getStamp('a', 0)).not.toBeNull();
     }));
 
   it('is never that of another gate', async () => {
     const stamps: (string | null)[] = [];
-    for (const name of ['one', 'another']) await on(name, (versions) => stamps.push(versions.stampOf('a', 0)));
+    for (const name of ['one', 'another']) await on(name, (versions) => stamps.push(versions.getStamp('a', 0)));
     expect(stamps[0]).not.toBe(stamps[1]);
   });
 });

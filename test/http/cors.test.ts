@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, it } from 'vitest';
-import { configOf } from '../../src/config.ts';
+import { readConfig } from '../../src/config.ts';
 import { call, type Sending } from '../support/api.ts';
 import { resetClock, standAt } from '../support/clock.ts';
 import { aCompany } from '../support/worlds.ts';
@@ -160,6 +160,6 @@ describe('the configuration', () => {
     ['an origin with a path', `${CONSOLE}/`],
     ['a host alone', 'console.example.com'],
   ])('is refused with %s', (_what, ALLOWED_ORIGINS) => {
-    expect(() => configOf({ ...env, ALLOWED_ORIGINS })).toThrow(/ALLOWED_ORIGINS/);
+    expect(() => readConfig({ ...env, ALLOWED_ORIGINS })).toThrow(/ALLOWED_ORIGINS/);
   });
 });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { excessOf } from '../../src/http/json-bounds.ts';
+import { findExcess } from '../../src/http/json-bounds.ts';
 
 const FREE = { depth: 1_000, signs: 1_000, names: 1_000 };
-const isNestedDeeper = (text: string, depth: number) => excessOf(text, { ...FREE, depth }) === 'depth';
+const isNestedDeeper = (text: string, depth: number) => findExcess(text, { ...FREE, depth }) === 'depth';
 
 const depthOf = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
@@ -50,8 +50,8 @@ it('the signs and the names of a JSON text are those of its value', () => {
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(12), fc.boolean(), (value, limit, spaced) => {
       const text = JSON.stringify(value, null, spaced ? 2 : 0);
       const read = JSON.parse(text);
-      expect(excessOf(text, { ...FREE, signs: limit })).toBe(signsOf(read) > limit ? 'signs' : null);
-      expect(excessOf(text, { ...FREE, names: limit })).toBe(new Set(namesOf(read)).size > limit ? 'names' : null);
+      expect(findExcess(text, { ...FREE, signs: limit })).toBe(signsOf(read) > limit ? 'signs' : null);
+      expect(findExcess(text, { ...FREE, names: limit })).toBe(new Set(namesOf(read)).size > limit ? 'names' : null);
     }),
     { numRuns: 2_000 },
   );

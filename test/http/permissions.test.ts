@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { actionOf, type Contract } from '../../src/http/endpoint.ts';
+import { type Contract, getAction } from '../../src/http/endpoint.ts';
 import { filled } from '../../src/http/paths.ts';
 import { isTokenAccess } from '../../src/http/request-checks.ts';
 import { type Action, ALL_ACTIONS, actionEntry } from '../../src/permissions/actions.ts';
@@ -16,7 +16,7 @@ const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
     route: `${contract.method.toUpperCase()} ${contract.path}`,
     contract,
     credential: contract.credential ?? surface.credential,
-    action: actionOf(contract.access),
+    action: getAction(contract.access),
   })),
 );
 

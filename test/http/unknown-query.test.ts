@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
-import { queryOf } from '../../src/http/query.ts';
+import { getQuerySchema } from '../../src/http/query.ts';
 import { isTokenAccess } from '../../src/http/request-checks.ts';
 import type { Credential } from '../../src/http/surface.ts';
 import { type Caller, call } from '../support/api.ts';
@@ -88,7 +88,7 @@ describe('a query parameter that no route knows', () => {
   const byToken = routes.filter(({ contract }) => !contract.openQuery && isTokenAccess(contract.access));
 
   it.each(byToken)('is named by $route, once its token has opened something', ({ contract }) => {
-    const { error } = queryOf(contract).safeParse({ surprise: '1' });
+    const { error } = getQuerySchema(contract).safeParse({ surprise: '1' });
     expect(error?.issues).toContainEqual(expect.objectContaining({ keys: ['surprise'] }));
   });
 });

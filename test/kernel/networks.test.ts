@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { networkOf } from '../../src/kernel/networks.ts';
+import { toNetwork } from '../../src/kernel/networks.ts';
 
 it.each([
   ['203.0.113.9', '203.0.113.9'],
@@ -16,5 +16,5 @@ it.each([
   ['no:address', 'no:address'],
   ['', ''],
 ])('the address %s counts under %s', (address, network) => {
-  expect(networkOf(address)).toBe(network);
+  expect(toNetwork(address)).toBe(network);
 });

@@ -3,7 +3,7 @@ import worker from '../../src/api.ts';
 import type { Bindings } from '../../src/config.ts';
 import { runScheduled } from '../../src/jobs/scheduled.ts';
 import { clock } from '../../src/kernel/clock.ts';
-import { type StoredFile, segmentsOf } from '../../src/modules/uploads/receive.ts';
+import { listSegments, type StoredFile } from '../../src/modules/uploads/receive.ts';
 
 export * from '../../src/api.ts';
 
@@ -36,7 +36,7 @@ export default {
 
 async function digestOf(files: R2Bucket, file: StoredFile): Promise<string> {
   const hash = createHash('sha256');
-  for (const { key } of segmentsOf(file)) {
+  for (const { key } of listSegments(file)) {
     const object = await files.get(key);
     if (!object) throw new Error(`${key} is not stored.`);
     hash.update(new Uint8Array(await object.arrayBuffer()));

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
-import { configOf } from '../../src/config.ts';
+import { readConfig } from '../../src/config.ts';
 import { type Mail, type Mailer, MailRefused, parseSender } from '../../src/platform/mail.ts';
 import { cloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
 import { resendMailer } from '../../src/platform/mail-resend.ts';
@@ -108,8 +108,8 @@ describe('a mail service with Resend’s API', () => {
   });
 
   it('must be configured with a key', () => {
-    expect(() => configOf({ ...env, MAIL_PROVIDER: 'resend' })).toThrow('MAIL_API_KEY');
-    expect(() => configOf({ ...env, MAIL_PROVIDER: 'pigeon' })).toThrow('MAIL_PROVIDER');
+    expect(() => readConfig({ ...env, MAIL_PROVIDER: 'resend' })).toThrow('MAIL_API_KEY');
+    expect(() => readConfig({ ...env, MAIL_PROVIDER: 'pigeon' })).toThrow('MAIL_PROVIDER');
   });
 });
 

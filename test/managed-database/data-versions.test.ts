@@ -93,7 +93,7 @@ describe('a result', () => {
           }
           const versions = await versionsOf(own, now);
           if (each.does === 'read') {
-            const of = versions.readOf(each.tables);
+            const of = versions.readVersions(each.tables);
             expect(of === null).toBe(changes.some((change) => isOpen(change) && touches(change, each.tables)));
             if (of) results.push({ of, order });
           }
@@ -111,13 +111,13 @@ describe('a result', () => {
 
   it('of a table that was changed long before many others is not shown any more, those of the newest are', async () => {
     const names = Array.from({ length: 130 }, (_, n) => `table_${n}`);
-    const read = (await versionsOf(company, 0)).readOf(['untouched']) as ReadOf;
+    const read = (await versionsOf(company, 0)).readVersions(['untouched']) as ReadOf;
     for (const [n, name] of names.entries()) {
       await beginDataChange(db, company, { id: `${n}`, tables: [name], now: 0, until: HOUR_MS });
       await endDataChange(db, company, `${n}`);
     }
     const versions = await versionsOf(company, 0);
-    const isCurrent = (table: string) => versions.isCurrent(versions.readOf([table]) as ReadOf);
+    const isCurrent = (table: string) => versions.isCurrent(versions.readVersions([table]) as ReadOf);
     expect(names.every(isCurrent)).toBe(true);
     // It is not known any more whether it was among those that were changed.
     expect(versions.isCurrent(read)).toBe(false);
@@ -129,7 +129,7 @@ describe('a result', () => {
 
   it('is not shown past a change of the version before, which names no table', async () => {
     const own = await aDatabase();
-    const read = async (now: number) => (await versionsOf(own, now)).readOf(['a']);
+    const read = async (now: number) => (await versionsOf(own, now)).readVersions(['a']);
     const before = (await read(0)) as ReadOf;
     await former.begin(own, 0);
     expect(await read(0)).toBeNull();

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { keepInLog } from '../../src/modules/company-log/service.ts';
-import { CONTROL_TABLES, nameOf, OTHER_TABLES } from '../../src/modules/organizations/end/control-store.ts';
+import { CONTROL_TABLES, getName, OTHER_TABLES } from '../../src/modules/organizations/end/control-store.ts';
 import { OWN_FILES, SHARED_FILES, STORES, STORES_OF_BINDINGS } from '../../src/modules/organizations/end/stores.ts';
 import { OBJECT_NAMES } from '../../src/objects/jurisdiction.ts';
 import { call } from '../support/api.ts';
@@ -286,7 +286,7 @@ describe('the erasure of an organization', () => {
     const company = await aCompany();
     await aUser(company);
     const rows = await Promise.all(
-      CONTROL_TABLES.map((table) => countOf(`"${nameOf(table)}" where company_id = ?`, company.id)),
+      CONTROL_TABLES.map((table) => countOf(`"${getName(table)}" where company_id = ?`, company.id)),
     );
     await end(company);
     const tables = ['mail_requests', 'shared', 'sessions', 'users', 'accounts', 'companies'];
@@ -297,7 +297,7 @@ describe('the erasure of an organization', () => {
     const removed = stores.find(({ store }: { store: string }) => store === 'control_records').removed;
     // What triggers delete of itself is no row of the count.
     const derived = ['account_users'];
-    const own = rows.filter((_, at) => !derived.includes(nameOf(CONTROL_TABLES[at] as never)));
+    const own = rows.filter((_, at) => !derived.includes(getName(CONTROL_TABLES[at] as never)));
     expect(removed).toBe(own.reduce((sum, count) => sum + count, 0));
     expect(await placesOf([company.id])).toEqual([]);
   });
@@ -316,7 +316,7 @@ describe('the erasure of an organization', () => {
 
 describe('the list of stores', () => {
   it('has every table of the control database', async () => {
-    const listed = [...CONTROL_TABLES.map(nameOf), ...Object.keys(OTHER_TABLES)];
+    const listed = [...CONTROL_TABLES.map(getName), ...Object.keys(OTHER_TABLES)];
     expect(listed.toSorted()).toEqual((await controlTables()).toSorted());
     expect(new Set(listed).size).toBe(listed.length);
   });

@@ -5,8 +5,8 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { Person } from '../../src/logs/redaction.ts';
 import { redacted, redactedText } from '../../src/logs/redaction.ts';
 import { keepInLog } from '../../src/modules/company-log/service.ts';
-import { databaseOf } from '../../src/modules/managed-database/service.ts';
-import { HELD_TABLES, nameOf } from '../../src/modules/organizations/end/control-store.ts';
+import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts';
+import { getName, HELD_TABLES } from '../../src/modules/organizations/end/control-store.ts';
 import { STORES } from '../../src/modules/organizations/end/stores.ts';
 import { append, aRecord, daysAgo, settle } from '../company-log/support.ts';
 import { aSchedule, hasAgreed } from '../schedules/support.ts';
@@ -225,7 +225,7 @@ describe('a person who is erased', () => {
       events.some((event) => event.actorEmail === pseudonym && event.actorId === pseudonym && event.userAgent === null),
     ).toBe(true);
     const makers = await inContext({ kind: 'system', companyId: company.id }, async (ctx) =>
-      (await databaseOf(ctx))?.query<{ created_by_user_id: string }>(
+      (await openDatabaseIfAny(ctx))?.query<{ created_by_user_id: string }>(
         'SELECT created_by_user_id FROM console.managed_tables',
       ),
     );
@@ -414,6 +414,6 @@ describe('a pseudonym', () => {
 describe('the list of stores, of people', () => {
   it('says of each store and each table where people stand', () => {
     expect(STORES.filter(({ people }) => people === undefined)).toEqual([]);
-    expect(HELD_TABLES.filter(({ about }) => about === undefined).map(({ table }) => nameOf(table))).toEqual([]);
+    expect(HELD_TABLES.filter(({ about }) => about === undefined).map(({ table }) => getName(table))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { configOf } from '../../src/config.ts';
+import { readConfig } from '../../src/config.ts';
 import { BASE_URL, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { invite } from '../support/invite.ts';
@@ -104,8 +104,8 @@ describe('the pages of mailed links', () => {
 describe('CONSOLE_URL', () => {
   it('is the address of the API when it is left out, and needed where that is not known', () => {
     const { CONSOLE_URL: _named, ...rest } = env as unknown as Record<string, string>;
-    expect(configOf({ ...rest, PUBLIC_URL: 'https://data.test' }).CONSOLE_URL).toBe('https://data.test');
-    expect(() => configOf(rest)).toThrow('CONSOLE_URL: is needed');
-    expect(() => configOf({ ...rest, CONSOLE_URL: 'console' })).toThrow('CONSOLE_URL');
+    expect(readConfig({ ...rest, PUBLIC_URL: 'https://data.test' }).CONSOLE_URL).toBe('https://data.test');
+    expect(() => readConfig(rest)).toThrow('CONSOLE_URL: is needed');
+    expect(() => readConfig({ ...rest, CONSOLE_URL: 'console' })).toThrow('CONSOLE_URL');
   });
 });

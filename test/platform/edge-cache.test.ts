@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { textOf } from '../../src/platform/bounded.ts';
+import { readText } from '../../src/platform/bounded.ts';
 import { findCached, putCached } from '../../src/platform/edge-cache.ts';
 import { BASE_URL } from '../support/api.ts';
 
@@ -8,7 +8,7 @@ const address = (name: string) => `${BASE_URL}/.edge-cache/${name}`;
 it('a text is kept with what is said about it', async () => {
   await putCached('tests', address('text'), 'tëxt', { seconds: 60, about: '{"de":"São"}' });
   const found = await findCached('tests', address('text'));
-  expect([await textOf(found?.body ?? null), found?.about]).toEqual(['tëxt', '{"de":"São"}']);
+  expect([await readText(found?.body ?? null), found?.about]).toEqual(['tëxt', '{"de":"São"}']);
 });
 
 it('what another version kept in another form is as if it were not there', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decrypt, encrypt } from '../../src/platform/cipher.ts';
 import { gatherVersions } from '../../src/platform/key-versions.ts';
-import { newestSecret, secretOf } from '../../src/platform/secrets.ts';
+import { findSecret, newestSecret } from '../../src/platform/secrets.ts';
 
 const keysOf = (env: object): Record<string, string> => JSON.parse(String(gatherVersions(env).ENCRYPTION_KEYS));
 const kidsOf = (env: object): string[] =>
@@ -30,7 +30,7 @@ describe('secret versions in variables of their own', () => {
     const next = keysOf({ ENCRYPTION_KEYS_7: FIRST, ENCRYPTION_KEYS_NEXT_9: SECOND });
     const after = keysOf({ ENCRYPTION_KEYS_7: FIRST, ENCRYPTION_KEYS_NEXT_9: SECOND, ENCRYPTION_KEYS_9: SECOND });
     expect([before, next, after].map((keys) => newestSecret(keys).version)).toEqual([7, 7, 9]);
-    expect([before, next, after].map((keys) => secretOf(keys, 9))).toEqual([undefined, SECOND, SECOND]);
+    expect([before, next, after].map((keys) => findSecret(keys, 9))).toEqual([undefined, SECOND, SECOND]);
     // Isolates before and after the key is in use read what the other writes.
     expect(await decrypt(next, await encrypt(after, 'text', 'place'), 'place')).toBe('text');
     expect(await decrypt(after, await encrypt(next, 'text', 'place'), 'place')).toBe('text');

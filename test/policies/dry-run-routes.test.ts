@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { grantExceeds } from '../../src/access/failures.ts';
 import { SURFACES } from '../../src/app.ts';
-import { actionOf, type Contract } from '../../src/http/endpoint.ts';
+import { type Contract, getAction } from '../../src/http/endpoint.ts';
 import { policyLimitExceeded } from '../../src/modules/policies/failures.ts';
 import { actionEntry } from '../../src/permissions/actions.ts';
 
@@ -61,7 +61,7 @@ const nameOf = ({ method, path }: Contract): string => `${method.toUpperCase()} 
 const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
 
 const isWrite = ({ method, safe, access }: Contract): boolean => {
-  const action = actionOf(access);
+  const action = getAction(access);
   return method !== 'get' && !safe && action !== null && SERVICES.includes(actionEntry(action).service);
 };
 

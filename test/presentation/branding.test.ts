@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { colourOf, contrast, inkOn, mixed, readable, TEXT_CONTRAST } from '../../src/kernel/colours.ts';
+import { contrast, inkOn, mixed, parseColour, readable, TEXT_CONTRAST } from '../../src/kernel/colours.ts';
 import { contrastProblems, STANDARD_COLOURS } from '../../src/presentation/branding.ts';
 import { theme } from '../../src/presentation/branding-fields.ts';
 
@@ -15,7 +15,7 @@ describe('colours', () => {
     ['#12345678', undefined],
     ['url(x)', undefined],
   ])('are read: %j', (text, colour) => {
-    expect(colourOf(text)).toBe(colour);
+    expect(parseColour(text)).toBe(colour);
   });
 
   it.each([

@@ -7,7 +7,7 @@ import type { Vectors } from '../../examples/signing/vectors/vector.ts';
 import vectors from '../../examples/signing/vectors.json' with { type: 'json' };
 import type { Presented } from '../../src/access/known-principals.ts';
 import { openContext } from '../../src/context.ts';
-import { type HttpEnv, originOf } from '../../src/http/mount.ts';
+import { type HttpEnv, readOrigin } from '../../src/http/mount.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { derive } from '../../src/modules/service-accounts/keys.ts';
 import { authenticateSignature } from '../../src/modules/service-accounts/signature.ts';
@@ -27,7 +27,7 @@ const VERSION = 7;
 /** Nothing but the authentication of a signed request: answers who signed it, or why not. */
 const door = new Hono<HttpEnv>().all('*', async (c) => {
   c.set('facts', { route: null, owner: null } as never);
-  const { context } = openContext(originOf(c), { kind: 'anonymous' });
+  const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
   try {
     const presented = (await authenticateSignature(context, c.req)) as Presented;
     const { actor } = await presented.read();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptedLocale, localeOf } from '../../src/texts/locales.ts';
+import { acceptedLocale, parseLocale } from '../../src/texts/locales.ts';
 
 describe('a tag', () => {
   it.each([
@@ -16,7 +16,7 @@ describe('a tag', () => {
     ['', undefined],
     [null, undefined],
   ])('%j stands for %j', (tag, locale) => {
-    expect(localeOf(tag)).toBe(locale);
+    expect(parseLocale(tag)).toBe(locale);
   });
 });
 

@@ -2,7 +2,7 @@ import { createExecutionContext, createMessageBatch, env, getQueueResult } from 
 import type { Bindings } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { runScheduled } from '../../src/jobs/scheduled.ts';
-import { databaseOf } from '../../src/modules/managed-database/service.ts';
+import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
 import { resetClock, standAt } from '../support/clock.ts';
@@ -147,7 +147,7 @@ export async function inDatabase<T>(company: Company, look: (database: TenantSql
   const origin = { env, waitUntil: () => {}, correlationId: 'test', baseUrl: '', ip: null };
   const { context, close } = openContext(origin, { kind: 'system', companyId: company.id });
   try {
-    return await look((await databaseOf(context)) as TenantSql);
+    return await look((await openDatabaseIfAny(context)) as TenantSql);
   } finally {
     await close();
   }

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { type StoredFile, segmentsOf } from '../../src/modules/uploads/receive.ts';
+import { listSegments, type StoredFile } from '../../src/modules/uploads/receive.ts';
 import type { Answer, Caller, Sending } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
 import { inDatabase } from './support.ts';
@@ -119,7 +119,7 @@ export async function bytesOfJob(company: Company, jobId: string): Promise<Uint8
   if (!file) throw new Error('There is no such job.');
   const all = new Uint8Array(file.size_bytes);
   let at = 0;
-  for (const { key, bytes } of segmentsOf(file)) {
+  for (const { key, bytes } of listSegments(file)) {
     const object = await env.FILES.get(key);
     const piece = new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer());
     if (piece.length !== bytes) throw new Error(`${key} has ${piece.length} bytes, and should have ${bytes}`);

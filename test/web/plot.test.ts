@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ViewCell, ViewChart, ViewColumn } from '../../src/presentation/viewing.ts';
 import { cellTextOf, columnTextsOf, numberStyleOf, numberText, periodTextOf } from '../../src/web/charts/format.ts';
-import { cloudsOf, type Data, MAX_SLICES, plotOf, slicesOf } from '../../src/web/charts/plot.ts';
+import { type Data, MAX_SLICES, makeClouds, makePlot, makeSlices } from '../../src/web/charts/plot.ts';
 
 const chart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
   type: 'line',
@@ -33,7 +33,7 @@ const SALES = data(
 
 describe('a plot', () => {
   it('takes the first column without numbers for x, and each column of numbers for y, where the chart names none', () => {
-    const plot = plotOf(SALES, chart({}));
+    const plot = makePlot(SALES, chart({}));
     expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 5, 2024', 'Jan 6, 2024', 'Jan 6, 2024', '(empty)']);
     expect(plot?.series.map(({ label }) => label)).toEqual(['amount', 'pieces']);
     expect(plot?.series[1]?.values).toEqual([3, null, 1, 1, 1]);
@@ -42,7 +42,7 @@ describe('a plot', () => {
   });
 
   it('has a place for every x and a line for every series, and adds up values of one place', () => {
-    const plot = plotOf(SALES, chart({ x: 'day', y: ['amount'], series: 'region' }));
+    const plot = makePlot(SALES, chart({ x: 'day', y: ['amount'], series: 'region' }));
     expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 6, 2024', '(empty)']);
     expect(plot?.series.map(({ label, values }) => ({ label, values }))).toEqual([
       { label: 'South', values: [12345678901234568, 5, null] },
@@ -51,16 +51,16 @@ describe('a plot', () => {
     ]);
     // Of several rows a point has what they share, and their sum.
     expect(plot?.series[0]?.pointAt(1)).toEqual({ day: '2024-01-06', region: 'South', amount: 5 });
-    const both = plotOf(SALES, chart({ x: 'day', y: ['amount', 'pieces'], series: 'region' }));
+    const both = makePlot(SALES, chart({ x: 'day', y: ['amount', 'pieces'], series: 'region' }));
     expect(both?.series.map(({ label }) => label).slice(0, 2)).toEqual(['South · amount', 'South · pieces']);
   });
 
   it('is not drawn when a column that the chart names is missing, or no column has numbers', () => {
     for (const terms of [{ x: 'month' }, { y: ['amount', 'profit'] }, { series: 'size' }]) {
-      expect(plotOf(SALES, chart(terms))).toBeUndefined();
+      expect(makePlot(SALES, chart(terms))).toBeUndefined();
     }
     expect(
-      plotOf(
+      makePlot(
         data(
           [
             ['a', 'text'],
@@ -71,7 +71,7 @@ describe('a plot', () => {
         chart({}),
       ),
     ).toBeUndefined();
-    expect(plotOf(data([['a', 'integer']], [1]), chart({ y: ['a'] }))).toBeUndefined();
+    expect(makePlot(data([['a', 'integer']], [1]), chart({ y: ['a'] }))).toBeUndefined();
   });
 
   it('of points leaves out rows without a place', () => {
@@ -84,7 +84,7 @@ describe('a plot', () => {
       [null, 3],
       [4, '5'],
     );
-    expect(cloudsOf(points, chart({ type: 'scatter' }))?.clouds).toEqual([
+    expect(makeClouds(points, chart({ type: 'scatter' }))?.clouds).toEqual([
       {
         label: 'y',
         points: [
@@ -97,7 +97,7 @@ describe('a plot', () => {
 
   it('of slices shows the largest and puts the rest together', () => {
     const rows = Array.from({ length: 15 }, (_each, at): ViewCell[] => [`n${at}`, at - 2]);
-    const plot = plotOf(
+    const plot = makePlot(
       data(
         [
           ['name', 'text'],
@@ -107,7 +107,7 @@ describe('a plot', () => {
       ),
       chart({ type: 'pie' }),
     );
-    const slices = slicesOf(plot as NonNullable<typeof plot>);
+    const slices = makeSlices(plot as NonNullable<typeof plot>);
     expect(slices).toHaveLength(MAX_SLICES);
     expect(slices[0]).toEqual({ label: 'n14', value: 12, of: { name: 'n14', n: 12 } });
     expect(slices.at(-1)).toMatchObject({ label: 'Other', value: 1 + 2 + 3 });
@@ -144,8 +144,8 @@ describe('a plot', () => {
       ['name', 'text'],
       ['n', 'decimal'],
     ];
-    const plot = plotOf(data(columns, ...rows), chart({ type: 'pie' }));
-    expect(slicesOf(plot as NonNullable<typeof plot>).map(({ label }) => label)).toEqual(labels);
+    const plot = makePlot(data(columns, ...rows), chart({ type: 'pie' }));
+    expect(makeSlices(plot as NonNullable<typeof plot>).map(({ label }) => label)).toEqual(labels);
   });
 });
 
@@ -203,7 +203,7 @@ describe('the cells of a table', () => {
       ['a', '2023-01-01', 1],
       ['a', '2024-01-01', 2],
     );
-    expect(plotOf(yearly, chart({ x: 'kind', series: 'year' }))?.series.map(({ label }) => label)).toEqual([
+    expect(makePlot(yearly, chart({ x: 'kind', series: 'year' }))?.series.map(({ label }) => label)).toEqual([
       '2023',
       '2024',
     ]);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { contrast } from '../../src/kernel/colours.ts';
 import { contrastProblems, STANDARD_COLOURS } from '../../src/presentation/branding.ts';
-import { colourOfSeries, STANDARD, themeOf } from '../../src/web/branding/theme.ts';
+import { colourOfSeries, makeTheme, STANDARD } from '../../src/web/branding/theme.ts';
 
 const aColour = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`);
 const someColours = fc.record(
@@ -19,7 +19,7 @@ describe('the look of a brand', () => {
   it('can be read, whatever colours a theme and a brand make together', () => {
     fc.assert(
       fc.property(someColours, (brand) => {
-        const { scheme, properties, charts } = themeOf(brand);
+        const { scheme, properties, charts } = makeTheme(brand);
         for (const colours of Object.values(charts)) {
           const { card, text } = colours;
           const series = Array.from({ length: 10 }, (_, index) => colourOfSeries(colours, index));
@@ -47,25 +47,25 @@ describe('the look of a brand', () => {
       fc.property(someColours, (brand) => {
         const whole = { ...STANDARD_COLOURS, ...brand };
         fc.pre(contrastProblems(whole).length === 0);
-        const { properties } = themeOf(whole);
+        const { properties } = makeTheme(whole);
         expect([properties['--page'], properties['--text']]).toEqual([whole.background, whole.text_color]);
       }),
     );
   });
 
   it('follows day and night where it has no background and no text of its own', () => {
-    const { scheme, properties, charts } = themeOf({ primary_color: '#063970', chart_palette: ['#063970'] });
+    const { scheme, properties, charts } = makeTheme({ primary_color: '#063970', chart_palette: ['#063970'] });
     expect(scheme).toBeUndefined();
     const [, light, dark] = /^light-dark\((#\w+),(#\w+)\)$/.exec(properties['--accent'] ?? '') ?? [];
     expect(light).toBe('#063970');
     expect(contrast(dark as string, STANDARD.dark.card)).toBeGreaterThanOrEqual(4.5);
     expect(charts.light.series).toEqual(['#063970']);
     expect(contrast(charts.dark.series[0] as string, STANDARD.dark.card)).toBeGreaterThanOrEqual(3);
-    expect(themeOf({})).toEqual({ properties: {}, charts: STANDARD });
+    expect(makeTheme({})).toEqual({ properties: {}, charts: STANDARD });
   });
 
   it('has a colour for each slice of a pie, however few a brand names', () => {
-    const { charts } = themeOf({ chart_palette: ['#7a1fa2', '#b45309', '#0f766e'] });
+    const { charts } = makeTheme({ chart_palette: ['#7a1fa2', '#b45309', '#0f766e'] });
     expect(new Set(Array.from({ length: 9 }, (_, index) => colourOfSeries(charts.light, index))).size).toBe(9);
   });
 
@@ -75,7 +75,7 @@ describe('the look of a brand', () => {
     ['#ffd166', { background: '#101820', text_color: '#f4f4f4' }],
     ['#063970', {}],
   ])('tells a colour that comes again from itself: %s', (colour, ground) => {
-    const { charts } = themeOf({ ...ground, chart_palette: [colour] });
+    const { charts } = makeTheme({ ...ground, chart_palette: [colour] });
     for (const colours of Object.values(charts)) {
       const [first, second, third] = [0, 1, 2].map((index) => colourOfSeries(colours, index)) as [
         string,
@@ -88,7 +88,7 @@ describe('the look of a brand', () => {
   });
 
   it('is a dark one on a dark background, a light one on a light one', () => {
-    expect(themeOf({ background: '#101820', text_color: '#ffffff' }).scheme).toBe('dark');
-    expect(themeOf({ background: '#fff8f0' }).scheme).toBe('light');
+    expect(makeTheme({ background: '#101820', text_color: '#ffffff' }).scheme).toBe('dark');
+    expect(makeTheme({ background: '#fff8f0' }).scheme).toBe('light');
   });
 });

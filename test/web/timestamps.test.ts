@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { timestampsOf, timestampTicks } from '../../src/web/charts/timestamps.ts';
+import { parseTimestamps, timestampTicks } from '../../src/web/charts/timestamps.ts';
 
 const ticks = (from: string, to: string, most = 8) =>
   timestampTicks(Date.parse(from), Date.parse(to), most).map(({ label }) => label);
@@ -40,10 +40,10 @@ describe('the ticks of a time axis', () => {
   });
 
   it('are drawn only for columns of timestamps', () => {
-    const day = (cells: (string | null)[]) => timestampsOf({ name: 'day', type: 'date' }, cells);
+    const day = (cells: (string | null)[]) => parseTimestamps({ name: 'day', type: 'date' }, cells);
     expect(day(['2024-01-02', '2024-01-01'])).toEqual([Date.parse('2024-01-02'), Date.parse('2024-01-01')]);
     expect(day(['2024-01-02', null])).toBeUndefined();
     expect(day(['2024-01-02', '2024-01-02'])).toBeUndefined();
-    expect(timestampsOf({ name: 'day', type: 'text' }, ['2024-01-02', '2024-01-03'])).toBeUndefined();
+    expect(parseTimestamps({ name: 'day', type: 'text' }, ['2024-01-02', '2024-01-03'])).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import migration from '../../drizzle/0038_tell-events.sql?raw';
 import { SURFACES } from '../../src/app.ts';
 import { TOLD_TABLES } from '../../src/db/telling-session.ts';
-import { EVENT_TYPES, eventTypeOf, payloadOf } from '../../src/modules/webhooks/event-types.ts';
+import { EVENT_TYPES, findEventType, payloadSchema } from '../../src/modules/webhooks/event-types.ts';
 import { column } from '../managed-tables/support.ts';
 import { openApi } from '../support/conformity.ts';
 import { groupInput, policyInput } from '../support/console.ts';
@@ -52,14 +52,14 @@ describe('an event type', () => {
     expect(Object.keys(openApi().webhooks ?? {})).toEqual(EVENT_TYPES.map(({ type }) => type));
     for (const each of EVENT_TYPES) {
       const event = { type: each.type, timestamp: '2026-01-31T12:00:00.000Z', data: each.example };
-      expect([each.type, payloadOf(each).safeParse(event).error?.issues]).toEqual([each.type, undefined]);
+      expect([each.type, payloadSchema(each).safeParse(event).error?.issues]).toEqual([each.type, undefined]);
     }
   });
 
   it('that a trigger writes is known, and the session watches its table', () => {
     const written = new Set([...migration.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, type = '']) => type));
     written.delete('webhooks.disabled');
-    for (const type of written) expect(eventTypeOf(type).type).toBe(type);
+    for (const type of written) expect(findEventType(type).type).toBe(type);
     const tables = new Set(
       [...migration.matchAll(/AFTER [A-Z]+(?: OF [\w`, ]+)? ON `(\w+)`/g)].map(([, name]) => name),
     );
@@ -88,7 +88,7 @@ describe('what happens', () => {
       })
       .toEqual([]);
     for (const event of events) {
-      const { error } = payloadOf(eventTypeOf(event.type)).strict().safeParse(event);
+      const { error } = payloadSchema(findEventType(event.type)).strict().safeParse(event);
       expect([event.type, error?.issues]).toEqual([event.type, undefined]);
     }
     return (type: string) => events.findLast((event) => event.type === type)?.data;

@@ -53,7 +53,7 @@ export const embedRevocations = sqliteTable(
   'embed_revocations',
   {
     companyId: companyId(),
-    /** The subject that the tokens share: see `subjectOf` of the embeds. */
+    /** The subject that the tokens share: see `formatSubject` of the embeds. */
     subject: text('subject').notNull(),
     revokedAt: timestamp('revoked_at').notNull(),
   },

@@ -99,7 +99,7 @@ export function scan(
   onRecord: OnRecord,
 ): ScanEnd {
   const { starts, ends, kinds } = fields;
-  const meaning = meaningOf(dialect);
+  const meaning = makeMeanings(dialect);
   const oneLine = dialect.sheet === true;
   const length = bytes.length;
   const field = new FieldReader(bytes, isLast, dialect, meaning);
@@ -152,7 +152,7 @@ export function scan(
 const meanings = new Map<string, Uint8Array>();
 
 /** The meaning of each byte outside quotes. */
-function meaningOf(dialect: Dialect): Uint8Array {
+function makeMeanings(dialect: Dialect): Uint8Array {
   const key = dialect.delimiter + (dialect.quote ?? '') + (dialect.escapesDelimiters ? '\\' : '');
   let meaning = meanings.get(key);
   if (meaning === undefined) {

@@ -65,7 +65,7 @@ export function sniff(
   const trials = candidates(head, delimiters, said.quote).flatMap(read);
   const quoted = best(trials);
   if (quoting === 'quoted') return sniffed(quoted, quoting);
-  if (!isDoubtful(quoted)) return sniffed(quoted, quotingOf(quoted));
+  if (!isDoubtful(quoted)) return sniffed(quoted, getQuoting(quoted));
   const bare = best(withoutQuotes().flatMap(read));
   // What breaks the rules may be the delimiter: then quotes and line ends of another one's values would split these.
   const ruled = trials.filter((trial) => {
@@ -75,7 +75,7 @@ export function sniff(
   });
   if (ruled.length > 0) {
     const own = best(ruled);
-    return sniffed(own, quotingOf(own));
+    return sniffed(own, getQuoting(own));
   }
   const quotesNothing = !bare.head.quotes.usual && makesTable(bare, quoted);
   return quotesNothing ? sniffed(bare, 'undecided') : sniffed(quoted, 'quoted');
@@ -126,7 +126,7 @@ const quotesByRules = (trial: Trial): boolean => trial.head.quotes.proper > 0 &&
 const isWhole = ({ head: { quotes }, layout }: Trial): boolean =>
   quotes.stray === 0 && (layout.width > 1 || quotes.needed || quotes.folded.length > 0);
 
-const quotingOf = ({ head: { quotes } }: Trial): Quoting =>
+const getQuoting = ({ head: { quotes } }: Trial): Quoting =>
   quotes.usual || quotes.needed || quotes.folded.length > 0 ? 'quoted' : 'undecided';
 
 const best = (trials: Trial[]): Trial =>

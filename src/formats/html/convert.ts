@@ -1,5 +1,5 @@
 import { guessEncoding } from '../text/detect.ts';
-import { isWestern, type Recode, recoderOf } from '../text/utf8.ts';
+import { createRecoder, isWestern, type Recode } from '../text/utf8.ts';
 import type { Converted, SheetOutput } from '../workbook/choice.ts';
 import { mostText, WorkbookTooLarge } from '../workbook/limits.ts';
 import type { ReadRange } from '../zip/directory.ts';
@@ -45,14 +45,15 @@ class NotInEncoding extends Error {}
 type Recoder = () => { recode: Recode; mark: number };
 
 async function recoderFor({ read }: HtmlFile<unknown>, isSecond: boolean): Promise<Recoder> {
-  if (isSecond) return () => ({ recode: recoderOf('windows-1252'), mark: 0 });
+  if (isSecond) return () => ({ recode: createRecoder('windows-1252'), mark: 0 });
   const head = await read(0, HEAD_BYTES);
   const { encoding, markLength: mark } = guessEncoding(head);
-  if (mark > 0 || encoding !== 'utf-8') return () => ({ recode: recoderOf(encoding), mark });
+  if (mark > 0 || encoding !== 'utf-8') return () => ({ recode: createRecoder(encoding), mark });
   const text = String.fromCharCode(...head);
   const named = /<meta\s[^>]*charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
-  if (/^(?:utf-?8|utf-?16.*|unicode|(?:us-)?ascii)$/.test(named)) return () => ({ recode: recoderOf('utf-8'), mark });
-  if (isWestern(named)) return () => ({ recode: recoderOf('windows-1252'), mark });
+  if (/^(?:utf-?8|utf-?16.*|unicode|(?:us-)?ascii)$/.test(named))
+    return () => ({ recode: createRecoder('utf-8'), mark });
+  if (isWestern(named)) return () => ({ recode: createRecoder('windows-1252'), mark });
   const encoder = new TextEncoder();
   return () => {
     const decoder = decoderNamed(named);
@@ -239,7 +240,7 @@ async function rewrite(
   rewriter: HTMLRewriter,
   isEnough: () => Promise<boolean>,
 ): Promise<void> {
-  const source = utf8Of(file, recoder(), budget);
+  const source = toUtf8(file, recoder(), budget);
   const page = rewriter.transform(new Response(source)).body?.getReader();
   while (page) {
     const { done } = await page.read().catch(() => {
@@ -252,7 +253,7 @@ async function rewrite(
   await page?.cancel().catch(() => {});
 }
 
-function utf8Of(
+function toUtf8(
   { read, size }: HtmlFile<unknown>,
   { recode, mark }: ReturnType<Recoder>,
   budget: Budget,

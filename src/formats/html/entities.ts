@@ -1,4 +1,4 @@
-import { decoderOf } from '../text/decode.ts';
+import { createDecoder } from '../text/decode.ts';
 
 /** The names of the characters 160 to 255, in their order. */
 const LATIN_1 =
@@ -32,7 +32,7 @@ const NAMED = new Map<string, string>([
   }),
 ]);
 
-const decode1252 = decoderOf('windows-1252');
+const decode1252 = createDecoder('windows-1252');
 
 /**
  * Replaces the character references of HTML: by number, and by the names of Latin-1 and common signs. Any other stays as

@@ -1,4 +1,4 @@
-import { decoderOf } from '../text/decode.ts';
+import { createDecoder } from '../text/decode.ts';
 import { classify } from '../values/classify.ts';
 import type { Converted, SheetOutput } from '../workbook/choice.ts';
 import { MAX_ROWS, WorkbookTooLarge } from '../workbook/limits.ts';
@@ -18,7 +18,7 @@ const MAX_ROWSPAN = 65_534;
 const MAX_MERGES = 10_000;
 
 const encoder = new TextEncoder();
-const decode = decoderOf('utf-8');
+const decode = createDecoder('utf-8');
 
 /** A table of HTML, written as the text of a sheet while its cells come. All its values are texts. */
 export class TableText {
@@ -53,7 +53,7 @@ export class TableText {
   beginCell(colspan: string | null, rowspan: string | null): void {
     this.#endCell();
     if (!this.#hasRow) this.beginRow();
-    this.#spans = { across: spanOf(colspan, MAX_COLSPAN), down: spanOf(rowspan, MAX_ROWSPAN) };
+    this.#spans = { across: parseSpan(colspan, MAX_COLSPAN), down: parseSpan(rowspan, MAX_ROWSPAN) };
   }
 
   /** Adds to the text of the cell that is open, references included. */
@@ -107,7 +107,7 @@ export class TableText {
 }
 
 /** The number of columns or rows that a cell spans; no number is one, and zero all that follow. */
-function spanOf(written: string | null, most: number): number {
+function parseSpan(written: string | null, most: number): number {
   const number = Number(/^\s*\+?(\d{1,15})/.exec(written ?? '1')?.[1] ?? 1);
   return number === 0 ? (most === MAX_ROWSPAN ? most : 1) : Math.min(number, most);
 }

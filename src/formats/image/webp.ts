@@ -38,7 +38,7 @@ export function readWebp(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
     at = end;
   }
   if (!size) throw new BadImage('is not whole');
-  if (extended && (canvasOf(extended).width !== size.width || canvasOf(extended).height !== size.height)) {
+  if (extended && (readCanvas(extended).width !== size.width || readCanvas(extended).height !== size.height)) {
     throw new BadImage('is damaged');
   }
   const body = concatBytes([...(extended ? [extended, ...(alpha ? [alpha] : [])] : []), ...kept]);
@@ -62,7 +62,7 @@ function losslessSize(view: DataView, at: number) {
   return { width: (bits & 0x3fff) + 1, height: ((bits >> 14) & 0x3fff) + 1 };
 }
 
-function canvasOf(chunk: Uint8Array) {
+function readCanvas(chunk: Uint8Array) {
   const side = (at: number) =>
     1 + (chunk[at] as number) + ((chunk[at + 1] as number) << 8) + ((chunk[at + 2] as number) << 16);
   return { width: side(12), height: side(15) };

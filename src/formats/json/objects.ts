@@ -84,7 +84,7 @@ export class ObjectReader {
     const count = ++this.count;
     let place = 0;
     walk.members((start, end) => {
-      const column = this.#columnOf(bytes, start, end, place++, line);
+      const column = this.#findColumn(bytes, start, end, place++, line);
       if (this.#seen[column] === count) throw new JsonProblem('duplicate_member', line, this.names[column]);
       this.#seen[column] = count;
       this.#kinds[column] = walk.next();
@@ -95,7 +95,7 @@ export class ObjectReader {
   }
 
   /** The column of the member whose name stands between two offsets. */
-  #columnOf(bytes: Uint8Array, start: number, end: number, place: number, line: number): number {
+  #findColumn(bytes: Uint8Array, start: number, end: number, place: number, line: number): number {
     const expected = this.#expected[place];
     if (expected && isAt(expected.token, bytes, start, end)) return expected.column;
     if (end - start > LONGEST_NAME * 6) throw new JsonProblem('long_name', line);

@@ -15,7 +15,7 @@ export interface PartHeaders {
 const MAX_BOUNDARY = 70;
 
 /** Reads the boundary from a `Content-Type`; null unless it is `multipart/form-data` with a usable boundary. */
-export function boundaryOf(contentType: string | null): string | null {
+export function parseBoundary(contentType: string | null): string | null {
   if (!contentType || !/^multipart\/form-data\s*;/i.test(contentType)) return null;
   const boundary = parameters(contentType).get('boundary');
   return boundary && boundary.length <= MAX_BOUNDARY ? boundary : null;

@@ -46,7 +46,7 @@ export class MultipartReader {
   #received = 0;
   #parts = 0;
 
-  /** @param body the request's body, a byte stream; `boundary` see `boundaryOf` */
+  /** @param body the request's body, a byte stream; `boundary` see `parseBoundary` */
   constructor(body: ReadableStream<Uint8Array>, boundary: string, bounds: Bounds) {
     this.#reader = body.getReader({ mode: 'byob' });
     this.#bounds = bounds;

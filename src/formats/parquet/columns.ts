@@ -160,7 +160,7 @@ export class NestedReader extends ColumnReader {
     let rows = most;
     const leaves: Rows[] = [];
     for (const [index, reader] of this.#readers.entries()) {
-      const read = await rowsOf(reader, this.#next[index] as LeafPlace, rows);
+      const read = await readRows(reader, this.#next[index] as LeafPlace, rows);
       rows = Math.min(rows, read.places.length);
       leaves.push(read);
     }
@@ -184,7 +184,7 @@ export class NestedReader extends ColumnReader {
       if (value === null || value === undefined) this.fields.null();
       else
         this.fields.add(
-          guarded(() => jsonOf(value), name),
+          guarded(() => toJson(value), name),
           true,
         );
     }
@@ -192,7 +192,7 @@ export class NestedReader extends ColumnReader {
 }
 
 /** Reads the levels and values of at most a number of rows of a leaf, and of at least one. */
-async function rowsOf(reader: LeafReader, from: LeafPlace, most: number): Promise<Rows> {
+async function readRows(reader: LeafReader, from: LeafPlace, most: number): Promise<Rows> {
   const { leaf, column } = reader;
   const found: Rows = { definitions: [], repetitions: [], values: [], starts: [], places: [], next: from };
   let { offset, skip } = from;
@@ -268,11 +268,11 @@ function jsonValue({ leaf, column }: LeafReader, value: unknown): string | Liter
 }
 
 /** The JSON of a value. */
-function jsonOf(value: unknown): string {
+function toJson(value: unknown): string {
   if (value instanceof Literal) return value.toString();
-  if (Array.isArray(value)) return `[${value.map(jsonOf).join()}]`;
+  if (Array.isArray(value)) return `[${value.map(toJson).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
   return `{${Object.entries(value)
-    .map(([name, member]) => `${JSON.stringify(name)}:${jsonOf(member)}`)
+    .map(([name, member]) => `${JSON.stringify(name)}:${toJson(member)}`)
     .join()}}`;
 }

@@ -1,6 +1,6 @@
 import { parquetMetadata, parquetSchema, type SchemaElement, type SchemaTree } from 'hyparquet';
 import { guarded, ParquetProblem } from './problem.ts';
-import { type ValueTexts, valuesOf } from './values.ts';
+import { chooseTexts, type ValueTexts } from './values.ts';
 
 /** Reads a number of bytes of the file from an offset on. */
 export type ReadBytes = (offset: number, length: number) => Promise<Uint8Array>;
@@ -110,14 +110,14 @@ function parsed(bytes: Uint8Array, size: number, most: number): Footer {
       if (!(start >= 0 && end >= start && end <= size)) throw new ParquetProblem('damaged');
       return { codec: data.codec ?? '', start, end };
     });
-    return { rows: countOf(group.num_rows), parts };
+    return { rows: toCount(group.num_rows), parts };
   });
-  const rows = countOf(metadata.num_rows);
+  const rows = toCount(metadata.num_rows);
   if (groups.reduce((sum, group) => sum + group.rows, 0) !== rows) throw new ParquetProblem('damaged');
   return { rows, columns, leaves, groups: groups.filter((group) => group.rows > 0) };
 }
 
-function countOf(count: bigint): number {
+function toCount(count: bigint): number {
   const number = Number(count);
   if (!(Number.isSafeInteger(number) && number >= 0)) throw new ParquetProblem('damaged');
   return number;
@@ -133,7 +133,7 @@ function addLeaves(leaves: Leaf[], tree: SchemaTree, path: SchemaTree[], column:
   leaves.push({
     element: tree.element,
     path,
-    values: valuesOf(tree.element, column),
+    values: chooseTexts(tree.element, column),
     defined: own.filter((repetition) => repetition !== 'REQUIRED').length,
     repeated: own.filter((repetition) => repetition === 'REPEATED').length,
   });

@@ -24,7 +24,7 @@ export interface FoundHeader {
 
 /** Reads the header of a page. @throws any error, where the bytes do not hold all of it */
 export function headerAt(bytes: Uint8Array): FoundHeader {
-  const reader = readerOf(bytes);
+  const reader = createReader(bytes);
   const header = parquetHeader(reader);
   return { header, length: reader.offset };
 }
@@ -91,9 +91,9 @@ export interface Page {
 
 /** Unpacks and reads a page of values. @param bytes the page without its header */
 export const readPage = (bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: string, column: string): Page =>
-  guarded(() => pageOf(bytes, header, leaf, codec, column), column);
+  guarded(() => decodePage(bytes, header, leaf, codec, column), column);
 
-function pageOf(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: string, column: string): Page {
+function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: string, column: string): Page {
   const { element, path: schemaPath, defined, repeated } = leaf;
   const { data_page_header: first, data_page_header_v2: second } = header;
   const type = element.type as NonNullable<typeof element.type>;
@@ -122,8 +122,8 @@ function pageOf(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: string
     whole.set(bytes.subarray(0, levels));
     whole.set(own, levels);
     const split = page.repetition_levels_byte_length;
-    if (repeated > 0) checkRuns(whole, 0, split, widthOf(repeated), count, repeated);
-    const filled = defined > 0 ? checkRuns(whole, split, levels, widthOf(defined), count, defined) : count;
+    if (repeated > 0) checkRuns(whole, 0, split, countBits(repeated), count, repeated);
+    const filled = defined > 0 ? checkRuns(whole, split, levels, countBits(defined), count, defined) : count;
     if (filled !== count - page.num_nulls) throw new ParquetProblem('damaged', column);
     checkValues(whole, levels, page.encoding, type, filled, column);
     const plain = { ...header, data_page_header_v2: { ...page, is_compressed: false } };
@@ -145,21 +145,21 @@ export const readDictionary = (
   guarded(() => {
     const page = unpacked(bytes, Number(header.uncompressed_page_size), codec, column);
     const count = header.dictionary_page_header?.num_values ?? 0;
-    return readPlain(readerOf(page), element.type as never, count, element.type_length);
+    return readPlain(createReader(page), element.type as never, count, element.type_length);
   }, column);
 
-const readerOf = (bytes: Uint8Array) => ({
+const createReader = (bytes: Uint8Array) => ({
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
   offset: 0,
 });
 
-const widthOf = (most: number): number => 32 - Math.clz32(most);
+const countBits = (most: number): number => 32 - Math.clz32(most);
 
 /** Levels of the first version of pages stand behind their length. @returns where they end, and how many are the highest */
 function checkLevels(bytes: Uint8Array, at: number, most: number, count: number): { at: number; filled: number } {
-  const end = at + 4 + readerOf(bytes).view.getUint32(at, true);
+  const end = at + 4 + createReader(bytes).view.getUint32(at, true);
   if (end > bytes.length) throw new ParquetProblem('damaged');
-  return { at: end, filled: checkRuns(bytes, at + 4, end, widthOf(most), count, most) };
+  return { at: end, filled: checkRuns(bytes, at + 4, end, countBits(most), count, most) };
 }
 
 /**
@@ -167,7 +167,7 @@ function checkLevels(bytes: Uint8Array, at: number, most: number, count: number)
  * @returns how many of the values are `most`
  */
 function checkRuns(bytes: Uint8Array, start: number, end: number, width: number, count: number, most = -1): number {
-  const reader = readerOf(bytes);
+  const reader = createReader(bytes);
   reader.offset = start;
   let found = 0;
   for (let seen = 0; seen < count; ) {
@@ -209,7 +209,7 @@ function checkValues(
   count: number,
   column: string,
 ): void {
-  const reader = readerOf(bytes);
+  const reader = createReader(bytes);
   reader.offset = at;
   switch (encoding) {
     case 'PLAIN':
@@ -256,7 +256,7 @@ function checkedWidth(width = 255): number {
 }
 
 /** Checks the header of delta-encoded values. @returns the number of values that it claims */
-function checkDelta(reader: ReturnType<typeof readerOf>, count: number): number {
+function checkDelta(reader: ReturnType<typeof createReader>, count: number): number {
   const block = readVarInt(reader);
   const miniblocks = readVarInt(reader);
   const own = readVarInt(reader);

@@ -18,7 +18,7 @@ export interface ParquetState {
 export const beginParquet = (): ParquetState => ({ group: 0, row: 0, places: null, notNumbers: [] });
 
 /** The types of a file's columns, in their order. */
-export const typesOf = ({ columns, leaves }: Footer): KnownType[] =>
+export const listTypes = ({ columns, leaves }: Footer): KnownType[] =>
   columns.map(
     ({ flat, leaves: [leaf] }) => (flat && leaf !== undefined ? leaves[leaf]?.values.type : undefined) ?? 'text',
   );
@@ -48,11 +48,11 @@ export async function readParquet(
   let { group, row, places } = from;
   for (; group < footer.groups.length; group++, row = 0, places = null) {
     const own = footer.groups[group] as Group;
-    const readers = readersOf(read, footer, own, places);
+    const readers = openReaders(read, footer, own, places);
     while (row < own.rows) {
       row += await writeSome(footer.columns, readers, own.rows - row, writer, notNumbers);
       if (row < own.rows && (await isFull())) {
-        return { state: { group, row, places: placesOf(footer.columns, readers), notNumbers }, done: false };
+        return { state: { group, row, places: listPlaces(footer.columns, readers), notNumbers }, done: false };
       }
     }
     if (group + 1 < footer.groups.length && (await isFull()))
@@ -61,7 +61,7 @@ export async function readParquet(
   return { state: { group, row, places, notNumbers }, done: true };
 }
 
-function readersOf(
+function openReaders(
   read: ReadBytes,
   { columns, leaves }: Footer,
   { parts }: Group,
@@ -86,7 +86,7 @@ function readersOf(
   });
 }
 
-function placesOf(columns: Column[], readers: ColumnReader[]): [number, number][] {
+function listPlaces(columns: Column[], readers: ColumnReader[]): [number, number][] {
   const places: [number, number][] = [];
   for (const [index, { leaves }] of columns.entries()) {
     const own = readers[index]?.places ?? [];

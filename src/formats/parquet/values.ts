@@ -21,11 +21,11 @@ const quoted = (text: (value: unknown) => string): ValueTexts => ({ type: 'text'
  * @param column its name, for errors
  * @throws ParquetProblem `binary` for bytes that are no text
  */
-export function valuesOf(element: SchemaElement, column: string): ValueTexts {
+export function chooseTexts(element: SchemaElement, column: string): ValueTexts {
   const { type, converted_type: converted, logical_type: logical } = element;
   const kind = logical?.type;
   if (kind === 'NULL') return quoted(() => '');
-  if (converted === 'DECIMAL' || kind === 'DECIMAL') return bare('decimal', decimalText(scaleOf(element)));
+  if (converted === 'DECIMAL' || kind === 'DECIMAL') return bare('decimal', decimalText(getScale(element)));
   switch (type) {
     case 'BOOLEAN':
       return bare('boolean', (value) => (value ? 'true' : 'false'));
@@ -50,14 +50,14 @@ export function valuesOf(element: SchemaElement, column: string): ValueTexts {
 function longValues(element: SchemaElement): ValueTexts {
   const { converted_type: converted, logical_type: logical } = element;
   if (logical?.type === 'TIMESTAMP') {
-    const digits = digitsOf(logical.unit);
+    const digits = countDigits(logical.unit);
     const zone = logical.isAdjustedToUTC ? 'Z' : '';
     return bare('datetime', (value) => timestampText(value as bigint, digits, zone));
   }
   if (converted === 'TIMESTAMP_MILLIS') return bare('datetime', (value) => timestampText(value as bigint, 3, 'Z'));
   if (converted === 'TIMESTAMP_MICROS') return bare('datetime', (value) => timestampText(value as bigint, 6, 'Z'));
   if (logical?.type === 'TIME') {
-    const digits = digitsOf(logical.unit);
+    const digits = countDigits(logical.unit);
     return quoted((value) => timeOfDay(value as bigint, digits));
   }
   if (converted === 'TIME_MICROS') return quoted((value) => timeOfDay(value as bigint, 6));
@@ -70,11 +70,11 @@ function byteValues(element: SchemaElement, column: string): ValueTexts {
   const kind = logical?.type;
   const isText = converted === 'UTF8' || converted === 'ENUM' || converted === 'JSON';
   if (isText || kind === 'STRING' || kind === 'ENUM' || kind === 'JSON') {
-    return quoted((value) => textOf(value as Uint8Array, column));
+    return quoted((value) => decodeText(value as Uint8Array, column));
   }
   if (type === 'FIXED_LEN_BYTE_ARRAY' && kind === 'UUID') return quoted((value) => uuidText(value as Uint8Array));
   if (type === 'FIXED_LEN_BYTE_ARRAY' && kind === 'FLOAT16') {
-    return bare('decimal', (value) => numberText(halfOf(value as Uint8Array), String));
+    return bare('decimal', (value) => numberText(readHalfFloat(value as Uint8Array), String));
   }
   throw new ParquetProblem('binary', column);
 }
@@ -82,9 +82,9 @@ function byteValues(element: SchemaElement, column: string): ValueTexts {
 const isUnsigned = ({ converted_type: converted, logical_type: logical }: SchemaElement): boolean =>
   converted?.startsWith('UINT_') === true || (logical?.type === 'INTEGER' && !logical.isSigned);
 
-const digitsOf = (unit: 'MILLIS' | 'MICROS' | 'NANOS'): number => ({ MILLIS: 3, MICROS: 6, NANOS: 9 })[unit];
+const countDigits = (unit: 'MILLIS' | 'MICROS' | 'NANOS'): number => ({ MILLIS: 3, MICROS: 6, NANOS: 9 })[unit];
 
-function textOf(bytes: Uint8Array, column: string): string {
+function decodeText(bytes: Uint8Array, column: string): string {
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -113,7 +113,7 @@ function floatText(value: number): string {
 }
 
 /** A number of 16 bits. */
-function halfOf(bytes: Uint8Array): number {
+function readHalfFloat(bytes: Uint8Array): number {
   const bits = (bytes[0] as number) | ((bytes[1] as number) << 8);
   const sign = bits >> 15 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -125,21 +125,21 @@ function halfOf(bytes: Uint8Array): number {
 /** More digits after the point no type has. */
 const MAX_SCALE = 1000;
 
-function scaleOf({ scale, logical_type: logical }: SchemaElement): number {
+function getScale({ scale, logical_type: logical }: SchemaElement): number {
   const found = (logical?.type === 'DECIMAL' ? logical.scale : scale) ?? 0;
   if (found < 0 || found > MAX_SCALE) throw new ParquetProblem('damaged');
   return found;
 }
 
 const decimalText = (scale: number) => (value: unknown) => {
-  const whole = value instanceof Uint8Array ? signedOf(value) : BigInt(value as number | bigint);
+  const whole = value instanceof Uint8Array ? readSigned(value) : BigInt(value as number | bigint);
   if (scale === 0) return String(whole);
   const digits = String(whole < 0n ? -whole : whole).padStart(scale + 1, '0');
   return `${whole < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 };
 
 /** A whole number in two's complement, the highest byte first. */
-function signedOf(bytes: Uint8Array): bigint {
+function readSigned(bytes: Uint8Array): bigint {
   if (bytes.length === 0) return 0n;
   let value = 0n;
   for (const byte of bytes) value = (value << 8n) | BigInt(byte);

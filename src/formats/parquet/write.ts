@@ -36,7 +36,7 @@ export class ParquetFile {
     // Its bounds of texts are in the order of UTF-16, which is not that of the format.
     this.#file = new ParquetWriter({
       writer: this.#bytes,
-      schema: [root, ...columns.map(elementOf)],
+      schema: [root, ...columns.map(toSchemaElement)],
       statistics: false,
     });
   }
@@ -86,7 +86,7 @@ const ELEMENTS = {
   },
 } as const;
 
-function elementOf({ name, type, nullable }: ParquetColumn): SchemaElement {
+function toSchemaElement({ name, type, nullable }: ParquetColumn): SchemaElement {
   const repetition_type = nullable ? 'OPTIONAL' : 'REQUIRED';
   if (typeof type === 'string') return { name, repetition_type, ...ELEMENTS[type] };
   const decimal = { precision: DECIMAL_DIGITS, scale: type.scale };

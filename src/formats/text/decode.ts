@@ -44,7 +44,7 @@ export function utf8Of1252(byte: number): Uint8Array {
 }
 
 /** The decoder for {@link scannableBytes} of an encoding. */
-export function decoderOf(encoding: Encoding): Decode {
+export function createDecoder(encoding: Encoding): Decode {
   return encoding === 'windows-1252' ? decode1252 : decodeUtf8;
 }
 

@@ -1,4 +1,4 @@
-import { decoderOf, type Encoding } from './decode.ts';
+import { createDecoder, type Encoding } from './decode.ts';
 
 const strictUtf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
@@ -105,6 +105,6 @@ export function decodeWhole(bytes: Uint8Array): string {
     const { encoding } = byteOrderMark(bytes) ?? { encoding: 'utf-8' };
     return new TextDecoder(encoding, { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
-    return decoderOf('windows-1252')(bytes, 0, bytes.length);
+    return createDecoder('windows-1252')(bytes, 0, bytes.length);
   }
 }

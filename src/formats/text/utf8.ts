@@ -11,7 +11,7 @@ export type Recode = (piece: Uint8Array, isLast: boolean) => Uint8Array;
 const encoder = new TextEncoder();
 
 /** Turns a text in an encoding, without its byte order mark, into UTF-8, piece by piece. */
-export function recoderOf(encoding: Encoding): Recode {
+export function createRecoder(encoding: Encoding): Recode {
   if (encoding === 'utf-8') return fromUtf8();
   return encoding === 'windows-1252' ? from1252 : fromUtf16(encoding === 'utf-16be');
 }

@@ -1,4 +1,4 @@
-import { type Decode, decoderOf } from '../text/decode.ts';
+import { createDecoder, type Decode } from '../text/decode.ts';
 import { booleanAt } from './booleans.ts';
 import { isSpace } from './classify.ts';
 import { CONVERSION_ROOM, type Conversion, MISFIT, NULL } from './conversion.ts';
@@ -33,7 +33,7 @@ export function convert(
     if (trimmed === '') return NULL;
     if (trimmed === value) return MISFIT;
     const inner = encoder.encode(trimmed);
-    return convert(out, at, inner, 0, inner.length, conversion, decoderOf('utf-8'));
+    return convert(out, at, inner, 0, inner.length, conversion, createDecoder('utf-8'));
   }
   switch (conversion.type) {
     case 'boolean':

@@ -100,7 +100,7 @@ export function formName(forms: number): string {
 }
 
 /** The form that a format's name begins with (a datetime's name has the time after the date); 0 for text. */
-export function formOf(format: string): number {
+export function parseForm(format: string): number {
   const date = format.split(' ')[0];
   return NAMES.find(([, name]) => name === date)?.[0] ?? 0;
 }

@@ -86,7 +86,7 @@ class BookReader {
         break;
       case record.TEXTS:
       case record.CONTINUE:
-        if (this.#before === record.TEXTS) this.#texts.feed(bytesOf(content), kind === record.TEXTS);
+        if (this.#before === record.TEXTS) this.#texts.feed(toBytes(content), kind === record.TEXTS);
         break;
     }
     return kind === record.END;
@@ -110,7 +110,7 @@ class BookReader {
   }
 
   #shortText(content: DataView, at: number): string {
-    return this.#decoder.decode(bytesOf(content).subarray(at + 1, at + 1 + content.getUint8(at)));
+    return this.#decoder.decode(toBytes(content).subarray(at + 1, at + 1 + content.getUint8(at)));
   }
 
   #sheet(content: DataView): void {
@@ -138,11 +138,11 @@ class BookReader {
 
   #formats(): NumberFormat[] {
     const known = new Map([...this.#codes].map(([number, code]) => [number, customFormat(code)]));
-    const formatOf = (number: number) =>
+    const findFormat = (number: number) =>
       known.get(number) ?? (this.#edition < 5 ? oldestFormat(number) : builtinFormat(number));
     return this.#edition === 2
-      ? Array.from({ length: 64 }, (_, number) => formatOf(number))
-      : this.#styles.map(formatOf);
+      ? Array.from({ length: 64 }, (_, number) => findFormat(number))
+      : this.#styles.map(findFormat);
   }
 }
 
@@ -153,5 +153,5 @@ function oldestFormat(number: number): NumberFormat {
   return number === 20 ? { kind: 'datetime' } : NUMBER;
 }
 
-export const bytesOf = (content: DataView): Uint8Array =>
+export const toBytes = (content: DataView): Uint8Array =>
   new Uint8Array(content.buffer, content.byteOffset, content.byteLength);

@@ -1,4 +1,4 @@
-import { type BiffBook, bytesOf } from './biff-book.ts';
+import { type BiffBook, toBytes } from './biff-book.ts';
 import * as record from './biff-records.ts';
 import { RecordsDamaged } from './biff-records.ts';
 import { charactersAt, cleaned } from './biff-texts.ts';
@@ -61,7 +61,7 @@ export class BiffCells {
       case record.LABEL_2:
       case record.LABEL:
       case record.RICH_LABEL:
-        this.#text(placeOf(content), this.#textAt(content, at, isOldest));
+        this.#text(readPlace(content), this.#textAt(content, at, isOldest));
         break;
       case record.TEXT_CELL:
         this.#shared(content);
@@ -69,7 +69,8 @@ export class BiffCells {
       case record.BOOLEAN_2:
       case record.BOOLEAN:
         // Otherwise it is an error such as #N/A, which is not a value.
-        if (content.getUint8(at + 1) === 0) this.#bare(placeOf(content), content.getUint8(at) === 0 ? 'false' : 'true');
+        if (content.getUint8(at + 1) === 0)
+          this.#bare(readPlace(content), content.getUint8(at) === 0 ? 'false' : 'true');
         break;
       case record.FORMULA:
       case record.FORMULA_3:
@@ -91,18 +92,18 @@ export class BiffCells {
     const isNumber = content.getUint16(at + 6, true) !== 0xffff;
     const kind = content.getUint8(at);
     if (isNumber) this.#number(content, at, content.getFloat64(at, true));
-    else if (kind === 0) this.#awaiting = placeOf(content);
-    else if (kind === 1) this.#bare(placeOf(content), content.getUint8(at + 2) === 0 ? 'false' : 'true');
+    else if (kind === 0) this.#awaiting = readPlace(content);
+    else if (kind === 1) this.#bare(readPlace(content), content.getUint8(at + 2) === 0 ? 'false' : 'true');
   }
 
   #number(content: DataView, at: number, value: number): void {
     const { edition, formats } = this.#book;
     const style = edition === 2 ? content.getUint8(5) & 63 : content.getUint8(4) & 63;
-    this.#formatted(placeOf(content), value, formats[at === 7 ? style : content.getUint16(4, true)]);
+    this.#formatted(readPlace(content), value, formats[at === 7 ? style : content.getUint16(4, true)]);
   }
 
   #numbers(content: DataView): void {
-    const { row, column } = placeOf(content);
+    const { row, column } = readPlace(content);
     for (let at = 4, index = 0; at + 6 <= content.byteLength - 2; at += 6, index++) {
       const format = this.#book.formats[content.getUint16(at, true)];
       this.#formatted({ row, column: column + index }, shortNumber(content.getUint32(at + 2, true)), format);
@@ -129,7 +130,7 @@ export class BiffCells {
     const { texts } = this.#book;
     const value = content.getUint32(6, true);
     if (value >= texts.count) throw new RecordsDamaged();
-    if (texts.end(value) > texts.start(value)) this.#onCell({ ...placeOf(content), value, isText: true });
+    if (texts.end(value) > texts.start(value)) this.#onCell({ ...readPlace(content), value, isText: true });
   }
 
   #textAt(content: DataView, at: number, isShort: boolean): string {
@@ -140,7 +141,7 @@ export class BiffCells {
       return cleaned(charactersAt(content, at + 3, Math.min(room, content.getUint16(at, true)), wide));
     }
     const [length, from] = isShort ? [content.getUint8(at), at + 1] : [content.getUint16(at, true), at + 2];
-    return cleaned(decoder.decode(bytesOf(content).subarray(from, from + length)));
+    return cleaned(decoder.decode(toBytes(content).subarray(from, from + length)));
   }
 
   #merged(content: DataView): void {
@@ -153,7 +154,7 @@ export class BiffCells {
   }
 }
 
-const placeOf = (content: DataView): { row: number; column: number } => ({
+const readPlace = (content: DataView): { row: number; column: number } => ({
   row: content.getUint16(0, true) + 1,
   column: content.getUint16(2, true),
 });

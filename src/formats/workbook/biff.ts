@@ -10,9 +10,9 @@ import {
   considered,
   isTable,
   NO_CHOICE,
-  namesOf,
   type SheetOutput,
   SheetUnknown,
+  toNames,
 } from './choice.ts';
 import { type ByteStream, CompoundDamaged, openCompound } from './compound.ts';
 import { isContainer } from './content.ts';
@@ -57,11 +57,11 @@ export class BiffWorkbookDamaged extends Error {}
  */
 export async function convertBiff<T>(file: BiffFile<T>): Promise<Converted<T> | null> {
   try {
-    const stream = await streamOf(file);
+    const stream = await openStream(file);
     const book = await openBiffBook(stream);
     const conversion = new BiffConversion(file, stream, book);
     let choice: Choice<Converted<T>> = NO_CHOICE;
-    const names = namesOf(book.sheets.map(({ name }) => name));
+    const names = toNames(book.sheets.map(({ name }) => name));
     const wanted = names.sheets && file.sheet;
     const sheets = wanted === undefined ? book.sheets : book.sheets.filter(({ name }) => name === wanted).slice(0, 1);
     if (sheets.length === 0 && wanted !== undefined) throw new SheetUnknown();
@@ -83,7 +83,7 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<Converted<T> | 
 }
 
 /** Opens the stream of a workbook: since Excel 5 it lies in a container; older ones are plain files. */
-async function streamOf({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size'>): Promise<ByteStream> {
+async function openStream({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size'>): Promise<ByteStream> {
   if (!isContainer(await read(0, 8))) return { read, size };
   const streams = await openCompound(read, size);
   if (streams.has('encryptedpackage')) throw new WorkbookEncrypted();
@@ -162,11 +162,11 @@ class BiffConversion<T> {
     await this.#file.reserve(UNSORTED_RATIO * size);
     const all: BiffCell[] = [];
     await this.#pass(new BiffCells(this.#book, (cell) => all.push(cell)), offset, () => false);
-    const keyOf = ({ row, column }: BiffCell) => cellKey(row, column);
-    all.sort((a, b) => keyOf(a) - keyOf(b));
+    const makeKey = ({ row, column }: BiffCell) => cellKey(row, column);
+    all.sort((a, b) => makeKey(a) - makeKey(b));
     return all.filter((cell, index) => {
       const next = all[index + 1];
-      return next === undefined || keyOf(next) !== keyOf(cell);
+      return next === undefined || makeKey(next) !== makeKey(cell);
     });
   }
 

@@ -7,7 +7,7 @@ export const ISO_DATE = 4;
 export const ERROR = 5;
 
 /** The value type of an attribute `t`: `n`, `s`, `b`, `str`, `inlineStr`, `d`, `e`. */
-export function typeOf(bytes: Uint8Array, start: number, end: number): number {
+export function readType(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
   if (length > 1) return TEXTUAL;
   switch (bytes[start]) {

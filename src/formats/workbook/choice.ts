@@ -19,7 +19,7 @@ const MAX_SHEET_NAMES = 200;
 export const MAX_SHEET_NAME = 255;
 
 /** The names of a workbook's sheets as its facts keep them. */
-export const namesOf = (names: (string | null)[]): { sheets?: string[] } => {
+export const toNames = (names: (string | null)[]): { sheets?: string[] } => {
   const isName = (name: string | null) => name !== null && name !== '' && name.length <= MAX_SHEET_NAME;
   const sheets = names.filter(isName).slice(0, MAX_SHEET_NAMES) as string[];
   return sheets.length > 0 ? { sheets } : {};

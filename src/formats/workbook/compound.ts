@@ -31,16 +31,17 @@ export async function openCompound(from: ReadRange, size: number): Promise<Map<s
   const shift = header.getUint16(30, true);
   if (shift !== 9 && shift !== 12) throw new CompoundDamaged();
   const sectorBytes = 1 << shift;
-  const offsetOf = (sector: number) => (sector + 1) * sectorBytes;
+  const toOffset = (sector: number) => (sector + 1) * sectorBytes;
 
   const fat = await readFat(read, header, sectorBytes, size);
   const sectors = (first: number): number[] => chain(fat, first, Math.ceil(size / sectorBytes));
-  const streamOf = (first: number, length: number) => streamIn(read, sectors(first).map(offsetOf), sectorBytes, length);
+  const openStream = (first: number, length: number) =>
+    streamIn(read, sectors(first).map(toOffset), sectorBytes, length);
 
-  const directory = streamOf(header.getUint32(48, true), Number.POSITIVE_INFINITY);
+  const directory = openStream(header.getUint32(48, true), Number.POSITIVE_INFINITY);
   const entries = dataView(await directory.read(0, Math.min(directory.size, MAX_ENTRIES * ENTRY_BYTES)));
-  const root = streamOf(entries.getUint32(116, true), Number.POSITIVE_INFINITY);
-  const miniTable = streamOf(header.getUint32(60, true), Number.POSITIVE_INFINITY);
+  const root = openStream(entries.getUint32(116, true), Number.POSITIVE_INFINITY);
+  const miniTable = openStream(header.getUint32(60, true), Number.POSITIVE_INFINITY);
   const miniFat = numbersIn(await miniTable.read(0, miniTable.size));
   const smallest = header.getUint32(56, true);
 
@@ -52,7 +53,7 @@ export async function openCompound(from: ReadRange, size: number): Promise<Map<s
     const places = () => chain(miniFat, first, miniFat.length).map((sector) => sector * MINI_BYTES);
     found.set(
       nameAt(entries, at),
-      length < smallest ? streamIn(root.read, places(), MINI_BYTES, length) : streamOf(first, length),
+      length < smallest ? streamIn(root.read, places(), MINI_BYTES, length) : openStream(first, length),
     );
   }
   return found;
@@ -138,7 +139,7 @@ const WINDOW_BYTES = 2 * 1024 * 1024;
 function windowed(read: ReadRange, size: number): ReadRange {
   const windows = new Map<number, Uint8Array>();
   let loads = 0;
-  const windowOf = async (index: number): Promise<Uint8Array> => {
+  const readWindow = async (index: number): Promise<Uint8Array> => {
     const known = windows.get(index);
     if (known) return known;
     // Only a file made to be slow has its pieces so scattered.
@@ -154,7 +155,7 @@ function windowed(read: ReadRange, size: number): ReadRange {
     for (let at = 0; at < whole.length; ) {
       const index = Math.floor((offset + at) / WINDOW_BYTES);
       const within = offset + at - index * WINDOW_BYTES;
-      const bytes = (await windowOf(index)).subarray(within, within + whole.length - at);
+      const bytes = (await readWindow(index)).subarray(within, within + whole.length - at);
       if (bytes.length === 0) throw new CompoundDamaged();
       whole.set(bytes, at);
       at += bytes.length;

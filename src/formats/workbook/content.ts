@@ -1,4 +1,4 @@
-import { decoderOf, scannableBytes } from '../text/decode.ts';
+import { createDecoder, scannableBytes } from '../text/decode.ts';
 import { guessEncoding } from '../text/detect.ts';
 
 /**
@@ -13,14 +13,14 @@ const OLE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
  * Excel's current format is a zip file; its older ones lie in an OLE container or, the oldest, begin with a BOF record.
  * Programs also write HTML or XML under the name of a workbook.
  */
-export function contentOf(head: Uint8Array): Content {
+export function detectContent(head: Uint8Array): Content {
   if (head[0] === 0x50 && head[1] === 0x4b && (head[2] === 3 || head[2] === 5)) return 'zip';
   if (isContainer(head)) return 'biff';
   if (head[0] === 9 && [0, 2, 4, 8].includes(head[1] ?? -1) && head[3] === 0) return 'biff';
   const { encoding, markLength } = guessEncoding(head);
   const bytes = scannableBytes(head.subarray(markLength, head.length & ~1), encoding, false);
   if (bytes === null || !isText(bytes)) return 'unknown';
-  return kindOf(decoderOf('windows-1252')(bytes, 0, bytes.length).trimStart());
+  return detectTextContent(createDecoder('windows-1252')(bytes, 0, bytes.length).trimStart());
 }
 
 /** Whether the bytes begin an OLE container. */
@@ -49,7 +49,7 @@ function isMhtml(text: string): boolean {
 }
 
 /** The kind of a text by its beginning. `<DATE>,<OPEN>` is a line of names that some programs write. */
-function kindOf(text: string): Content {
+function detectTextContent(text: string): Content {
   if (JSON_BEGINS.test(text)) return 'json';
   if (!text.startsWith('<')) return isMhtml(text) ? 'mhtml' : 'text';
   let rest = text;

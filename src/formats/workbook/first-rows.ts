@@ -26,7 +26,7 @@ export function withHeaders(text: Uint8Array, merges: Merge[], first: number): F
   const unchanged = { text, header: null, joined: 0 };
   if (!merges.some(({ left, right }) => right > left)) return unchanged;
   const whole = decoder.decode(text);
-  const ends = endsOf(whole, MAX_ROWS);
+  const ends = findEnds(whole, MAX_ROWS);
   const found = joinHeaders(readCells(whole, ends), merges, first);
   if (!found) return unchanged;
   const { names, top, bottom } = found;
@@ -44,7 +44,7 @@ const quoted = (cell: string): string => (cell === '' ? '' : `"${cell.replaceAll
 
 /** The texts of all fields, row by row. */
 export const readRows = (text: string): string[][] =>
-  readCells(text, endsOf(text, Number.POSITIVE_INFINITY)).map((row) => row.map((cell) => cell.text));
+  readCells(text, findEnds(text, Number.POSITIVE_INFINITY)).map((row) => row.map((cell) => cell.text));
 
 /** Splits the rows that end at these offsets into fields without their quotes. */
 function readCells(text: string, ends: number[]): FirstCell[][] {
@@ -59,7 +59,7 @@ function readCells(text: string, ends: number[]): FirstCell[][] {
 }
 
 /** The offset after each of the first rows, line feed included. A line feed within quotes does not end a row. */
-function endsOf(text: string, limit: number): number[] {
+function findEnds(text: string, limit: number): number[] {
   const ends: number[] = [];
   let inQuotes = false;
   for (let at = 0; at < text.length && ends.length < limit; at++) {

@@ -40,7 +40,7 @@ export function readMerges(tail: Uint8Array, names: Namespaces): Merges {
   const reader = new XmlReader(tail, { at: at < 0 ? tail.length : at, names });
   for (let token = reader.next(); token !== CUT; token = reader.next()) {
     if ((token !== OPEN && token !== EMPTY) || !reader.is('mergeCell')) continue;
-    const merge = mergeOf(reader.value('ref') ?? '');
+    const merge = parseMerge(reader.value('ref') ?? '');
     if (merge) merges.push(merge);
   }
   return usefulMerges(merges);
@@ -94,7 +94,7 @@ function lastRowsEnd(tail: Uint8Array): number {
 
 const encoder = new TextEncoder();
 
-function mergeOf(reference: string): Merge | null {
+function parseMerge(reference: string): Merge | null {
   const found = /^\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})$/i.exec(reference);
   if (!found) return null;
   const [, left = '', top, right = '', bottom] = found;

@@ -48,7 +48,7 @@ export async function openWorkbook(
   const main = await part(path);
   if (!main) throw new ZipDamaged();
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
-  const relations = relationsOf(await part(`${folder}_rels/${path.slice(folder.length)}.rels`), folder);
+  const relations = readRelations(await part(`${folder}_rels/${path.slice(folder.length)}.rels`), folder);
   const target = (type: string) => [...relations.values()].find((relation) => relation.type === type)?.target ?? '';
 
   const { epoch1904, sheets } = readWorkbook(main);
@@ -88,11 +88,11 @@ interface Relation {
 }
 
 function mainPart(bytes: Uint8Array | undefined): string {
-  const relations = [...relationsOf(bytes, '').values()];
+  const relations = [...readRelations(bytes, '').values()];
   return relations.find(({ type }) => type === 'officeDocument')?.target ?? 'xl/workbook.xml';
 }
 
-function relationsOf(bytes: Uint8Array | undefined, folder: string): Map<string, Relation> {
+function readRelations(bytes: Uint8Array | undefined, folder: string): Map<string, Relation> {
   const relations = new Map<string, Relation>();
   eachTag(bytes, 'Relationships', (reader) => {
     if (!reader.is('Relationship')) return;
@@ -129,7 +129,7 @@ function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEnt
     isWhole ||= reader.is('sheets');
     if (reader.is('workbookPr')) epoch1904 = /^(?:1|true|on)$/.test(reader.value('date1904') ?? '');
     if (reader.is('sheet')) {
-      const relation = reader.valueOf('/relationships', 'id');
+      const relation = reader.getValue('/relationships', 'id');
       const hidden = (reader.value('state') ?? 'visible') !== 'visible';
       sheets.push({ name: reader.value('name') ?? '', relation, hidden });
     }

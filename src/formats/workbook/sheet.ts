@@ -1,7 +1,7 @@
 import type { Namespaces } from '../xml/namespaces.ts';
 import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../xml/reader.ts';
-import { decodeText, textOf, XmlUnreadable } from '../xml/text.ts';
-import { NUMERIC, typeOf } from './cell-types.ts';
+import { decodeText, sliceText, XmlUnreadable } from '../xml/text.ts';
+import { NUMERIC, readType } from './cell-types.ts';
 import { CellWriter, type Opened } from './cell-writer.ts';
 import { columnAt, integerAt, unescapeText } from './cells.ts';
 import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
@@ -150,7 +150,7 @@ class RowConverter {
   #cell(column: number): boolean {
     const reader = this.#reader;
     const { bytes } = reader;
-    const type = reader.attribute('t') ? typeOf(bytes, reader.valueStart, reader.valueEnd) : NUMERIC;
+    const type = reader.attribute('t') ? readType(bytes, reader.valueStart, reader.valueEnd) : NUMERIC;
     const style = reader.attribute('s') ? integerAt(bytes, reader.valueStart, reader.valueEnd) : 0;
     let start = 0;
     let end = 0;
@@ -182,7 +182,7 @@ class RowConverter {
     const reader = this.#reader;
     let text = '';
     const isWhole = readRuns(reader, 'is', (encoded) => {
-      text += (encoded ? decodeText : textOf)(reader.bytes, reader.start, reader.end);
+      text += (encoded ? decodeText : sliceText)(reader.bytes, reader.start, reader.end);
     });
     return isWhole ? unescapeText(text) : null;
   }

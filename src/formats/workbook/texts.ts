@@ -33,16 +33,16 @@ export class Texts {
 
   /** The bytes in which a text stands, from `start` to `end`. */
   bytes(index: number): Uint8Array {
-    return this.#pages[pageOf(this.#placeOf(index))] as Uint8Array;
+    return this.#pages[toPage(this.#findPlace(index))] as Uint8Array;
   }
 
   start(index: number): number {
-    return this.#placeOf(index) % PAGE_BYTES;
+    return this.#findPlace(index) % PAGE_BYTES;
   }
 
   end(index: number): number {
-    const page = pageOf(this.#placeOf(index));
-    const isLast = index + 1 === this.#count || pageOf(this.#placeOf(index + 1)) !== page;
+    const page = toPage(this.#findPlace(index));
+    const isLast = index + 1 === this.#count || toPage(this.#findPlace(index + 1)) !== page;
     return isLast ? (this.#used[page] as number) : this.start(index + 1);
   }
 
@@ -109,9 +109,9 @@ export class Texts {
     if (this.#bytes > MAX_TEXTS_BYTES) throw new WorkbookTooLarge();
   }
 
-  #placeOf(index: number): number {
+  #findPlace(index: number): number {
     return (this.#places[Math.floor(index / PLACES)] as Uint32Array)[index % PLACES] as number;
   }
 }
 
-const pageOf = (place: number): number => Math.floor(place / PAGE_BYTES);
+const toPage = (place: number): number => Math.floor(place / PAGE_BYTES);

@@ -22,7 +22,7 @@ const TYPES = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 const STYLES = { date: 1, datetime: 2 };
 
 /** The parts of a workbook besides its sheet. */
-const partsOf = (sheetName: string): Record<string, string> => ({
+const makeParts = (sheetName: string): Record<string, string> => ({
   '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${TYPES}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="${TYPES}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${TYPES}.styles+xml"/></Types>`,
   '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
   'xl/workbook.xml': `<workbook xmlns="${SHEETS}" xmlns:r="${OFFICE}"><sheets><sheet name="${escaped(nameOfSheet(sheetName))}" sheetId="1" r:id="rId1"/></sheets></workbook>`,
@@ -48,7 +48,7 @@ export class WorkbookWriter {
       if (error) throw error;
       this.#ready.push(bytes);
     });
-    for (const [path, content] of Object.entries(partsOf(sheetName))) {
+    for (const [path, content] of Object.entries(makeParts(sheetName))) {
       const part = new ZipDeflate(path);
       this.#zip.add(part);
       part.push(this.#encoder.encode(XML + content), true);

@@ -6,9 +6,9 @@ import { MAX_CELL_TEXT, type WrittenCell } from './write.ts';
  * The cell of a value as JSON has it; of a `date` or `datetime`, a number of days where that tells it exactly.
  * @param safe whether a spreadsheet must take no text for a formula
  */
-export function cellOf(value: string | number | boolean | null, type: string, safe: boolean): WrittenCell {
+export function toWrittenCell(value: string | number | boolean | null, type: string, safe: boolean): WrittenCell {
   if (typeof value !== 'string') return value;
-  if (type === 'date' || type === 'datetime') return daysOf(value, type) ?? value;
+  if (type === 'date' || type === 'datetime') return countDays(value, type) ?? value;
   return safe && type === 'text' ? withoutFormula(value) : value;
 }
 
@@ -21,7 +21,7 @@ const EPOCH_MS = Date.UTC(1899, 11, 30);
 const TO_MILLISECONDS = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\.\d{3}Z)?$/;
 
 /** Days since Excel's epoch; undefined for a time that they cannot tell exactly. */
-function daysOf(text: string, kind: 'date' | 'datetime'): WrittenCell | undefined {
+function countDays(text: string, kind: 'date' | 'datetime'): WrittenCell | undefined {
   const at = TO_MILLISECONDS.test(text) ? Date.parse(text) : Number.NaN;
   return at >= FIRST_MS ? { days: (at - EPOCH_MS) / DAY_MS, kind } : undefined;
 }

@@ -2,7 +2,7 @@ import { concatBytes } from '../../kernel/bytes.ts';
 import { XmlBytes } from '../xml/encoding.ts';
 import type { Namespaces } from '../xml/namespaces.ts';
 import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../xml/reader.ts';
-import { decodeText, indexOf, textOf, XmlUnreadable } from '../xml/text.ts';
+import { decodeText, indexOf, sliceText, XmlUnreadable } from '../xml/text.ts';
 import type { ReadRange } from '../zip/directory.ts';
 import { isoText } from './cell-types.ts';
 import { formatNumber } from './cells.ts';
@@ -14,9 +14,9 @@ import {
   isTable,
   MAX_SHEET_NAME,
   NO_CHOICE,
-  namesOf,
   type SheetOutput,
   SheetUnknown,
+  toNames,
 } from './choice.ts';
 import { MAX_BYTES, MAX_COLUMNS, MAX_ROWS, mostText, WorkbookTooLarge } from './limits.ts';
 import { BeginsFurtherLeft, MergedRows } from './merged-rows.ts';
@@ -120,7 +120,7 @@ class Conversion<T> {
   }
 
   #named({ text, sheet }: Converted<T>): Converted<T> {
-    return { text, sheet: { ...sheet, ...namesOf(this.#names) } };
+    return { text, sheet: { ...sheet, ...toNames(this.#names) } };
   }
 
   /** Chooses a sheet. Hidden sheets count only where none is visible. */
@@ -209,7 +209,7 @@ class Conversion<T> {
       if (token === CLOSE && reader.is('Styles')) return true;
       if (token !== OPEN && token !== EMPTY) continue;
       if (reader.is('Style')) id = this.#value(reader, 'ID') ?? '';
-      else if (reader.is('NumberFormat')) this.#styles.set(id, formatOf(this.#value(reader, 'Format') ?? ''));
+      else if (reader.is('NumberFormat')) this.#styles.set(id, findFormat(this.#value(reader, 'Format') ?? ''));
       if (this.#styles.size > MAX_STYLES) throw new WorkbookTooLarge();
     }
     return false;
@@ -251,8 +251,8 @@ class Conversion<T> {
       if (token === CLOSE && reader.is('Row')) return cells;
       if ((token !== OPEN && token !== EMPTY) || !reader.is('Cell')) continue;
       place = this.#index(reader, place);
-      const across = spanOf(this.#value(reader, 'MergeAcross'));
-      const down = spanOf(this.#value(reader, 'MergeDown'));
+      const across = parseSpan(this.#value(reader, 'MergeAcross'));
+      const down = parseSpan(this.#value(reader, 'MergeDown'));
       const style = this.#styles.get(this.#value(reader, 'StyleID') ?? '') ?? NUMBER;
       if (place + across > MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
       const value = token === OPEN ? this.#data(reader, style) : NOTHING;
@@ -269,19 +269,19 @@ class Conversion<T> {
     let text = '';
     let isData = false;
     for (let token = reader.next(); token !== CUT; token = reader.next()) {
-      if (token === CLOSE && reader.is('Cell')) return this.#valueOf(type, text, style);
+      if (token === CLOSE && reader.is('Cell')) return this.#toValue(type, text, style);
       // Those that follow are of comments.
       if ((token === OPEN || token === EMPTY) && type === '' && reader.is('Data')) {
         type = this.#value(reader, 'Type') ?? 'String';
         isData = token === OPEN;
       } else if (token === CLOSE && reader.is('Data')) isData = false;
       else if (isData && token === TEXT) text += decodeText(reader.bytes, reader.start, reader.end);
-      else if (isData && token === CDATA) text += textOf(reader.bytes, reader.start, reader.end);
+      else if (isData && token === CDATA) text += sliceText(reader.bytes, reader.start, reader.end);
     }
     return null;
   }
 
-  #valueOf(type: string, text: string, style: NumberFormat): Value {
+  #toValue(type: string, text: string, style: NumberFormat): Value {
     switch (type) {
       case 'Number': {
         const number = formatNumber(text, style, this.#epoch1904);
@@ -382,7 +382,7 @@ function passed(reader: XmlReader): boolean {
   return true;
 }
 
-const spanOf = (written: string | undefined): number => (/^\d{1,7}$/.test(written ?? '') ? Number(written) : 0);
+const parseSpan = (written: string | undefined): number => (/^\d{1,7}$/.test(written ?? '') ? Number(written) : 0);
 
 /** Formats that the format has names for. */
 const NAMED: Record<string, NumberFormat> = {
@@ -405,7 +405,7 @@ const NAMED: Record<string, NumberFormat> = {
   'On/Off': NUMBER,
 };
 
-const formatOf = (code: string): NumberFormat => NAMED[code] ?? customFormat(code);
+const findFormat = (code: string): NumberFormat => NAMED[code] ?? customFormat(code);
 
 /** A moment as its format shows it: without one, midnight is a day. Null for a text that is no moment. */
 function momentText(text: string, style: NumberFormat): string | null {

@@ -1,6 +1,6 @@
 import { concatBytes } from '../../kernel/bytes.ts';
 import type { Encoding } from '../text/decode.ts';
-import { isWestern, type Recode, recoderOf } from '../text/utf8.ts';
+import { createRecoder, isWestern, type Recode } from '../text/utf8.ts';
 import { XmlUnreadable } from './text.ts';
 
 /** The declaration stands within the first bytes. */
@@ -37,8 +37,8 @@ export class XmlBytes {
   #begun(isLast: boolean): Uint8Array {
     const head = this.#head;
     this.#head = new Uint8Array();
-    const { encoding, mark } = encodingOf(head, this.#western);
-    this.#recode = recoderOf(encoding);
+    const { encoding, mark } = detectEncoding(head, this.#western);
+    this.#recode = createRecoder(encoding);
     return this.#recoded(head.subarray(mark), isLast);
   }
 
@@ -57,7 +57,7 @@ export function utf8Xml(bytes: Uint8Array): Uint8Array {
   return concatBytes([document.feed(bytes), document.end()]);
 }
 
-function encodingOf(head: Uint8Array, western: boolean): { encoding: Encoding; mark: number } {
+function detectEncoding(head: Uint8Array, western: boolean): { encoding: Encoding; mark: number } {
   const [a, b, c, d] = head;
   if (a === 0xef && b === 0xbb && c === 0xbf) return { encoding: 'utf-8', mark: 3 };
   // UTF-32 has two more zeros.

@@ -1,4 +1,4 @@
-import { isText, textOf, XmlUnreadable } from './text.ts';
+import { isText, sliceText, XmlUnreadable } from './text.ts';
 
 /** Office declares about forty. */
 const MAX_SCOPES = 256;
@@ -40,14 +40,14 @@ export class Scopes {
   }
 
   /** The namespace of a tag whose name begins at `nameStart`, after a prefix or none. */
-  namespaceOf(bytes: Uint8Array, prefixStart: number, nameStart: number): string {
-    return this.meaning(textOf(bytes, prefixStart, Math.max(prefixStart, nameStart - 1)));
+  findNamespace(bytes: Uint8Array, prefixStart: number, nameStart: number): string {
+    return this.meaning(sliceText(bytes, prefixStart, Math.max(prefixStart, nameStart - 1)));
   }
 
   /** Whether a tag is in the part's own namespace, which the first tag names. */
   isOwn(bytes: Uint8Array, prefixStart: number, nameStart: number): boolean {
     if (this.#own === null) {
-      this.#own = this.namespaceOf(bytes, prefixStart, nameStart);
+      this.#own = this.findNamespace(bytes, prefixStart, nameStart);
       for (const scope of this.#scopes) scope.isOwn = scope.uri === this.#own;
       this.#findDefault();
     }
@@ -56,7 +56,7 @@ export class Scopes {
       const { prefix, isOwn } = this.#scopes[index] as Scope;
       if (isText(bytes, prefixStart, nameStart - 1, prefix)) return isOwn;
     }
-    return this.namespaceOf(bytes, prefixStart, nameStart) === this.#own;
+    return this.findNamespace(bytes, prefixStart, nameStart) === this.#own;
   }
 
   /** Adds the declaration of an element. */

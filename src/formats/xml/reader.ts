@@ -1,5 +1,5 @@
 import { type Namespaces, Scopes } from './namespaces.ts';
-import { decodeText, indexOf, isText, textOf, XmlUnreadable } from './text.ts';
+import { decodeText, indexOf, isText, sliceText, XmlUnreadable } from './text.ts';
 
 /**
  * Reads XML as bytes, token by token, without making strings or a tree of it, as sheets have tens of megabytes. Names
@@ -88,7 +88,7 @@ export class XmlReader {
     const { bytes } = this;
     return (
       isText(bytes, this.#nameStart, this.#nameEnd, this.#passedOver) &&
-      this.#scopes.namespaceOf(bytes, this.#prefixStart, this.#nameStart) === COMPATIBILITY
+      this.#scopes.findNamespace(bytes, this.#prefixStart, this.#nameStart) === COMPATIBILITY
     );
   }
 
@@ -131,7 +131,7 @@ export class XmlReader {
   }
 
   /** The value of an attribute whose namespace ends in `namespace`; the beginning differs between editions. */
-  valueOf(namespace: string, name: string): string | undefined {
+  getValue(namespace: string, name: string): string | undefined {
     for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
       const [prefix, local] = this.#attributeName().split(':');
       if (local === name && this.#scopes.meaning(prefix ?? '').endsWith(namespace)) {
@@ -142,7 +142,7 @@ export class XmlReader {
   }
 
   #attributeName(): string {
-    return textOf(this.bytes, this.#attributeStart, this.#attributeEnd);
+    return sliceText(this.bytes, this.#attributeStart, this.#attributeEnd);
   }
 
   /**

@@ -5,7 +5,7 @@ const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
 const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** The text between two offsets, as it stands there. */
-export const textOf = (bytes: Uint8Array, start: number, end: number): string =>
+export const sliceText = (bytes: Uint8Array, start: number, end: number): string =>
   decoder.decode(bytes.subarray(start, end));
 
 /** Whether a text of ASCII characters stands between two offsets. */
@@ -30,7 +30,7 @@ export function indexOf(bytes: Uint8Array, mark: string, from: number): number {
 
 /** The text between two offsets, its references decoded. */
 export function decodeText(bytes: Uint8Array, start: number, end: number): string {
-  const text = textOf(bytes, start, end);
+  const text = sliceText(bytes, start, end);
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
     if (name !== undefined) return NAMED[name.toLowerCase()] ?? whole;

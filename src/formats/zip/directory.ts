@@ -119,7 +119,7 @@ function entryAt(view: DataView, at: number, name: Uint8Array, extra: Uint8Array
     view.getUint32(at + 42, true),
   ]);
   return {
-    name: nameOf(name),
+    name: decodeName(name),
     method: view.getUint16(at + 10, true),
     encrypted: (flags & 0x41) !== 0,
     compressed,
@@ -158,7 +158,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 const latin = new TextDecoder('latin1');
 
 /** Names are nearly always UTF-8, whether flagged or not. */
-function nameOf(bytes: Uint8Array): string {
+function decodeName(bytes: Uint8Array): string {
   let name: string;
   try {
     name = utf8.decode(bytes);

@@ -10,7 +10,7 @@ export interface ZipSource {
 }
 
 /** A zip file in memory. */
-export const zipOf = (bytes: Uint8Array): ZipSource => ({
+export const openZip = (bytes: Uint8Array): ZipSource => ({
   read: async (offset, length) => bytes.subarray(offset, offset + length),
   stream: (offset, length) => new Blob([bytes.slice(offset, offset + length)]).stream() as ReadableStream<Uint8Array>,
 });

@@ -68,13 +68,13 @@ export function localHeader({ path, isDeflated }: Pick<WrittenEntry, 'path' | 'i
 }
 
 /** The bytes after the data of an entry. */
-export function descriptorOf({ crc, compressed, size }: WrittenEntry): Uint8Array<ArrayBuffer> {
+export function makeDescriptor({ crc, compressed, size }: WrittenEntry): Uint8Array<ArrayBuffer> {
   if (compressed > MAX_ENTRY_BYTES || size > MAX_ENTRY_BYTES) throw new Error('an entry is too large');
   return record([4, DESCRIPTOR_SIGNATURE], [4, crc], [4, compressed], [4, size]);
 }
 
 /** The line of the directory about an entry. */
-function lineOf({ path, isDeflated, crc, compressed, size, offset }: WrittenEntry): Uint8Array<ArrayBuffer> {
+function makeDirectoryLine({ path, isDeflated, crc, compressed, size, offset }: WrittenEntry): Uint8Array<ArrayBuffer> {
   const name = new TextEncoder().encode(path);
   const isFar = offset >= IN_EXTRA;
   const extra = isFar ? record([2, 1], [2, 8], [8, offset]) : new Uint8Array();
@@ -101,10 +101,10 @@ function lineOf({ path, isDeflated, crc, compressed, size, offset }: WrittenEntr
 const LINES_PER_BATCH = 1_000;
 
 /** The end of a zip file: its directory, some lines at a time. @param start where it begins */
-export function* directoryOf(entries: readonly WrittenEntry[], start: number): Generator<Uint8Array<ArrayBuffer>> {
+export function* writeDirectory(entries: readonly WrittenEntry[], start: number): Generator<Uint8Array<ArrayBuffer>> {
   let length = 0;
   for (let at = 0; at < entries.length; at += LINES_PER_BATCH) {
-    const lines = concatBytes(entries.slice(at, at + LINES_PER_BATCH).map(lineOf));
+    const lines = concatBytes(entries.slice(at, at + LINES_PER_BATCH).map(makeDirectoryLine));
     length += lines.length;
     yield lines;
   }

@@ -23,7 +23,7 @@ const MARK =
  * An answer of a route as the result of a tool: as JSON between marks that nothing inside can close, for the mark is made for
  * this result alone, and structured. Data that is too long is cut, and said to be.
  */
-export function resultOf(answer: unknown): ToolResult {
+export function toResult(answer: unknown): ToolResult {
   const { data, note } = shortened(answer, MOST_BYTES - FRAME_BYTES);
   const mark = `data-${crypto.randomUUID()}`;
   const text = [MARK, ...(note ? [note] : []), `<${mark}>`, JSON.stringify(data), `</${mark}>`].join('\n');
@@ -45,7 +45,7 @@ function shortened(answer: unknown, most: number): { data: unknown; note: string
   if (whole) return { data: whole.data, note: null };
   const texts = `texts to ${LONG_TEXT} characters`;
   const ofTexts = within(answer, most, Number.POSITIVE_INFINITY, LONG_TEXT);
-  if (ofTexts) return { data: ofTexts.data, note: noteOf(texts) };
+  if (ofTexts) return { data: ofTexts.data, note: makeNote(texts) };
 
   // Each list has at least two bytes an item, so none that fits is longer than this.
   let [fits, fails] = [-1, most];
@@ -58,11 +58,11 @@ function shortened(answer: unknown, most: number): { data: unknown; note: string
   }
   const items = fits === 1 ? 'item' : 'items';
   return best
-    ? { data: best.data, note: noteOf(`each list to its first ${fits} ${items}, ${texts}`) }
-    : { data: null, note: noteOf('everything') };
+    ? { data: best.data, note: makeNote(`each list to its first ${fits} ${items}, ${texts}`) }
+    : { data: null, note: makeNote('everything') };
 }
 
-const noteOf = (what: string): string =>
+const makeNote = (what: string): string =>
   `CUT: there is more than fits into ${MOST_BYTES} bytes. Cut: ${what}. Ask for less: fewer fields or rows, a filter, another page.`;
 
 /** A copy in at most `most` bytes of JSON, whose lists and texts are at most this long; null where that does not fit. */
@@ -85,13 +85,13 @@ function within(value: unknown, most: number, items: number, characters: number)
       const members = Object.entries(each).filter(([, member]) => member !== undefined);
       return Object.fromEntries(
         members.map(([name, member]) => {
-          take(bytesOf(name) + 2);
+          take(countBytes(name) + 2);
           return [name, copy(member)];
         }),
       );
     }
     const kept = typeof each === 'string' ? shortText(each, characters) : each;
-    take(bytesOf(kept));
+    take(countBytes(kept));
     return kept;
   };
   try {
@@ -109,4 +109,4 @@ const shortText = (text: string, characters: number): string =>
   text.length <= characters ? text : `${cut(text, characters)}…`;
 
 const encoder = new TextEncoder();
-const bytesOf = (value: unknown): number => encoder.encode(JSON.stringify(value) ?? 'null').length;
+const countBytes = (value: unknown): number => encoder.encode(JSON.stringify(value) ?? 'null').length;

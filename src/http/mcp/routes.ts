@@ -4,10 +4,10 @@ import { defineFailure, Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
 import { type Perform, prepared, type Route } from '../endpoint.ts';
 import type { SurfaceEndpoints } from '../openapi.ts';
-import { internalErrorOf, worded } from '../surface.ts';
+import { makeInternalError, worded } from '../surface.ts';
 import { endpoint, surface } from '../surfaces/mcp.ts';
 import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
-import { failedResult, resultOf, type ToolResult } from './results.ts';
+import { failedResult, type ToolResult, toResult } from './results.ts';
 import type { ListedTool } from './server.ts';
 import { type ArgumentsSchema, argumentsSchema, outputSchema, routeInput, type Tool } from './tools.ts';
 
@@ -65,7 +65,7 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
   let routes: Map<string, Route> | undefined;
   const schemas = new Map<string, ArgumentsSchema>();
 
-  const routeOf = (operation: string): Route => {
+  const findRoute = (operation: string): Route => {
     routes ??= new Map(
       surfaces().flatMap((each) =>
         each.endpoints.map(
@@ -78,8 +78,8 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
     return route;
   };
 
-  const schemaOf = (tool: Tool): ArgumentsSchema => {
-    const schema = schemas.get(tool.name) ?? argumentsSchema(tool, routeOf(tool.operation).endpoint);
+  const describeArguments = (tool: Tool): ArgumentsSchema => {
+    const schema = schemas.get(tool.name) ?? argumentsSchema(tool, findRoute(tool.operation).endpoint);
     schemas.set(tool.name, schema);
     return schema;
   };
@@ -87,8 +87,8 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
   const list = (): ListedTool[] =>
     tools.map((tool) => {
       const { name, title, description } = tool;
-      const result = outputSchema(routeOf(tool.operation).endpoint);
-      return { name, title, description, inputSchema: schemaOf(tool), outputSchema: result };
+      const result = outputSchema(findRoute(tool.operation).endpoint);
+      return { name, title, description, inputSchema: describeArguments(tool), outputSchema: result };
     });
 
   const callTool = async (
@@ -98,14 +98,14 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
   ): Promise<ToolResult | undefined> => {
     const tool = tools.find((each) => each.name === name);
     if (!tool) return undefined;
-    const route = routeOf(tool.operation);
+    const route = findRoute(tool.operation);
     try {
-      const input = () => routeInput(tool, route.endpoint.contract, schemaOf(tool), sent);
-      return resultOf(await perform(route, input));
+      const input = () => routeInput(tool, route.endpoint.contract, describeArguments(tool), sent);
+      return toResult(await perform(route, input));
     } catch (error) {
       if (error instanceof Failure) return failedResult(worded(surface, error).body);
       logError('tool_failed', error, { tool: name });
-      return failedResult(internalErrorOf(surface, surface.language));
+      return failedResult(makeInternalError(surface, surface.language));
     }
   };
 

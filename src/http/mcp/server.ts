@@ -37,7 +37,7 @@ const NO_VALIDATOR = {
 };
 
 /** The tools, as one server that answers in the terms of either era of the protocol. */
-function serverOf(tools: Tools, supportedProtocolVersions: readonly string[]): Server {
+function createServer(tools: Tools, supportedProtocolVersions: readonly string[]): Server {
   const server = new Server(
     { name: 'data-console', title: 'Data Console', version: tools.version },
     {
@@ -69,7 +69,7 @@ function serverOf(tools: Tools, supportedProtocolVersions: readonly string[]): S
 export async function answerMessage(request: Request, message: unknown, tools: Tools): Promise<Response> {
   const asked = plain(request);
   if (!(await isLegacyRequest(asked, message))) {
-    const handler = createMcpHandler(() => serverOf(tools, PROTOCOL_VERSIONS), {
+    const handler = createMcpHandler(() => createServer(tools, PROTOCOL_VERSIONS), {
       legacy: 'reject',
       responseMode: 'json',
     });
@@ -85,7 +85,7 @@ export async function answerMessage(request: Request, message: unknown, tools: T
     const error = { code: ProtocolErrorCode.InvalidParams, message: 'Invalid params for initialize.' };
     return Response.json({ jsonrpc: '2.0', id, error });
   }
-  const server = serverOf(tools, LEGACY_VERSIONS);
+  const server = createServer(tools, LEGACY_VERSIONS);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {

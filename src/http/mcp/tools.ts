@@ -4,7 +4,7 @@ import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { illFormedPath, shorten } from '../../kernel/text.ts';
 import { deepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
-import { parametersOf } from '../paths.ts';
+import { listParameters } from '../paths.ts';
 
 /** A tool, as its module declares it: its route, and those of the route's arguments that it takes. */
 export interface Tool {
@@ -48,8 +48,8 @@ const ID = { type: 'string', description: 'The `_id` or `id` from the list.' };
 export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): ArgumentsSchema {
   const { argumentNames, argumentSchemas, id, aliases = {}, bodyArgument } = tool;
   // What a query is read as says more than the text that it is sent as: `page` is a whole number.
-  const query = schemaOf(contract.query, 'output');
-  const body = schemaOf(contract.body, 'input');
+  const query = toSchema(contract.query, 'output');
+  const body = toSchema(contract.body, 'input');
   const known: Record<string, object> = { ...query.properties, ...body.properties, ...argumentSchemas };
   const taken = argumentNames.map((name) => [name, { ...known[name], ...narrowed(tool, name) }] as const);
   const required = bodyArgument ? [] : argumentNames.filter((name) => body.required?.includes(name));
@@ -97,7 +97,7 @@ const narrowed = ({ allowedValues, defaults }: Tool, name: string): object => ({
   ...(defaults?.[name] !== undefined && { default: defaults[name] }),
 });
 
-function schemaOf(schema: z.ZodType | undefined, io: 'input' | 'output') {
+function toSchema(schema: z.ZodType | undefined, io: 'input' | 'output') {
   const made = schema ? told(z.toJSONSchema(schema, { ...AS_TOLD, io })) : {};
   return made as { properties?: Record<string, object>; required?: string[] };
 }
@@ -134,7 +134,7 @@ export function routeInput(
   const { bodyArgument, defaults, fixed } = tool;
   const { resource, given, problems } = readArguments(tool, fromJsonTexts(sent, properties));
   if (problems.length > 0) throw invalid(problems.slice(0, MOST_PROBLEMS));
-  const [parameter] = parametersOf(contract.path);
+  const [parameter] = listParameters(contract.path);
   return {
     params: parameter && typeof resource === 'string' ? { [parameter]: resource } : {},
     query: contract.method === 'get' ? queryFrom({ ...defaults, ...given, ...fixed }) : {},
@@ -203,9 +203,9 @@ const queryFrom = (given: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(given)
       .filter(([, value]) => value !== undefined && value !== null)
-      .map(([name, value]) => [name, name === 'filter' ? deepParameters(name, value) : textOf(value)]),
+      .map(([name, value]) => [name, name === 'filter' ? deepParameters(name, value) : stringify(value)]),
   );
 
 /** Numbers and booleans as an address writes them; other values stay as they are, for the schema to refuse. */
-const textOf = (value: unknown): unknown =>
+const stringify = (value: unknown): unknown =>
   typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;

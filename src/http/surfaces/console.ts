@@ -32,7 +32,7 @@ export const surface: Surface = {
 };
 
 /** Schema of the list envelope of the console and of managed tables. */
-export const listOf = <S extends z.ZodType>(record: S) =>
+export const listSchema = <S extends z.ZodType>(record: S) =>
   z.object({ total: z.int(), quantity: z.int(), records: z.array(record) });
 
 /** A page of records in the list envelope of the console and of managed tables. */

@@ -64,20 +64,20 @@ export const surface: Surface = {
     schemas: [ERROR],
     status: String(status),
     ...(code !== '' && { scimType: code }),
-    detail: Array.isArray(details) ? [message, ...details.map(sentenceOf)].join(' ') : message,
+    detail: Array.isArray(details) ? [message, ...details.map(toSentence)].join(' ') : message,
     ...(details !== undefined && { details }),
   }),
   repeats: (shown) => {
-    const { version, location } = metaOf(shown);
+    const { version, location } = getMeta(shown);
     return { ...(version && { ETag: version }), ...(location && { Location: location }) };
   },
   internalError: { code: '', message: INTERNAL_ERROR },
 };
 
-const sentenceOf = ({ field, message }: { field: string; message: string }): string => `${field}: ${message}.`;
+const toSentence = ({ field, message }: { field: string; message: string }): string => `${field}: ${message}.`;
 
 /** The `meta` of a shown resource; empty where it has none. */
-export function metaOf(shown: object): { version?: string; location?: string } {
+export function getMeta(shown: object): { version?: string; location?: string } {
   const { meta } = shown as { meta?: unknown };
   return isRecord(meta) ? meta : {};
 }

@@ -4,7 +4,7 @@ import { pageQuery } from '../list-query.ts';
 import type { Surface } from '../surface.ts';
 import * as console from './console.ts';
 
-export { list, listOf } from './sharing.ts';
+export { list, listSchema as listOf } from './sharing.ts';
 
 /** Endpoints of domain knowledge: called by people and programs with a token, worded like the console. */
 export const endpoint = endpointFor<Principal>();

@@ -5,7 +5,7 @@ import { endpointFor } from '../endpoint.ts';
 import { challengeOf } from '../oauth-metadata.ts';
 import { CONSOLE_FAMILIES, errorDetails, type FamilyWording, type Surface } from '../surface.ts';
 
-export { list, listOf } from './console.ts';
+export { list, listSchema as listOf } from './console.ts';
 
 /** Endpoints of managed tables: called by people and programs with a token, worded in Portuguese. */
 export const endpoint = endpointFor<Principal>();

@@ -23,7 +23,7 @@ const FAMILIES: Record<FailureKind, FamilyWording> = {
 };
 
 /** The problem of each field as a sentence: the protocol has no other place for it. */
-const fieldsOf = (details: unknown): string[] =>
+const listFields = (details: unknown): string[] =>
   Array.isArray(details) ? details.map(({ field, message }) => `"${field}" ${message}.`.replaceAll('"', "'")) : [];
 
 export const surface: Surface = {
@@ -44,7 +44,7 @@ export const surface: Surface = {
     .meta({ id: 'OAuthError' }),
   errorOf: ({ code, message, details }) => ({
     error: code,
-    error_description: [message, ...fieldsOf(details)].join(' '),
+    error_description: [message, ...listFields(details)].join(' '),
   }),
   internalError: { code: 'server_error', message: INTERNAL_ERROR },
 };

@@ -29,7 +29,7 @@ export const surface: Surface = {
 };
 
 /** Schema of the list envelope of sharing. */
-export const listOf = <S extends z.ZodType>(record: S) =>
+export const listSchema = <S extends z.ZodType>(record: S) =>
   z.object({ total: z.int(), page: z.int(), per_page: z.int(), records: z.array(record) });
 
 /** A page of records in the list envelope of sharing. */

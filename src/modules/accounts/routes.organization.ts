@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { sent } from '../../http/wire.ts';
 import { displayName, metadata } from '../../kernel/fields.ts';
 import {
@@ -45,7 +45,7 @@ export const accountEndpoints = [
       summary: 'List accounts',
       description: 'Lists deleted accounts too with `include_deleted=true`, which only administrators may send.',
       query: listQuery(ORDER).extend(INCLUDE_DELETED.query),
-      returns: ok(listOf(accountView)),
+      returns: ok(listSchema(accountView)),
       ...INCLUDE_DELETED.contract,
       fails: [],
     },
@@ -116,7 +116,7 @@ export const accountEndpoints = [
       summary: 'List deleted accounts',
       description: 'Deleted accounts alone, for administrators, who can restore them.',
       query: listQuery(ORDER),
-      returns: ok(listOf(accountView)),
+      returns: ok(listSchema(accountView)),
       fails: [],
     },
     async ({ ctx, query }) => list(await listAccounts(ctx, 'deleted', pageRequest(query)), viewAccount),

@@ -5,7 +5,7 @@ import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { accountUserCounts } from '../../db/schema/users.ts';
-import { byId, exists, livingById, type Which, whichOf } from '../../db/statements.ts';
+import { byId, exists, livingById, matchesDeletion, type Which } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 export type Account = typeof accounts.$inferSelect;
@@ -46,7 +46,11 @@ export const readAccounts = (
     db,
     {
       table: accounts,
-      filter: and(eq(accounts.companyId, companyId), whichOf(accounts, which), isNotDenied(accounts.id, denied)) as SQL,
+      filter: and(
+        eq(accounts.companyId, companyId),
+        matchesDeletion(accounts, which),
+        isNotDenied(accounts.id, denied),
+      ) as SQL,
     },
     { ...page, by: ORDER[page.by] },
   );

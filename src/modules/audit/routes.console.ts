@@ -1,6 +1,6 @@
 import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { sent } from '../../http/wire.ts';
 import { auditFilters, WHAT_IS_LISTED } from './fields.ts';
 import { listAuditEvents } from './service.ts';
@@ -16,7 +16,7 @@ export const consoleAuditEndpoints = [
       summary: 'List audit events',
       description: `The trail of the organization API, for administrators in the console. ${WHAT_IS_LISTED}`,
       query: pageQuery('per_page').extend(auditFilters),
-      returns: ok(listOf(consoleAuditEventView)),
+      returns: ok(listSchema(consoleAuditEventView)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>

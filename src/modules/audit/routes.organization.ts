@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ok, raw } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { sent } from '../../http/wire.ts';
 import { EXPORT_FORMATS, streamEvents } from './export.ts';
 import { auditFilters, times, WHAT_IS_LISTED } from './fields.ts';
@@ -20,7 +20,7 @@ export const auditEndpoints = [
       summary: 'List audit events',
       description: `For administrators, and for programs that keep the trail elsewhere. ${WHAT_IS_LISTED}`,
       query: pageQuery('quantity').extend(auditFilters),
-      returns: ok(listOf(auditEventView)),
+      returns: ok(listSchema(auditEventView)),
       fails: [],
     },
     async ({ ctx, query: { page, quantity, ...filter } }) =>

@@ -19,7 +19,7 @@ export const listAuditEvents = (
   { from, to, ...values }: AuditFilter,
   page: number,
   perPage: number,
-): Promise<Page<AuditEvent>> => readLog(ctx, 'audit', { from, to, values: definedOf(values) }, page, perPage);
+): Promise<Page<AuditEvent>> => readLog(ctx, 'audit', { from, to, values: omitUndefined(values) }, page, perPage);
 
 /** All requests of the caller's company of a time, the newest first. */
 export const exportAuditEvents = (
@@ -27,5 +27,5 @@ export const exportAuditEvents = (
   filter: Pick<AuditFilter, 'from' | 'to'>,
 ): AsyncGenerator<AuditEvent> => exportLog(ctx, 'audit', { ...filter, values: {} });
 
-const definedOf = (values: Record<string, string | undefined>): Record<string, string> =>
+const omitUndefined = (values: Record<string, string | undefined>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));

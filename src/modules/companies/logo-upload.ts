@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { boundaryOf, MultipartMalformed } from '../../formats/multipart/headers.ts';
+import { MultipartMalformed, parseBoundary } from '../../formats/multipart/headers.ts';
 import { readSmallForm } from '../../formats/multipart/reader.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { SentBody } from '../../kernel/files.ts';
@@ -16,7 +16,7 @@ export const logoForm = z.object({
 
 /** The file of a request: its body, or the one file of its form. */
 export async function readLogoFile({ stream, type }: SentBody): Promise<Uint8Array<ArrayBuffer>> {
-  const boundary = boundaryOf(type);
+  const boundary = parseBoundary(type);
   const file =
     boundary && stream
       ? await fileOfForm(stream, boundary)

@@ -10,7 +10,7 @@ import { deleteObjects } from '../../platform/stored-files.ts';
 import { companyNotFound, logoNotFound } from './failures.ts';
 import { type Company, selectCompany, updateLogo } from './store.ts';
 
-const keyOf = (companyId: string, logoId: string): string => `${companyId}/logos/${logoId}`;
+const makeLogoKey = (companyId: string, logoId: string): string => `${companyId}/logos/${logoId}`;
 
 /** The path of a logo below the address of the system. Another logo has another path. */
 export const logoPath = (companyId: string, { id }: Logo): string => `/api/v1/public/logos/${companyId}/${id}`;
@@ -25,7 +25,9 @@ export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayB
     throw error instanceof BadImage ? invalid([{ field: 'logo', message: error.message }]) : error;
   });
   const logo = { id: ctx.newId(), ...picture };
-  await storing(ctx.bindings.FILES.put(keyOf(companyId, logo.id), bytes, { httpMetadata: { contentType: logo.type } }));
+  await storing(
+    ctx.bindings.FILES.put(makeLogoKey(companyId, logo.id), bytes, { httpMetadata: { contentType: logo.type } }),
+  );
   const { before, after } = await commit(ctx.db, {
     before: selectCompany(ctx.db, companyId),
     after: updateLogo(ctx.db, companyId, logo, ctx.now()),
@@ -38,14 +40,14 @@ export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayB
 
 /** Deletes a logo that is none any more, after the answer. */
 export function deleteLogo(ctx: Context, companyId: string, logo: Logo | null | undefined): void {
-  if (logo) ctx.defer(deleteObjects(ctx.bindings.FILES, [keyOf(companyId, logo.id)]));
+  if (logo) ctx.defer(deleteObjects(ctx.bindings.FILES, [makeLogoKey(companyId, logo.id)]));
 }
 
 /** The bytes of a logo that mail programs show; undefined for one that some do not, and while the files are away. */
 export async function logoForMail(ctx: Context, companyId: string, logo: Logo | null) {
   if (!logo || logo.type === 'image/webp') return undefined;
   try {
-    const object = await ctx.bindings.FILES.get(keyOf(companyId, logo.id));
+    const object = await ctx.bindings.FILES.get(makeLogoKey(companyId, logo.id));
     return object ? { ...logo, bytes: new Uint8Array(await object.arrayBuffer()) } : undefined;
   } catch (error) {
     // A mail without its logo is better than none.
@@ -58,12 +60,12 @@ export async function logoForMail(ctx: Context, companyId: string, logo: Logo | 
 export const logoFile = async (
   ctx: Context,
   { id, logo }: Pick<Company, 'id' | 'logo'>,
-): Promise<R2ObjectBody | null> => (logo ? ctx.bindings.FILES.get(keyOf(id, logo.id)) : null);
+): Promise<R2ObjectBody | null> => (logo ? ctx.bindings.FILES.get(makeLogoKey(id, logo.id)) : null);
 
 /** A logo, for whoever is shown it. */
 export async function readLogo(ctx: Context, companyId: string, logoId: string): Promise<R2ObjectBody> {
   const known = ID_PATTERN.test(companyId) && ID_PATTERN.test(logoId);
-  const object = known ? await ctx.bindings.FILES.get(keyOf(companyId, logoId)) : null;
+  const object = known ? await ctx.bindings.FILES.get(makeLogoKey(companyId, logoId)) : null;
   if (!object) throw logoNotFound();
   return object;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { descriptorOf, directoryOf, localHeader, type WrittenEntry } from '../../formats/zip/write.ts';
+import { localHeader, makeDescriptor, type WrittenEntry, writeDirectory } from '../../formats/zip/write.ts';
 import { archiveTooLarge } from './failures.ts';
 
 /** A file of an archive, as its manifest tells of it. */
@@ -110,7 +110,7 @@ export class Archive {
       isFull: () => entry.size > fileBytes || Date.now() > endsAt,
     });
     await packed.end();
-    await this.#append(descriptorOf(entry));
+    await this.#append(makeDescriptor(entry));
     this.#written.files.push({ ...entry, rows, sha256: sha256.digest('hex') });
     return result;
   }
@@ -118,7 +118,7 @@ export class Archive {
   /** Writes the directory, and makes one object of all parts. @returns its size */
   async end(): Promise<number> {
     const start = this.#offset;
-    for (const bytes of directoryOf(this.#written.files, start)) await this.#append(bytes);
+    for (const bytes of writeDirectory(this.#written.files, start)) await this.#append(bytes);
     const bytes = this.#offset;
     await this.#storePart();
     const parts = this.#written.parts.map((etag, at) => ({ partNumber: at + 1, etag }));

@@ -2,7 +2,7 @@ import type { UserActor } from '../../access/actors.ts';
 import { compileAccess } from '../../access/evaluation.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { pathPart } from '../../formats/zip/write.ts';
-import { compareKeys, keyOf, type LogKey, type LogKind } from '../../logs/log.ts';
+import { compareKeys, type LogKey, type LogKind, toKey } from '../../logs/log.ts';
 import { viewAuditEvent } from '../audit/views.ts';
 import { logoFile, selectCompany } from '../companies/service.ts';
 import { exportLog } from '../company-log/service.ts';
@@ -96,7 +96,7 @@ const logOf =
       const waiting: object[] = [];
       const flush = () => writeLines(sink, waiting.splice(0));
       for await (const record of exportLog(work.ctx, kind, { to: after?.at ?? work.askedAt, values: {} })) {
-        const key = keyOf(record);
+        const key = toKey(record);
         if (after && compareKeys(key, after) >= 0) continue;
         waiting.push(view(record as never));
         last = key;
@@ -167,7 +167,7 @@ const tables: Stage = async ({ ctx, archive }, from) => {
     return { id };
   }
   if (!table) return null;
-  const { folder, number, from: after } = within ?? { folder: folderOf(archive, table), number: 1, from: null };
+  const { folder, number, from: after } = within ?? { folder: chooseFolder(archive, table), number: 1, from: null };
   try {
     if (!within) await writeSchema(archive, folder, table);
     const path = `${folder}/${String(number).padStart(4, '0')}.parquet`;
@@ -184,7 +184,7 @@ const tables: Stage = async ({ ctx, archive }, from) => {
 };
 
 /** The folder of a table. Two tables may have had the same name, one after the other. */
-function folderOf({ files }: Archive, { id, displayName }: ManagedTable): string {
+function chooseFolder({ files }: Archive, { id, displayName }: ManagedTable): string {
   const folder = `tables/${pathPart(displayName)}`;
   return files.some(({ path }) => path.startsWith(`${folder}/`)) ? `${folder}.${id}` : folder;
 }

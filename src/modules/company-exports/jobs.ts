@@ -3,7 +3,7 @@ import { commit, readTogether } from '../../db/client.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { log, logError } from '../../platform/log.ts';
-import { selectCompany, standingOf } from '../companies/service.ts';
+import { readStanding, selectCompany } from '../companies/service.ts';
 import { keepMessage } from '../outbox/service.ts';
 import { Archive } from './archive.ts';
 import { STAGES } from './contents.ts';
@@ -60,7 +60,7 @@ class Overtaken extends Error {}
 export async function continueExport(ctx: CompanyContext, exportId: string, limits = LIMITS): Promise<void> {
   const key = { companyId: ctx.actor.companyId, id: exportId };
   const [known] = await selectExport(ctx.db, key.companyId, exportId);
-  if (known && !known.forOperator && (await standingOf(ctx)) === 'suspended') {
+  if (known && !known.forOperator && (await readStanding(ctx)) === 'suspended') {
     return keepMessage(ctx, { type: 'company.export', companyId: key.companyId, exportId });
   }
   const now = ctx.now();
@@ -76,7 +76,7 @@ export async function continueExport(ctx: CompanyContext, exportId: string, limi
   const turn = new Turn(ctx, job);
   try {
     const isWhole = await turn.work(limits);
-    if (!isWhole) await ctx.jobs.send({ type: 'company.export', ...messageOf(job) });
+    if (!isWhole) await ctx.jobs.send({ type: 'company.export', ...toMessage(job) });
   } catch (error) {
     if (error instanceof Overtaken) return;
     const told = [archiveTooLarge, tableKeptChanging].some((type) => type.matches(error));
@@ -93,7 +93,7 @@ export async function continueExport(ctx: CompanyContext, exportId: string, limi
   }
 }
 
-const messageOf = ({ companyId, id }: CompanyExport) => ({ companyId, exportId: id });
+const toMessage = ({ companyId, id }: CompanyExport) => ({ companyId, exportId: id });
 
 /** The work of one invocation at an export. */
 class Turn {

@@ -3,7 +3,7 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, OpenToken } from '../../context.ts';
 import { openControlDb, readTogether } from '../../db/client.ts';
 import { fileHeaders, PreparedAnswer } from '../../kernel/files.ts';
-import { dayOf } from '../../logs/log.ts';
+import { formatDay } from '../../logs/log.ts';
 import { selectCompany } from '../companies/service.ts';
 import { secondsUntil, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import { exportNotFound } from './failures.ts';
@@ -54,5 +54,5 @@ export async function downloadArchive(ctx: Context<ArchiveViewer>): Promise<Prep
   const isThere = company && found?.status === 'succeeded' && (found.expiresAt ?? 0) > ctx.now();
   const archive = isThere ? await ctx.files.get(archiveKey(found)) : null;
   if (!company || !found || !archive) throw exportNotFound();
-  return new PreparedAnswer(archive.body, fileHeaders(`${company.slug}-${dayOf(found.createdAt)}`, 'zip'));
+  return new PreparedAnswer(archive.body, fileHeaders(`${company.slug}-${formatDay(found.createdAt)}`, 'zip'));
 }

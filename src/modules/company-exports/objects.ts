@@ -3,10 +3,10 @@ import { abandonUploads, beginUpload, deleteObjects } from '../../platform/store
 import type { Written } from './archive.ts';
 import type { ExportKey } from './store.ts';
 
-const prefixOf = ({ companyId, id }: ExportKey): string => `company-exports/${companyId}/${id}/`;
+const makePrefix = ({ companyId, id }: ExportKey): string => `company-exports/${companyId}/${id}/`;
 
 /** The key of an archive that is whole. */
-export const archiveKey = (key: ExportKey): string => `${prefixOf(key)}archive.zip`;
+export const archiveKey = (key: ExportKey): string => `${makePrefix(key)}archive.zip`;
 
 /** The progress of an export. */
 export interface Checkpoint {
@@ -15,15 +15,15 @@ export interface Checkpoint {
   next: { stage: string; from: unknown } | null;
 }
 
-const checkpointsOf = (key: ExportKey): string => `${prefixOf(key)}checkpoints`;
+const makeCheckpointPrefix = (key: ExportKey): string => `${makePrefix(key)}checkpoints`;
 
 const checkpointKey = (key: ExportKey, name: string, part: 'state' | 'tail'): string =>
-  `${checkpointsOf(key)}/${name}/${part}`;
+  `${makeCheckpointPrefix(key)}/${name}/${part}`;
 
 /** Begins an archive. @returns the id of its upload, which is noted beside the checkpoints */
 export async function beginArchive(files: R2Bucket, key: ExportKey): Promise<string> {
   const options = { httpMetadata: { contentType: 'application/zip' } };
-  return (await beginUpload(files, checkpointsOf(key), archiveKey(key), options)).uploadId;
+  return (await beginUpload(files, makeCheckpointPrefix(key), archiveKey(key), options)).uploadId;
 }
 
 /** Keeps how far an export has come, under a name that it did not have before. */
@@ -61,10 +61,10 @@ export const deleteCheckpoint = (files: R2Bucket, key: ExportKey, name: string):
 
 /** Deletes all checkpoints of an export. */
 export const deleteCheckpoints = (files: R2Bucket, key: ExportKey): Promise<void> =>
-  deleteBeneath(files, `${checkpointsOf(key)}/`);
+  deleteBeneath(files, `${makeCheckpointPrefix(key)}/`);
 
 /** Deletes all that there is of an export, an archive that is not whole included. */
-export const deleteAll = (files: R2Bucket, key: ExportKey): Promise<void> => deleteBeneath(files, prefixOf(key));
+export const deleteAll = (files: R2Bucket, key: ExportKey): Promise<void> => deleteBeneath(files, makePrefix(key));
 
 async function deleteBeneath(files: R2Bucket, prefix: string): Promise<void> {
   for (;;) {

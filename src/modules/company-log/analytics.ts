@@ -8,7 +8,7 @@ import {
 } from '../../logs/analytics.ts';
 import { compareKeys, type LogFilter, type Logged, type LogKey } from '../../logs/log.ts';
 import { MissingPart, readPart } from '../../logs/part-file.ts';
-import { mostOf, Tally, TooManyViewers, type ViewerShare } from '../../logs/tally.ts';
+import { Tally, TooManyViewers, takeMost, type ViewerShare } from '../../logs/tally.ts';
 import type { CompanyLog } from '../../objects/company-log.ts';
 import { callObject } from '../../platform/objects.ts';
 import type { LogReader } from './read.ts';
@@ -51,10 +51,10 @@ export async function readAnalytics(
 const onlyMost = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
   ...counts,
   top: {
-    shares: mostOf(top.shares, TOP_LENGTH),
-    dashboards: mostOf(top.dashboards, TOP_LENGTH),
+    shares: takeMost(top.shares, TOP_LENGTH),
+    dashboards: takeMost(top.dashboards, TOP_LENGTH),
     viewers: top.viewers,
-    countries: mostOf(top.countries, TOP_LENGTH),
+    countries: takeMost(top.countries, TOP_LENGTH),
   },
 });
 
@@ -90,8 +90,8 @@ async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise
   for (let share = shares.pop(); share; share = shares.pop()) {
     const tally = new Tally(starts, newest, share);
     try {
-      for await (const viewer of viewersOf(ask, filter, end, moved)) tally.addViewer(viewer);
-      for await (const event of eventsOf(files, wanted, filter)) tally.add(event);
+      for await (const viewer of readViewers(ask, filter, end, moved)) tally.addViewer(viewer);
+      for await (const event of readEvents(files, wanted, filter)) tally.add(event);
     } catch (error) {
       if (!(error instanceof TooManyViewers)) throw error;
       const { number, of } = share;
@@ -106,7 +106,7 @@ async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise
       const known = series.get(start) ?? { ...NOTHING, start };
       // Each tally counts all events, but viewers of its own share alone.
       series.set(start, {
-        ...(first ? known : sumOf(known, counts)),
+        ...(first ? known : addCounts(known, counts)),
         start,
         unique_viewers: known.unique_viewers + counts.unique_viewers,
       });
@@ -114,14 +114,14 @@ async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise
     first ??= tally;
   }
   const top = (name: 'shares' | 'dashboards' | 'countries') =>
-    mostOf(first?.topWith(name, own.top[name]) ?? [], TOP_LENGTH);
+    takeMost(first?.topWith(name, own.top[name]) ?? [], TOP_LENGTH);
   return {
-    totals: { ...sumOf(own.totals, first?.totals ?? NOTHING), unique_viewers: unique },
+    totals: { ...addCounts(own.totals, first?.totals ?? NOTHING), unique_viewers: unique },
     series: [...series.values()].sort((a, b) => a.start - b.start),
     top: {
       shares: top('shares'),
       dashboards: top('dashboards'),
-      viewers: mostOf(viewers, TOP_LENGTH),
+      viewers: takeMost(viewers, TOP_LENGTH),
       countries: top('countries'),
     },
   };
@@ -131,14 +131,14 @@ const NOTHING: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0
 
 type EventCounts = Omit<Counts, 'unique_viewers'>;
 
-const sumOf = (one: EventCounts, other: EventCounts): EventCounts => ({
+const addCounts = (one: EventCounts, other: EventCounts): EventCounts => ({
   resolved: one.resolved + other.resolved,
   executed: one.executed + other.executed,
   denied: one.denied + other.denied,
 });
 
 /** The viewers of the events that are still in the object, early ones being those before `end`. */
-async function* viewersOf(ask: Ask, filter: LogFilter, end: number, moved: LogKey): AsyncGenerator<SeenViewer> {
+async function* readViewers(ask: Ask, filter: LogFilter, end: number, moved: LogKey): AsyncGenerator<SeenViewer> {
   for (let after = ''; ; ) {
     const page = { end, after, limit: VIEWERS_PER_BATCH };
     const found = await ask(
@@ -154,7 +154,7 @@ async function* viewersOf(ask: Ask, filter: LogFilter, end: number, moved: LogKe
 }
 
 /** The events of files, one file after another. */
-async function* eventsOf(
+async function* readEvents(
   files: R2Bucket,
   names: readonly string[],
   filter: LogFilter,

@@ -1,4 +1,4 @@
-import { type Bindings, configOf } from '../../config.ts';
+import { type Bindings, readConfig } from '../../config.ts';
 import { clock } from '../../kernel/clock.ts';
 import { withinTime } from '../../kernel/time-limit.ts';
 import { LOG_KINDS, type Logged, type LogKind, type LogRecords, PLATFORM_LOG } from '../../logs/log.ts';
@@ -34,7 +34,7 @@ interface Batch {
 const gathered = new Map<string | null, Batch>();
 const underWay = new Map<string | null, Promise<void>>();
 
-const countOf = (records: Records): number => LOG_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
+const countRecords = (records: Records): number => LOG_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
 
 /**
  * Stores a record in its company's log. Records that arrive together, or while a call of that log is under way, share one
@@ -46,7 +46,7 @@ export async function keepInLog<K extends LogKind>(env: Bindings, kind: K, recor
   const batch = gathered.get(companyId) ?? { records: { audit: [], share: [] } };
   gathered.set(companyId, batch);
   batch.records[kind].push(record);
-  if (countOf(batch.records) < BATCH_SIZE) {
+  if (countRecords(batch.records) < BATCH_SIZE) {
     const before = underWay.get(companyId);
     await (before ? settled(before, TIMEOUT_MS) : new Promise((resolve) => setTimeout(resolve, GATHER_MS[kind])));
   }
@@ -78,7 +78,7 @@ async function handOver(env: Bindings, records: Records): Promise<void> {
   try {
     return await appendToLog(env, records);
   } catch (error) {
-    logError('log_away', error, { records: countOf(records) });
+    logError('log_away', error, { records: countRecords(records) });
   }
   for (const kind of LOG_KINDS) await keepElsewhere(env, kind, records[kind]);
 }
@@ -102,7 +102,7 @@ export async function appendToLog(env: Bindings, records: Partial<Records>): Pro
   const { audit = [], share = [] } = records;
   const name = (audit[0] ?? share[0])?.companyId ?? PLATFORM_LOG;
   const logged = { audit: audit.map(withoutCompany), share: share.map(withoutCompany) };
-  const { COMPANY_LOG } = withinJurisdiction(env, configOf(env).DATA_JURISDICTION);
+  const { COMPANY_LOG } = withinJurisdiction(env, readConfig(env).DATA_JURISDICTION);
   await withinTime(
     TIMEOUT_MS,
     callObject(COMPANY_LOG, name, async (log) => await log.appendAll(name, logged)),

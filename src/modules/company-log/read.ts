@@ -2,12 +2,12 @@ import type { CompanyContext } from '../../context.ts';
 import type { Page } from '../../db/page.ts';
 import {
   compareKeys,
-  keyOf,
   type LogFilter,
   type Logged,
   type LogKey,
   type LogKind,
   type LogRecords,
+  toKey,
 } from '../../logs/log.ts';
 import { MissingPart, readPart } from '../../logs/part-file.ts';
 import type { ListedPart } from '../../logs/parts.ts';
@@ -77,7 +77,7 @@ export async function* exportLog<K extends LogKind>(
     const { records, parts }: Awaited<ReturnType<typeof next>> = await next(last);
     for (const record of records) yield ofCompany<K>(record, companyId);
     if (records.length > 0) {
-      last = keyOf(records.at(-1) as Logged);
+      last = toKey(records.at(-1) as Logged);
       continue;
     }
     let replaced: string | undefined;
@@ -85,8 +85,8 @@ export async function* exportLog<K extends LogKind>(
       try {
         for await (const record of matching === 0 ? [] : readPart(files, file, filter)) {
           // What was moved meanwhile may have been told already.
-          if (last !== null && compareKeys(keyOf(record), last) >= 0) continue;
-          last = keyOf(record);
+          if (last !== null && compareKeys(toKey(record), last) >= 0) continue;
+          last = toKey(record);
           yield ofCompany<K>(record, companyId);
         }
       } catch (error) {

@@ -30,8 +30,8 @@ const SOURCES: readonly Source[] = [
   { prefix: 'undelivered/audit/', keep: keepRecords('audit', JSON.parse) },
   { prefix: 'undelivered/share/', keep: keepRecords('share', JSON.parse) },
   // What the version before kept in a database of all companies and in files of its own.
-  { prefix: 'archive/audit-events/', keep: keepRecords('audit', (line) => recordOf('audit', line)) },
-  { prefix: 'archive/share-events/', keep: keepRecords('share', (line) => recordOf('share', line)) },
+  { prefix: 'archive/audit-events/', keep: keepRecords('audit', (line) => parseRecord('audit', line)) },
+  { prefix: 'archive/share-events/', keep: keepRecords('share', (line) => parseRecord('share', line)) },
   { prefix: 'archive/share-views/', keep: keepFormerViews },
 ];
 
@@ -129,7 +129,7 @@ const ADDED: Record<LogKind, Row> = { audit: { count: 1 }, share: {} };
  * The record that a line of a file of such rows stands for.
  * @returns null where it is no row
  */
-function recordOf<K extends LogKind>(kind: K, line: string): LogRecords[K] | null {
+function parseRecord<K extends LogKind>(kind: K, line: string): LogRecords[K] | null {
   const row = { ...ADDED[kind], ...(JSON.parse(line) as Row) };
   if (typeof row.id !== 'string' || typeof row.occurred_at !== 'number') return null;
   const fields = Object.entries(row).map(([column, value]) => [

@@ -1,7 +1,7 @@
 import type { Filter } from '../../db/schema/dashboards.ts';
-import { attributesOf, type Input } from '../../sharing/terms.ts';
+import { type Input, listAttributes } from '../../sharing/terms.ts';
 import { type BoundValue, type BoundValues, isChoice, type ParameterKind } from '../../sql-templates/parameters.ts';
-import { takesList, templateOf } from '../../sql-templates/template.ts';
+import { getTemplate, takesList } from '../../sql-templates/template.ts';
 import type { Visualization } from '../visualizations/service.ts';
 
 type Definition = Pick<Visualization, 'id' | 'sql' | 'parameters'>;
@@ -22,7 +22,7 @@ export function matchParameter(
   if (family(filter.kind) !== family(parameter.kind)) {
     return { takesList: false, problem: `must be ${parameter.kind}, the kind of the parameter in` };
   }
-  const list = takesList(templateOf(sql), parameter.slug, parameter.kind);
+  const list = takesList(getTemplate(sql), parameter.slug, parameter.kind);
   const problem = 'cannot be multi_select: = ANY({{…}}) is not used for the parameter in';
   return filter.kind === 'multi_select' && !list ? { takesList: false, problem } : { takesList: list };
 }
@@ -46,10 +46,10 @@ export function dashboardInputs(
         ...(known ?? parameter),
         required: false,
         origin: 'parameter',
-        takesList: takesList(templateOf(sql), slug, kind) && (known?.takesList ?? true),
+        takesList: takesList(getTemplate(sql), slug, kind) && (known?.takesList ?? true),
         appliesTo: [...(known?.appliesTo ?? []), id],
         skips: [],
-        viewerAttributes: [...new Set([...(known?.viewerAttributes ?? []), ...attributesOf(parameter)])],
+        viewerAttributes: [...new Set([...(known?.viewerAttributes ?? []), ...listAttributes(parameter)])],
         unbound: [],
       });
     }
@@ -64,7 +64,7 @@ function filterInput(filter: Filter, filters: readonly Filter[], visualizations:
   const own = ({ parameters }: Definition) => parameters.find((parameter) => parameter.slug === slug) ?? {};
   const inOptions = filters.every(({ options }) => {
     const sql = optionsSql(options);
-    return sql === null || takesList(templateOf(sql), slug, kind);
+    return sql === null || takesList(getTemplate(sql), slug, kind);
   });
   return {
     slug,
@@ -76,8 +76,10 @@ function filterInput(filter: Filter, filters: readonly Filter[], visualizations:
     takesList: isChoice(kind) && inOptions && users.every((user) => matchParameter(filter, user)?.takesList ?? true),
     appliesTo: applied.map(({ id }) => id),
     skips: users.filter(({ id }) => !isFor(filter, id)).map(({ id }) => id),
-    viewerAttributes: [...new Set([filter, ...applied.map(own)].flatMap(attributesOf))],
-    unbound: users.filter((user) => !isFor(filter, user.id) && attributesOf(own(user)).length > 0).map(({ id }) => id),
+    viewerAttributes: [...new Set([filter, ...applied.map(own)].flatMap(listAttributes))],
+    unbound: users
+      .filter((user) => !isFor(filter, user.id) && listAttributes(own(user)).length > 0)
+      .map(({ id }) => id),
   };
 }
 

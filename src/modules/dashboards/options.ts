@@ -6,7 +6,7 @@ import type { ViewerRules } from '../../sharing/rules.ts';
 import { allowsNothing } from '../../sharing/values.ts';
 import { arrayLiteral, type CompiledSql, usedSlugs } from '../../sql-templates/compiled.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
-import { templateOf } from '../../sql-templates/template.ts';
+import { getTemplate } from '../../sql-templates/template.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { type Cell, runUserSql, STANDARD_LIMITS } from '../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
@@ -58,7 +58,7 @@ export async function optionsUnder(
 /** The slugs of the filters that the SQL of a filter's options uses with given values; null where there is none. */
 function usedInOptions({ options }: Pick<Filter, 'options'>) {
   const sql = optionsSql(options);
-  return sql === null ? null : (values: BoundValues) => usedSlugs(templateOf(sql), values);
+  return sql === null ? null : (values: BoundValues) => usedSlugs(getTemplate(sql), values);
 }
 
 /**
@@ -103,7 +103,7 @@ async function queried(
   const compiled = compileOrFail({ sql: template, parameters: filters }, bound);
   const sql = await openReadonlyDatabase(ctx);
   try {
-    const rows = await rowsOf(sql, compiled, request);
+    const rows = await readRows(sql, compiled, request);
     return rows.map(([value, label]) => ({ value: String(value), label: String(label ?? value) }));
   } finally {
     ctx.defer(sql.close());
@@ -111,7 +111,7 @@ async function queried(
 }
 
 /** Values and labels as texts, narrowed in the database, so that a search finds one among millions. */
-async function rowsOf(sql: TenantSql, compiled: CompiledSql, { allowed, search }: OptionsRequest): Promise<Cell[][]> {
+async function readRows(sql: TenantSql, compiled: CompiledSql, { allowed, search }: OptionsRequest): Promise<Cell[][]> {
   const searched = allowed === null && search !== '' ? search : null;
   const values = [...compiled.values, searched, allowed === null ? null : arrayLiteral(allowed)];
   const [part, among] = [`$${values.length - 1}::text`, `$${values.length}::text[]`];

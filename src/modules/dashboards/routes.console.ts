@@ -4,7 +4,7 @@ import { isAllowed } from '../../access/requirements.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { filterNotFound } from '../../sharing/failures.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
 import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts';
@@ -52,7 +52,7 @@ export const dashboardEndpoints = [
       summary: 'List dashboards',
       description: 'Without those that the caller is denied. Newest first.',
       query: searchableList,
-      returns: ok(listOf(dashboardRecord)),
+      returns: ok(listSchema(dashboardRecord)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>

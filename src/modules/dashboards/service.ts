@@ -211,7 +211,7 @@ function placedOn({ dashboard, visualizations }: LoadedDashboard): Visualization
 }
 
 /** The visualization that a request names of a dashboard. */
-export function widgetOf(loaded: LoadedDashboard, visualizationId: string | undefined): Visualization {
+export function findWidget(loaded: LoadedDashboard, visualizationId: string | undefined): Visualization {
   const placed = placedOn(loaded).find(({ id }) => id === visualizationId);
   if (placed) return placed;
   const message = visualizationId === undefined ? 'is required with format' : 'must be on the dashboard';
@@ -239,7 +239,7 @@ export async function executeWidget(
   parameters: Record<string, unknown>,
 ): Promise<Executed> {
   const loaded = await loadDashboard(ctx, id);
-  const visualization = widgetOf(loaded, visualizationId);
+  const visualization = findWidget(loaded, visualizationId);
   const [execution] = await executeLoaded(ctx, loaded, parameters, visualization);
   return { visualization, execution: execution as Execution };
 }
@@ -271,8 +271,8 @@ async function validateDefinition(
   const found = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
   if (found.length < ids.length) throw visualizationNotFound();
   for (const id of newlyPlaced(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
-  const known = sqlOf(present);
-  if (sqlOf(next).some((sql) => !known.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
+  const known = listSql(present);
+  if (listSql(next).some((sql) => !known.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
   const problems = filterProblems(next.filters, found);
   if (problems.length > 0) throw invalid(problems);
 }
@@ -291,7 +291,7 @@ type Definition = Pick<Dashboard, 'layout' | 'filters'>;
 
 const NOTHING: Definition = { layout: [], filters: [] };
 
-const sqlOf = ({ filters }: Definition): string[] => filters.flatMap(({ options }) => optionsSql(options) ?? []);
+const listSql = ({ filters }: Definition): string[] => filters.flatMap(({ options }) => optionsSql(options) ?? []);
 
 function newlyPlaced(next: Definition, present: Definition): string[] {
   const placed = new Set(widgetIds(present.layout));

@@ -12,7 +12,7 @@ import { keptResults, UNKNOWN_TABLES } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { execute, requireNotDenied, type Visualization, visualizationInputs } from '../visualizations/service.ts';
 import { endpointNotFound } from './failures.ts';
-import { parametersOf } from './parameters.ts';
+import { parseParameters } from './parameters.ts';
 import { publishedReads, type VizApiEndpoint } from './store.ts';
 
 /** An active endpoint and the visualization that it publishes. */
@@ -57,10 +57,10 @@ export async function executeEndpoint(
 ): Promise<EndpointResult> {
   const { endpoint, visualization } = await readPublished(ctx, slug);
   return namingQueryParameters(async () => {
-    const values = valuesFor(visualization, parametersOf(query, visualization.parameters));
+    const values = valuesFor(visualization, parseParameters(query, visualization.parameters));
     const seconds = endpoint.cacheSeconds;
     if (seconds === 0) return { ...(await run(ctx, visualization, values)), cached: false };
-    const kept = keptResults(ctx, 'data-results', await keyOf(endpoint, visualization, values));
+    const kept = keptResults(ctx, 'data-results', await computeKey(endpoint, visualization, values));
     const known = await kept.find();
     if (known !== undefined) return { ...JSON.parse(known), cached: true };
     const { tables = UNKNOWN_TABLES, ...result } = await run(ctx, visualization, values);
@@ -71,7 +71,7 @@ export async function executeEndpoint(
 }
 
 /** A digest of all that a result depends on besides the data. */
-const keyOf = (endpoint: VizApiEndpoint, visualization: Visualization, values: BoundValues): Promise<string> =>
+const computeKey = (endpoint: VizApiEndpoint, visualization: Visualization, values: BoundValues): Promise<string> =>
   sha256Hex(
     JSON.stringify([endpoint.id, endpoint.version, visualization.id, visualization.version, canonicalValues(values)]),
   );

@@ -10,7 +10,7 @@ import { getVisualization, resultWriter, statementOf } from '../visualizations/s
 import { asExecutionFailure } from './execute.ts';
 import { RESUME_AFTER_MS, RETENTION_MS } from './job-service.ts';
 import { claimDueJobs, claimJob, type DataJob, deleteJob, giveUpJob, selectOldJobs, updateTry } from './job-store.ts';
-import { deleteResult, deleteTry, pieceOf } from './pieces.ts';
+import { deleteResult, deleteTry, makePieceKey } from './pieces.ts';
 import { MOST_ROWS, streamUserSql } from './user-sql-stream.ts';
 
 const MAX_TRIES = 5;
@@ -87,7 +87,7 @@ async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMIT
   try {
     const writer = resultWriter({ format: job.format });
     let pieces = 0;
-    const file = new SegmentWriter(ctx.files, () => pieceOf(job, pieces++));
+    const file = new SegmentWriter(ctx.files, () => makePieceKey(job, pieces++));
     let rowCount: number | undefined;
     let bytes = 0;
     const add = async (written: Uint8Array) => {

@@ -5,7 +5,7 @@ import { secondsUntil, signToken, validFor, verifyToken } from '../sign-in/servi
 import { jobNotFound } from './failures.ts';
 import { getLinkedJob, RETENTION_MS } from './job-service.ts';
 import type { DataJob } from './job-store.ts';
-import { piecesOf } from './pieces.ts';
+import { listPieceKeys } from './pieces.ts';
 
 /** The time for which a link to a result works, unless the result is deleted before. */
 const LINK_SECONDS = 3600;
@@ -39,7 +39,7 @@ export const openResultToken: OpenToken = async (ctx, token, count) => {
 export async function download(ctx: Context<ResultViewer>): Promise<PreparedAnswer> {
   const job = await getLinkedJob(ctx, ctx.actor.opened.sub);
   const { files } = ctx;
-  const [first, ...rest] = piecesOf(job, job.pieces ?? 0);
+  const [first, ...rest] = listPieceKeys(job, job.pieces ?? 0);
   const headers = fileHeaders(job.slug, job.format);
   if (first === undefined) return new PreparedAnswer('', headers);
   const head = await files.get(first);

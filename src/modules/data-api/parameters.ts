@@ -6,7 +6,7 @@ import type { Parameter } from '../../sql-templates/parameters.ts';
  * The values in a query by the slugs of parameters, as a body would hold them: a list is repeated, a range has the ends
  * `slug.from` and `slug.to`, and an empty value counts as none. `format` is not one of them.
  */
-export function parametersOf(query: URLSearchParams, parameters: readonly Parameter[]): Record<string, unknown> {
+export function parseParameters(query: URLSearchParams, parameters: readonly Parameter[]): Record<string, unknown> {
   const kinds = new Map(parameters.map(({ slug, kind }) => [slug, kind]));
   const values: Record<string, unknown> = {};
   const problems: FieldProblem[] = [];

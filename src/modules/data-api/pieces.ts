@@ -8,11 +8,11 @@ const ofJob = ({ companyId, id }: Pick<Try, 'companyId' | 'id'>): string => `${R
 
 const ofTry = (present: Try): string => `${ofJob(present)}${present.attempt}/`;
 
-export const pieceOf = (present: Try, piece: number): string => ofTry(present) + piece;
+export const makePieceKey = (present: Try, piece: number): string => ofTry(present) + piece;
 
 /** The keys of the objects of a result, in order. */
-export const piecesOf = (present: Try, count: number): string[] =>
-  Array.from({ length: count }, (_, piece) => pieceOf(present, piece));
+export const listPieceKeys = (present: Try, count: number): string[] =>
+  Array.from({ length: count }, (_, piece) => makePieceKey(present, piece));
 
 /** Deletes the objects of an attempt. */
 export const deleteTry = (files: R2Bucket, present: Try): Promise<void> => deleteBeneath(files, ofTry(present));

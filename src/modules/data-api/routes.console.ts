@@ -4,7 +4,7 @@ import { concurrentChange } from '../../db/failures.ts';
 import { ENDPOINT_STATUSES } from '../../db/schema/viz-api-endpoints.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { sent, viewBy } from '../../http/wire.ts';
 import { description, displayName, slug, timestamp } from '../../kernel/fields.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
@@ -60,7 +60,7 @@ export const vizApiEndpoints = [
       summary: 'List endpoints of the Data API',
       description: 'Active and inactive ones, newest first.',
       query: searchableList,
-      returns: ok(listOf(endpointRecord)),
+      returns: ok(listSchema(endpointRecord)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>

@@ -3,7 +3,7 @@ import type { CompiledSql } from '../../sql-templates/compiled.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { resultTooLarge } from '../../tenant-sql/failures.ts';
 import { namesIn, noted, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
-import { fetchOf, openingOf, type Steps } from '../../tenant-sql/user-sql-steps.ts';
+import { makeFetchSteps, makeOpeningSteps, type Steps } from '../../tenant-sql/user-sql-steps.ts';
 
 /** The number of rows in the first batch; the size of these decides on the number in the next one. */
 const FIRST_ROWS = 100;
@@ -33,7 +33,7 @@ export async function* streamUserSql(
   const endsAt = performance.now() + milliseconds;
   const fetchRows = (rows: number, before: Steps = []) => {
     const limits = { rows, bytes: MAX_BATCH_BYTES, milliseconds, endsAt };
-    const run = new UserSqlRun([...before, ...fetchOf(rows)], limits, () => sql.drop());
+    const run = new UserSqlRun([...before, ...makeFetchSteps(rows)], limits, () => sql.drop());
     run.join(client, []);
     client.query(run);
     // Whoever stops reading leaves the batch that is under way behind.
@@ -42,7 +42,7 @@ export async function* streamUserSql(
   };
   let { run, wanted } = fetchRows(
     Math.min(FIRST_ROWS, batchRows),
-    openingOf(statement, names, Math.ceil(milliseconds)),
+    makeOpeningSteps(statement, names, Math.ceil(milliseconds)),
   );
   for (let isFirst = true; ; isFirst = false) {
     const { columns, rows, truncated } = await (isFirst ? noted(sql, run.result) : run.result);

@@ -23,7 +23,7 @@ const STANDARD = 100;
 const MOST = { names: 100, characters: 8_000 };
 
 /** Reads the parameters of a list. Too large a page is cut, not refused. @throws invalidValue for a number that is not whole */
-export const searchOf = ({ filter, startIndex, count, sortBy, sortOrder = 'ascending' }: Asked): Search => {
+export const toSearch = ({ filter, startIndex, count, sortBy, sortOrder = 'ascending' }: Asked): Search => {
   if (!/^(ascending|descending)$/i.test(sortOrder)) throw invalidValue('sortOrder must be ascending or descending');
   return {
     startIndex: Math.max(1, wholeNumber('startIndex', startIndex, 1)),

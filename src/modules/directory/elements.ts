@@ -16,13 +16,13 @@ export function elementFits(filter: Filter, element: Element): boolean {
     case 'has':
       throw invalidFilter('has a value path within another');
     case 'pr':
-      return !['', null].includes(partOf(element, filter.path.name) as string | null);
+      return !['', null].includes(getPart(element, filter.path.name) as string | null);
     default:
-      return compare(partOf(element, filter.path.name), filter.op, inSmall(filter.value));
+      return compare(getPart(element, filter.path.name), filter.op, inSmall(filter.value));
   }
 }
 
-const partOf = (element: Element, name: string): Value =>
+const getPart = (element: Element, name: string): Value =>
   inSmall(Object.entries(element).find(([part]) => part.toLowerCase() === name.toLowerCase())?.[1] ?? null);
 
 const inSmall = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);

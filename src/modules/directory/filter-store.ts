@@ -34,7 +34,7 @@ type Attribute = Single | Complex;
 const constant = (text: string): Single => ({ type: 'text', is: sql.raw(`'${text}'`) });
 const NOTHING: Single = { type: 'text', is: sql`null` };
 
-const metaOf = (table: typeof users | typeof groups, kind: ResourceKind): Complex => ({
+const metaAttributes = (table: typeof users | typeof groups, kind: ResourceKind): Complex => ({
   parts: {
     resourcetype: constant(kind),
     created: { type: 'time', is: table.createdAt },
@@ -55,7 +55,7 @@ function keptAttributes(
       id: { type: 'exact', is: users.id },
       externalid: { type: 'exact', is: users.externalId },
       schemas: constant(SCHEMA_OF.User),
-      meta: metaOf(users, kind),
+      meta: metaAttributes(users, kind),
       username: email,
       displayname: name,
       name: { parts: { formatted: name, value: name }, some: (condition: SQL) => condition },
@@ -81,7 +81,7 @@ function keptAttributes(
     id: { type: 'exact', is: groups.id },
     externalid: { type: 'exact', is: groups.externalId },
     schemas: constant(SCHEMA_OF.Group),
-    meta: metaOf(groups, kind),
+    meta: metaAttributes(groups, kind),
     displayname: { type: 'text', is: groups.name },
     members: {
       parts: {
@@ -102,10 +102,10 @@ function keptAttributes(
  * @param anyKind whether records of both kinds are searched: an attribute that a kind does not have is empty there
  * @throws invalidFilter
  */
-export function conditionOf(filter: Filter, kind: ResourceKind, hidden: Hidden, anyKind = false): SQL {
+export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden, anyKind = false): SQL {
   const kept = keptAttributes(kind, hidden);
 
-  const attributeOf = ({ name, ...path }: AttributePath): Attribute => {
+  const findAttribute = ({ name, ...path }: AttributePath): Attribute => {
     const key = name.toLowerCase();
     if (inSchema(path.schema, kind) && Object.hasOwn(kept, key)) return kept[key] as Attribute;
     if (anyKind || isOfStandard(kind, path.schema, key)) return NOTHING;
@@ -114,10 +114,10 @@ export function conditionOf(filter: Filter, kind: ResourceKind, hidden: Hidden, 
 
   /** @param within the attribute whose value path the comparison stands in */
   const compare = (path: AttributePath, within: Complex | undefined, of: (single: Single) => SQL): SQL => {
-    if (within) return of(partOf(within, path.name));
-    const attribute = attributeOf(path);
+    if (within) return of(findPart(within, path.name));
+    const attribute = findAttribute(path);
     if (!('parts' in attribute)) return of(path.sub === undefined ? attribute : NOTHING);
-    return attribute.some(of(partOf(attribute, path.sub ?? 'value')));
+    return attribute.some(of(findPart(attribute, path.sub ?? 'value')));
   };
 
   const condition = (each: Filter, within?: Complex): SQL => {
@@ -130,19 +130,19 @@ export function conditionOf(filter: Filter, kind: ResourceKind, hidden: Hidden, 
       case 'not':
         return sql`not (${condition(each.of, within)})`;
       case 'has': {
-        const attribute = attributeOf(each.path);
+        const attribute = findAttribute(each.path);
         return 'parts' in attribute ? attribute.some(condition(each.of, attribute)) : sql`0`;
       }
       case 'pr':
         return isComplexItself(each.path, within)
-          ? (attributeOf(each.path) as Complex).some(sql`1`)
+          ? (findAttribute(each.path) as Complex).some(sql`1`)
           : compare(each.path, within, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
       default:
         return compare(each.path, within, (single) => comparison(single, each.op, each.value));
     }
   };
   const isComplexItself = (path: AttributePath, within?: Complex): boolean =>
-    within === undefined && path.sub === undefined && 'parts' in attributeOf(path);
+    within === undefined && path.sub === undefined && 'parts' in findAttribute(path);
   const whole = condition(filter);
   if (new SQLiteAsyncDialect().sqlToQuery(whole).params.length > MOST_PARAMETERS)
     throw invalidFilter('compares too many values of groups or members');
@@ -152,7 +152,7 @@ export function conditionOf(filter: Filter, kind: ResourceKind, hidden: Hidden, 
 /** The most parameters of a condition: a list uses it three times, and has parameters of its own; D1 takes 100. */
 const MOST_PARAMETERS = 24;
 
-const partOf = ({ parts }: Complex, name: string): Single => {
+const findPart = ({ parts }: Complex, name: string): Single => {
   const key = name.toLowerCase();
   return Object.hasOwn(parts, key) ? (parts[key] as Single) : NOTHING;
 };

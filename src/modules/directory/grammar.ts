@@ -38,7 +38,7 @@ interface Token {
 }
 
 /** Cuts a text into tokens. @throws NotInForm */
-function tokensOf(text: string): Token[] {
+function tokenize(text: string): Token[] {
   if (text.length > BOUNDS.characters) throw new NotInForm(`has more than ${BOUNDS.characters} characters`);
   const tokens: Token[] = [];
   const whole = text.trimEnd();
@@ -64,7 +64,7 @@ class Parser {
   #comparisons = 0;
 
   constructor(text: string) {
-    this.#tokens = tokensOf(text);
+    this.#tokens = tokenize(text);
   }
 
   filter(): Filter {

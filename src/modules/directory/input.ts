@@ -83,18 +83,18 @@ function takeMembers<Input>(
 
 function readPatch<Input>(into: Input, kind: ResourceKind, take: Take<Input>, body: unknown): Input {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
-  const operations = memberOf(body, 'operations');
+  const operations = findMember(body, 'operations');
   if (!Array.isArray(operations) || operations.length === 0) throw invalidSyntax('lacks a list of Operations');
   if (operations.length > MOST.operations) throw invalidSyntax(`has more than ${MOST.operations} Operations`);
   for (const operation of operations) {
     if (!isRecord(operation)) throw invalidSyntax('has an operation that is no JSON object');
-    const op = String(memberOf(operation, 'op')).toLowerCase();
+    const op = String(findMember(operation, 'op')).toLowerCase();
     if (op !== 'add' && op !== 'replace' && op !== 'remove')
       throw invalidSyntax('has an operation whose op is none of add, replace and remove');
-    const [path, value] = [memberOf(operation, 'path'), memberOf(operation, 'value')];
+    const [path, value] = [findMember(operation, 'path'), findMember(operation, 'value')];
     if (path !== undefined && path !== null && path !== '') {
       if (typeof path !== 'string') throw invalidPath('must be a text');
-      takeAt(into, kind, take, op, pathOf(path), value);
+      takeAt(into, kind, take, op, toTargetPath(path), value);
     } else if (op === 'remove') throw noTarget();
     else if (isRecord(value)) takeMembers(into, kind, take, op, value);
     else throw invalidValue('An operation without a path needs an object as its value');
@@ -124,7 +124,7 @@ function takeAt<Input>(
 /** The path in a text; undefined where it is none. */
 function pathIn(text: string): TargetPath | undefined {
   try {
-    return pathOf(text);
+    return toTargetPath(text);
   } catch (error) {
     if (invalidPath.matches(error)) return undefined;
     throw error;
@@ -132,7 +132,7 @@ function pathIn(text: string): TargetPath | undefined {
 }
 
 /** The path in a text. @throws invalidPath */
-function pathOf(text: string): TargetPath {
+function toTargetPath(text: string): TargetPath {
   try {
     return parsePath(text);
   } catch (error) {
@@ -141,7 +141,7 @@ function pathOf(text: string): TargetPath {
 }
 
 /** A member of an object, by its name in any case. */
-function memberOf(object: Readonly<Record<string, unknown>>, name: string): unknown {
+function findMember(object: Readonly<Record<string, unknown>>, name: string): unknown {
   const key = Object.keys(object).find((each) => each.toLowerCase() === name);
   return key === undefined ? undefined : object[key];
 }
@@ -150,16 +150,16 @@ function takeOfUser(into: UserInput, op: Operation, { name, sub }: TargetPath, v
   switch (name.toLowerCase()) {
     case 'username':
       if (op === 'remove') throw invalidValue('userName cannot be removed');
-      into.userName = addressOf(value);
+      into.userName = parseAddress(value);
       break;
     case 'externalid':
-      into.externalId = op === 'remove' ? null : externalIdOf(value);
+      into.externalId = op === 'remove' ? null : parseExternalId(value);
       break;
     case 'displayname':
-      if (op !== 'remove') into.displayName = nameOf('displayName', value);
+      if (op !== 'remove') into.displayName = parseName('displayName', value);
       break;
     case 'active':
-      if (op !== 'remove') into.active = truthOf(value) ?? into.active;
+      if (op !== 'remove') into.active = parseBoolean(value) ?? into.active;
       break;
     case 'name':
       if (op !== 'remove') takeName(into, sub, value);
@@ -176,17 +176,17 @@ function takeName(into: UserInput, sub: string | undefined, value: unknown): voi
   const part = (['formatted', 'givenName', 'familyName'] as const).find(
     (each) => each.toLowerCase() === sub.toLowerCase(),
   );
-  if (part) into[part] = nameOf(`name.${part}`, value);
+  if (part) into[part] = parseName(`name.${part}`, value);
 }
 
 function takeOfGroup(into: GroupInput, op: Operation, { name, sub, of }: TargetPath, value: unknown): void {
   switch (name.toLowerCase()) {
     case 'displayname':
       if (op === 'remove') throw invalidValue('displayName cannot be removed');
-      into.displayName = nameOf('displayName', value);
+      into.displayName = parseName('displayName', value);
       break;
     case 'externalid':
-      into.externalId = op === 'remove' ? null : externalIdOf(value);
+      into.externalId = op === 'remove' ? null : parseExternalId(value);
       break;
     case 'members':
       takeOfMembers(into, op, { sub, of }, value);
@@ -210,21 +210,21 @@ function idsIn(value: unknown): string[] {
   const list = value === null || value === undefined ? [] : Array.isArray(value) ? value : [value];
   if (list.length > MOST.members) throw invalidValue(`members must be at most ${MOST.members} in one request`);
   return list.map((each) => {
-    const id = isRecord(each) ? memberOf(each, 'value') : each;
+    const id = isRecord(each) ? findMember(each, 'value') : each;
     if (typeof id !== 'string' || id === '' || id.length > LONGEST.id)
       throw invalidValue('members must have the id of a user as their value');
     return id;
   });
 }
 
-function addressOf(value: unknown): string {
+function parseAddress(value: unknown): string {
   const { data } = emailAddress.safeParse(typeof value === 'string' ? value.trim() : value);
   if (data === undefined) throw invalidValue('userName must be an email address');
   return data;
 }
 
 /** A name; undefined if it is empty. */
-function nameOf(field: string, value: unknown): string | undefined {
+function parseName(field: string, value: unknown): string | undefined {
   if (value === null || value === undefined || (typeof value === 'string' && value.trim() === '')) return undefined;
   return personName(field, value);
 }
@@ -236,7 +236,7 @@ function personName(field: string, value: unknown): string {
   return data;
 }
 
-function externalIdOf(value: unknown): string | null {
+function parseExternalId(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null;
   if (typeof value !== 'string' || value.length > LONGEST.externalId)
     throw invalidValue(`externalId must be a text of at most ${LONGEST.externalId} characters`);
@@ -244,7 +244,7 @@ function externalIdOf(value: unknown): string | null {
 }
 
 /** A boolean, also from a text, as Entra sends it. */
-function truthOf(value: unknown): boolean | undefined {
+function parseBoolean(value: unknown): boolean | undefined {
   if (value === null || value === undefined) return undefined;
   const text = typeof value === 'string' ? value.toLowerCase() : value;
   if (text === true || text === 'true') return true;

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { PrincipalContext } from '../../context.ts';
 import { ok } from '../../http/endpoint.ts';
 import { BASE_PATH, endpoint } from '../../http/surfaces/directory.ts';
-import { askedIn, isWanted, narrowed, searchOf } from './asked.ts';
+import { askedIn, isWanted, narrowed, toSearch } from './asked.ts';
 import { discoveryNotFound, invalidFilter, invalidSyntax, invalidValue, tooManyMembers } from './failures.ts';
 import { searchBody } from './fields.ts';
 import { CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
 import { searchAll } from './service.ts';
-import { groupView, list, listOf, userView, viewGroup, viewUser } from './views.ts';
+import { groupView, list, listSchema, userView, viewGroup, viewUser } from './views.ts';
 
 const SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
 const RESOURCE_TYPE = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType';
@@ -112,7 +112,7 @@ export const discoveryEndpoints = [
       operationId: 'listDirectoryResourceTypes',
       summary: 'List the kinds of resources of SCIM',
       description: 'There are users and groups.',
-      returns: ok(listOf(resourceTypeView)),
+      returns: ok(listSchema(resourceTypeView)),
       fails: [],
     },
     ({ ctx }) => list(resourceTypes(ctx), { total: RESOURCE_TYPES.length }, WHOLE),
@@ -138,7 +138,7 @@ export const discoveryEndpoints = [
       operationId: 'listDirectorySchemas',
       summary: 'List the schemas of SCIM',
       description: 'The attributes of users and groups that are kept.',
-      returns: ok(listOf(schemaView)),
+      returns: ok(listSchema(schemaView)),
       fails: [],
     },
     ({ ctx }) => list(schemas(ctx), { total: SCHEMAS.length }, WHOLE),
@@ -167,12 +167,12 @@ export const discoveryEndpoints = [
       description: 'Users come first, then groups. An attribute that one of them does not have has no value there.',
       body: searchBody,
       bodyLimit: 64 * 1024,
-      returns: ok(listOf(z.union([userView, groupView]))),
+      returns: ok(listSchema(z.union([userView, groupView]))),
       fails: [invalidFilter, invalidSyntax, invalidValue, tooManyMembers],
     },
     async ({ ctx, body }) => {
       const asked = askedIn(body);
-      const search = searchOf(asked);
+      const search = toSearch(asked);
       const { users, groups, total } = await searchAll(ctx, search, isWanted(asked, 'members'));
       const shown = [
         ...(await Promise.all(users.map((user) => viewUser(ctx, user)))),

@@ -13,7 +13,7 @@ import {
   membersUnknown,
 } from '../groups/failures.ts';
 import { policyLimitExceeded } from '../policies/failures.ts';
-import { type Asked, askedIn, isWanted, narrowed, searchOf, type Wanted } from './asked.ts';
+import { type Asked, askedIn, isWanted, narrowed, toSearch, type Wanted } from './asked.ts';
 import {
   globalGroupReadOnly,
   invalidFilter,
@@ -27,7 +27,7 @@ import {
 import { groupBody, listQuery, patchBody, resourceQuery, searchBody } from './fields.ts';
 import { readGroup, readGroupPatch } from './input.ts';
 import { deleteGroup, getGroupWithMembers, makeGroup, reviseGroup, searchGroups } from './service.ts';
-import { groupView, list, listOf, VERSIONED, viewGroup } from './views.ts';
+import { groupView, list, listSchema, VERSIONED, viewGroup } from './views.ts';
 
 const narrows = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
 
@@ -54,7 +54,7 @@ const CHANGING = {
 } as const;
 
 async function answerGroups(ctx: PrincipalContext, asked: Asked) {
-  const search = searchOf(asked);
+  const search = toSearch(asked);
   const found = await searchGroups(ctx, search, isWanted(asked, 'members'));
   const shown = await Promise.all(found.records.map((group) => viewGroup(ctx, group)));
   return list(
@@ -75,7 +75,7 @@ export const directoryGroupEndpoints = [
       description:
         'Those of which `filter` holds, with the users in them. Many members make it slow: `excludedAttributes=members` leaves them out.',
       query: listQuery,
-      returns: ok(listOf(groupView)),
+      returns: ok(listSchema(groupView)),
       fails: [invalidFilter, invalidValue, tooManyMembers],
     },
     ({ ctx, query }) => answerGroups(ctx, query),
@@ -91,7 +91,7 @@ export const directoryGroupEndpoints = [
       description: 'The list of groups, asked for by a body.',
       body: searchBody,
       bodyLimit: 64 * 1024,
-      returns: ok(listOf(groupView)),
+      returns: ok(listSchema(groupView)),
       fails: [invalidFilter, invalidSyntax, invalidValue, tooManyMembers],
     },
     ({ ctx, body }) => answerGroups(ctx, askedIn(body)),

@@ -13,12 +13,12 @@ import {
   userNotFound,
   userStillInvited,
 } from '../users/failures.ts';
-import { type Asked, askedIn, narrowed, searchOf, type Wanted } from './asked.ts';
+import { type Asked, askedIn, narrowed, toSearch, type Wanted } from './asked.ts';
 import { invalidFilter, invalidPath, invalidSyntax, invalidValue, noTarget, readOnly } from './failures.ts';
 import { listQuery, patchBody, resourceQuery, searchBody, userBody } from './fields.ts';
 import { readUser, readUserPatch } from './input.ts';
 import { deleteUser, getUser, makeUser, reviseUser, searchUsers, USER_WRITES } from './service.ts';
-import { list, listOf, userView, VERSIONED, viewUser } from './views.ts';
+import { list, listSchema, userView, VERSIONED, viewUser } from './views.ts';
 
 const narrows = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
 
@@ -42,7 +42,7 @@ const CHANGING = {
 } as const;
 
 async function answerUsers(ctx: PrincipalContext, asked: Asked) {
-  const search = searchOf(asked);
+  const search = toSearch(asked);
   const found = await searchUsers(ctx, search);
   const shown = await Promise.all(found.records.map((user) => viewUser(ctx, user)));
   return list(
@@ -62,7 +62,7 @@ export const directoryUserEndpoints = [
       summary: 'List users for a directory',
       description: 'Those of which `filter` holds. The oldest first, unless `sortBy` says otherwise.',
       query: listQuery,
-      returns: ok(listOf(userView)),
+      returns: ok(listSchema(userView)),
       fails: [invalidFilter, invalidValue],
     },
     ({ ctx, query }) => answerUsers(ctx, query),
@@ -78,7 +78,7 @@ export const directoryUserEndpoints = [
       description: 'The list, asked for by a body.',
       body: searchBody,
       bodyLimit: 64 * 1024,
-      returns: ok(listOf(userView)),
+      returns: ok(listSchema(userView)),
       fails: [invalidFilter, invalidSyntax, invalidValue],
     },
     ({ ctx, body }) => answerUsers(ctx, askedIn(body)),

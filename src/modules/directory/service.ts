@@ -23,7 +23,7 @@ import {
 } from '../users/service.ts';
 import { elementFits } from './elements.ts';
 import { globalGroupReadOnly, invalidFilter, invalidValue, tooManyMembers } from './failures.ts';
-import { conditionOf } from './filter-store.ts';
+import { compileFilter } from './filter-store.ts';
 import { type Filter, NotInForm, parseFilter } from './grammar.ts';
 import {
   type GroupInput,
@@ -80,10 +80,10 @@ export async function searchUsers(
   anyKind = false,
 ): Promise<Found<UserWithGroups>> {
   return listUsersWithGroups(ctx, {
-    ...pageOf(search),
+    ...toPage(search),
     search: '',
     by: orderOf(USER_ORDERS, search, anyKind),
-    where: whereOf(ctx, 'User', search, anyKind),
+    where: compileWhere(ctx, 'User', search, anyKind),
   });
 }
 
@@ -94,8 +94,8 @@ export async function searchGroups(
   withMembers: boolean,
   anyKind = false,
 ): Promise<Found<DirectoryGroup>> {
-  const page = { ...pageOf(search), by: orderOf(GROUP_ORDERS, search, anyKind) };
-  const { total, records } = await listGroupsWhere(ctx, whereOf(ctx, 'Group', search, anyKind), page);
+  const page = { ...toPage(search), by: orderOf(GROUP_ORDERS, search, anyKind) };
+  const { total, records } = await listGroupsWhere(ctx, compileWhere(ctx, 'Group', search, anyKind), page);
   if (!withMembers || records.length === 0)
     return { total, records: records.map((group) => ({ group, members: null })) };
   const ids = records.map(({ id }) => id);
@@ -118,7 +118,7 @@ export async function searchAll(ctx: PrincipalContext, search: Search, withMembe
   return { users: users.records, groups: groups.records, total: users.total + groups.total };
 }
 
-const pageOf = ({ startIndex, count, descending }: Search) => ({
+const toPage = ({ startIndex, count, descending }: Search) => ({
   page: 1,
   perPage: count,
   skipped: startIndex - 1,
@@ -133,13 +133,13 @@ function orderOf<O extends Readonly<Record<string, string>>>(orders: O, { sortBy
   throw invalidValue(`sortBy must be one of ${Object.keys(orders).join(', ')}`);
 }
 
-function whereOf(ctx: PrincipalContext, kind: ResourceKind, { filter }: Search, anyKind: boolean) {
+function compileWhere(ctx: PrincipalContext, kind: ResourceKind, { filter }: Search, anyKind: boolean) {
   if (filter === undefined || filter.trim() === '') return undefined;
   const hidden = { users: deniedEverywhere(ctx.actor, 'user'), groups: deniedEverywhere(ctx.actor, 'group') };
-  return conditionOf(filterOf(filter), kind, hidden, anyKind);
+  return compileFilter(toFilter(filter), kind, hidden, anyKind);
 }
 
-function filterOf(text: string): Filter {
+function toFilter(text: string): Filter {
   try {
     return parseFilter(text);
   } catch (error) {
@@ -231,11 +231,11 @@ export async function reviseGroup(
       ...(steps.length > 0 && { userIds: membersAfter(members, steps) }),
     };
   });
-  recordMembers(ctx, 'groups:update', [...idsOf(before).symmetricDifference(idsOf(changed.members))]);
+  recordMembers(ctx, 'groups:update', [...collectIds(before).symmetricDifference(collectIds(changed.members))]);
   return shownAfterWrite(changed);
 }
 
-const idsOf = (members: readonly { id: string }[]) => new Set(members.map(({ id }) => id));
+const collectIds = (members: readonly { id: string }[]) => new Set(members.map(({ id }) => id));
 
 /** The most members whom the audit trail names: as many as one request of the console adds to a group. */
 const MOST_RECORDED = 100;

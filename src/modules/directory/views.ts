@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { versioned } from '../../http/endpoint.ts';
-import { BASE_PATH, metaOf } from '../../http/surfaces/directory.ts';
-import { versionOf } from '../../http/versions.ts';
+import { BASE_PATH, getMeta } from '../../http/surfaces/directory.ts';
+import { computeVersion } from '../../http/versions.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import type { UserWithGroups } from '../users/service.ts';
 import { PATH_OF, type ResourceKind, SCHEMA_OF } from './schemas.ts';
@@ -50,7 +50,7 @@ interface Addressed {
   baseUrl: string;
 }
 
-const addressOf = ({ baseUrl }: Addressed, kind: ResourceKind, id: string): string =>
+const makeAddress = ({ baseUrl }: Addressed, kind: ResourceKind, id: string): string =>
   `${baseUrl}${BASE_PATH}${PATH_OF[kind]}/${id}`;
 
 const metaFor = (
@@ -60,13 +60,13 @@ const metaFor = (
 ) => ({
   created: isoTimestamp(createdAt),
   lastModified: isoTimestamp(updatedAt),
-  location: addressOf(at, kind, id),
+  location: makeAddress(at, kind, id),
 });
 
 /** The version of a resource: its own `meta.version`, whatever attributes the request asks for. */
-export const VERSIONED = { ...versioned(), told: (shown: object) => metaOf(shown).version };
+export const VERSIONED = { ...versioned(), told: (shown: object) => getMeta(shown).version };
 
-const versionFor = (shown: object): Promise<string> => versionOf(shown, versioned());
+const versionFor = (shown: object): Promise<string> => computeVersion(shown, versioned());
 
 export async function viewUser(at: Addressed, user: UserWithGroups): Promise<UserShown> {
   const shown = {
@@ -80,7 +80,7 @@ export async function viewUser(at: Addressed, user: UserWithGroups): Promise<Use
     emails: [{ value: user.email, type: 'work' as const, primary: true as const }],
     groups: user.groups.map(({ id, name }) => ({
       value: id,
-      $ref: addressOf(at, 'Group', id),
+      $ref: makeAddress(at, 'Group', id),
       display: name,
       type: 'direct' as const,
     })),
@@ -98,7 +98,7 @@ export async function viewGroup(at: Addressed, { group, members }: DirectoryGrou
     ...(members && {
       members: members.map(({ id, name }) => ({
         value: id,
-        $ref: addressOf(at, 'User', id),
+        $ref: makeAddress(at, 'User', id),
         display: name,
         type: 'User' as const,
       })),
@@ -110,7 +110,7 @@ export async function viewGroup(at: Addressed, { group, members }: DirectoryGrou
 
 const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
-export const listOf = <S extends z.ZodType>(record: S) =>
+export const listSchema = <S extends z.ZodType>(record: S) =>
   z.object({
     schemas: z.array(z.literal(LIST)),
     totalResults: z.int().meta({ description: 'How many there are, on all pages.' }),

@@ -3,7 +3,7 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
-import { newestSecret, secretOf } from '../../platform/secrets.ts';
+import { findSecret, newestSecret } from '../../platform/secrets.ts';
 import type { Branding } from '../../presentation/branding.ts';
 import type { EmbedTerms } from '../../sharing/terms.ts';
 import type { Viewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
@@ -108,8 +108,8 @@ export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string
  */
 export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: OwnClaims; expired: boolean }> {
   try {
-    const { version, name } = keyOf(token);
-    const secret = secretOf(ctx.config.EMBED_SECRETS, version);
+    const { version, name } = parseKeyId(token);
+    const secret = findSecret(ctx.config.EMBED_SECRETS, version);
     if (secret === undefined) throw invalidToken();
     const key = await embedKey(secret, name);
     const { payload } = await verifyJwt<Payload>(token, key, {
@@ -121,7 +121,7 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
       requiredClaims: ['jti', 'com', 'typ', 'sub', 'rot', 'iat', 'exp'],
     });
     rememberKey(secret, name, key);
-    return { claims: claimsOf(payload), expired: payload.exp * 1000 <= ctx.now() };
+    return { claims: toClaims(payload), expired: payload.exp * 1000 <= ctx.now() };
   } catch (error) {
     throw asInvalidToken(error);
   }
@@ -132,7 +132,7 @@ export const asInvalidToken = (error: unknown): unknown =>
   error instanceof errors.JOSEError || error instanceof TypeError ? invalidToken() : error;
 
 /** The key that a token claims to be signed with, and its version of the master secret. */
-function keyOf(token: string): { version: string; name: KeyName } {
+function parseKeyId(token: string): { version: string; name: KeyName } {
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
   const { header, claims } = readJwt<Partial<Payload>>(token);
   const { kid } = header;
@@ -142,7 +142,7 @@ function keyOf(token: string): { version: string; name: KeyName } {
   return { version: kid, name: { companyId: com, rotations: rot as number } };
 }
 
-const claimsOf = (payload: Payload): OwnClaims => ({
+const toClaims = (payload: Payload): OwnClaims => ({
   id: payload.jti,
   countedAs: payload.jti,
   companyId: payload.com,

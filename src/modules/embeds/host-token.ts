@@ -6,7 +6,7 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { theme } from '../../presentation/branding-fields.ts';
-import { localeOf } from '../../texts/locales.ts';
+import { parseLocale } from '../../texts/locales.ts';
 import { ALGORITHM, AUDIENCE, asInvalidToken, type EmbedClaims, MAX_TOKEN_LENGTH } from './claims.ts';
 import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { companyOfKey, type SigningKey, verifyingKey } from './signing-keys.ts';
@@ -80,7 +80,7 @@ export async function readHostToken(token: string): Promise<HostToken | undefine
       allowDownloads: terms.allow_downloads,
       viewer: terms.viewer ?? null,
       theme: terms.theme,
-      locale: localeOf(terms.locale),
+      locale: parseLocale(terms.locale),
       signedWith: { keyId },
       issuedAt: Math.floor(iat * 1000),
       expiresAt: Math.floor(exp * 1000),

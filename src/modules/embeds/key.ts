@@ -11,20 +11,21 @@ export interface KeyName {
 /** Keys by master secret, so that a secret which is replaced takes its keys along. */
 const derived = new RecentlyUsed<string, CryptoKey>(1000);
 
-const nameOf = (secret: string, { companyId, rotations }: KeyName): string => `${secret}/${companyId}/${rotations}`;
+const formatKeyName = (secret: string, { companyId, rotations }: KeyName): string =>
+  `${secret}/${companyId}/${rotations}`;
 
 /**
  * The HMAC key of a company under a master secret, at a number of rotations. It is derived, so nothing needs to be looked up
  * to check a signature, and no two companies share one.
  */
 export async function embedKey(secret: string, key: KeyName): Promise<CryptoKey> {
-  const known = derived.get(nameOf(secret, key));
+  const known = derived.get(formatKeyName(secret, key));
   return known ?? deriveKey(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
 }
 
 /** Caches a key that has verified a signature: a mere claim to have one caches nothing. */
 export function rememberKey(secret: string, name: KeyName, key: CryptoKey): void {
-  derived.set(nameOf(secret, name), key);
+  derived.set(formatKeyName(secret, name), key);
 }
 
 async function deriveKey(secret: string, purpose: string): Promise<CryptoKey> {

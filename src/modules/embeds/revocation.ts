@@ -8,8 +8,8 @@ import { getDashboard } from '../dashboards/service.ts';
 import { prepareShareEvent } from '../share-activity/service.ts';
 import { getVisualization } from '../visualizations/service.ts';
 import { type EmbedClaims, MAX_LIFETIME_SECONDS } from './claims.ts';
-import { deleteRevocationsBefore, deleteRevocationsOf, upsertRevocation } from './store.ts';
-import { targetOfTokenId, tokenIdsOf } from './token-id.ts';
+import { deleteRevocationsBefore, deleteTargetRevocations, upsertRevocation } from './store.ts';
+import { getTokenIdRange, targetOfTokenId } from './token-id.ts';
 
 /** The tokens that are revoked: one, all that show one target, or all of a viewer. */
 export type Revocation =
@@ -28,7 +28,7 @@ const subjects = {
 };
 
 /** The subjects of all revocations that cover a token. */
-export const subjectsOf = ({ id, target, viewer }: Pick<EmbedClaims, 'id' | 'target' | 'viewer'>): string[] => [
+export const listSubjects = ({ id, target, viewer }: Pick<EmbedClaims, 'id' | 'target' | 'viewer'>): string[] => [
   subjects.all,
   subjects.token(id),
   subjects.target(target),
@@ -44,23 +44,23 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
   const event = prepareShareEvent(ctx, {
     type: 'embed.revoked',
     ...(target && { target }),
-    details: detailsOf(revocation),
+    details: toDetails(revocation),
   });
   const { revoked, told } = await commit(ctx.db, {
     revoked: upsertRevocation(
       ctx.db,
-      { companyId, subject: subjectOf(revocation), revokedAt: now },
+      { companyId, subject: formatSubject(revocation), revokedAt: now },
       isBounded ? MAX_REVOCATIONS : null,
     ),
     told: event.statement,
     // A revocation of the target covers its tokens: their own are deleted.
-    superseded: isBounded ? [] : [deleteRevocationsOf(ctx.db, companyId, singleTokensOf(revocation), now)],
+    superseded: isBounded ? [] : [deleteTargetRevocations(ctx.db, companyId, getSingleTokenRange(revocation), now)],
   });
   if (revoked.length === 0) throw tooManyRevocations(revocation.by === 'token' ? 'token_id' : 'viewer_id');
   event.send(told);
 }
 
-const subjectOf = (revocation: Revocation): string =>
+const formatSubject = (revocation: Revocation): string =>
   revocation.by === 'target' ? subjects.target(revocation) : subjects[revocation.by](revocation.id);
 
 /**
@@ -68,7 +68,7 @@ const subjectOf = (revocation: Revocation): string =>
  * nothing more and are deleted.
  */
 export const revokeAllStatements = (db: ControlDb, companyId: string, now: number) => ({
-  superseded: deleteRevocationsOf(db, companyId, EVERYTHING, now),
+  superseded: deleteTargetRevocations(db, companyId, EVERYTHING, now),
   revoked: upsertRevocation(db, { companyId, subject: subjects.all, revokedAt: now }, null),
 });
 
@@ -76,8 +76,8 @@ export const revokeAllStatements = (db: ControlDb, companyId: string, now: numbe
 const EVERYTHING = { from: '', to: '~' };
 
 /** The subjects between which those of single tokens of a target stand. */
-function singleTokensOf(target: EmbedClaims['target']): { from: string; to: string } {
-  const { from, to } = tokenIdsOf(target);
+function getSingleTokenRange(target: EmbedClaims['target']): { from: string; to: string } {
+  const { from, to } = getTokenIdRange(target);
   return { from: subjects.token(from), to: subjects.token(to) };
 }
 
@@ -104,7 +104,7 @@ export function requireSharingEverything({ actor }: PrincipalContext): void {
   requireAction(actor, 'visualizations:share', '*');
 }
 
-function detailsOf(revocation: Revocation): Record<string, unknown> {
+function toDetails(revocation: Revocation): Record<string, unknown> {
   if (revocation.by === 'target') return {};
   return { [revocation.by === 'token' ? 'token_id' : 'viewer_id']: revocation.id };
 }

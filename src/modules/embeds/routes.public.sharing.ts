@@ -40,7 +40,7 @@ const fields = {
 const dashboardInfo = z.object({ ...fields, dashboard: sharedItemView });
 const visualizationInfo = z.object({ ...fields, visualization: sharedItemView });
 
-const infoOf = (baseUrl: string, opened: OpenedEmbed) => ({
+const viewInfo = (baseUrl: string, opened: OpenedEmbed) => ({
   requires_auth: false as const,
   branding: viewPageBranding(baseUrl, opened.company, opened.claims.theme),
   embed_options: {
@@ -51,7 +51,7 @@ const infoOf = (baseUrl: string, opened: OpenedEmbed) => ({
   },
   expires_at: isoTimestamp(opened.claims.expiresAt),
 });
-const itemOf = (opened: OpenedEmbed) => viewSharedItem(opened.item, rulesOfEmbed(opened));
+const viewItem = (opened: OpenedEmbed) => viewSharedItem(opened.item, rulesOfEmbed(opened));
 
 /** The routes for holders of an embed token. */
 export const publicEmbedEndpoints = [
@@ -67,7 +67,7 @@ export const publicEmbedEndpoints = [
       returns: ok(dashboardInfo),
       fails: [...dashboardFailures],
     },
-    ({ ctx: { actor, baseUrl } }) => ({ ...infoOf(baseUrl, actor.opened), dashboard: itemOf(actor.opened) }),
+    ({ ctx: { actor, baseUrl } }) => ({ ...viewInfo(baseUrl, actor.opened), dashboard: viewItem(actor.opened) }),
   ),
   dashboardEndpoint(
     {
@@ -112,7 +112,7 @@ export const publicEmbedEndpoints = [
       returns: ok(visualizationInfo),
       fails: [...visualizationFailures],
     },
-    ({ ctx: { actor, baseUrl } }) => ({ ...infoOf(baseUrl, actor.opened), visualization: itemOf(actor.opened) }),
+    ({ ctx: { actor, baseUrl } }) => ({ ...viewInfo(baseUrl, actor.opened), visualization: viewItem(actor.opened) }),
   ),
   visualizationEndpoint(
     {

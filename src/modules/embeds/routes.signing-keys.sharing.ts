@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
+import { endpoint, list, listSchema, pageRequest } from '../../http/surfaces/sharing.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
 import { createSigningKey, deleteSigningKey, listSigningKeys, type SigningKey } from './signing-keys.ts';
@@ -53,7 +53,7 @@ export const signingKeyEndpoints = [
       summary: 'List the signing keys for embeds',
       description: 'Newest first; a company has at most two. Their secrets were shown when they were created.',
       query: pageQuery('per_page'),
-      returns: ok(listOf(keyView)),
+      returns: ok(listSchema(keyView)),
       fails: [],
     },
     async ({ ctx, query }) => list(await listSigningKeys(ctx, pageRequest(query)), viewKey),

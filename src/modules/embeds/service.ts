@@ -13,7 +13,7 @@ import { prepareShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, recordOf, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { recordEmbedding } from '../visualizations/queries.ts';
 import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
-import { requireSharingEverything, revokeAllStatements, subjectsOf } from './revocation.ts';
+import { listSubjects, requireSharingEverything, revokeAllStatements } from './revocation.ts';
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
 import { tokenIdFor } from './token-id.ts';
 
@@ -76,7 +76,7 @@ async function tryGenerateEmbed(
     revoked: [revoked],
   } = await readTogether(ctx.db, {
     key: selectRotations(ctx.db, companyId),
-    revoked: selectRevokedAt(ctx.db, companyId, subjectsOf({ id: tokenId, target, viewer })),
+    revoked: selectRevokedAt(ctx.db, companyId, listSubjects({ id: tokenId, target, viewer })),
   });
   const claims: OwnClaims = {
     id: tokenId,
@@ -96,7 +96,7 @@ async function tryGenerateEmbed(
   };
   const token = await signEmbed(ctx, claims);
   if (token.length > MAX_TOKEN_LENGTH) {
-    const field = longerOf(terms.fixed, viewer?.attributes ?? {});
+    const field = chooseLonger(terms.fixed, viewer?.attributes ?? {});
     throw invalid([{ field, message: 'are too long: the token would not fit into a URL' }]);
   }
   const event = prepareShareEvent(ctx, {
@@ -137,7 +137,7 @@ export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
   event.send(told);
 }
 
-const longerOf = (fixed: object, attributes: object): string =>
+const chooseLonger = (fixed: object, attributes: object): string =>
   JSON.stringify(attributes).length > JSON.stringify(fixed).length ? 'viewer.attributes' : 'fixed_params';
 
 /** A number that a double cannot hold is sent as text, which every kind that takes numbers accepts. */

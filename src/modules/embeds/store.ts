@@ -39,7 +39,7 @@ export const upsertRevocation = (db: ControlDb, record: typeof embedRevocations.
 };
 
 /** Deletes revocations that a newer one covers: subjects in a range, revoked until `until` (ms). */
-export const deleteRevocationsOf = (
+export const deleteTargetRevocations = (
   db: ControlDb,
   companyId: string,
   { from, to }: { from: string; to: string },

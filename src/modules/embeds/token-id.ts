@@ -13,7 +13,7 @@ const TOKEN_ID = /^(?<letter>[dv])-(?<target>[a-f0-9]{24})-[a-f0-9]{24}$/;
  * The id of a new token, which names the target: tokens are stored nowhere, and who may share the target may end the token.
  * @param id one that was never used
  */
-export const tokenIdFor = (target: EmbedTarget, id: string): string => `${prefixOf(target)}-${id}`;
+export const tokenIdFor = (target: EmbedTarget, id: string): string => `${makePrefix(target)}-${id}`;
 
 /** Reads the target from a token's id; undefined where the id is not one of `tokenIdFor`. */
 export function targetOfTokenId(tokenId: string): EmbedTarget | undefined {
@@ -23,9 +23,9 @@ export function targetOfTokenId(tokenId: string): EmbedTarget | undefined {
 }
 
 /** The texts between which all ids of tokens that show this stand, and no others. */
-export function tokenIdsOf(target: EmbedTarget): { from: string; to: string } {
+export function getTokenIdRange(target: EmbedTarget): { from: string; to: string } {
   // After the hyphen comes the full stop.
-  return { from: `${prefixOf(target)}-`, to: `${prefixOf(target)}.` };
+  return { from: `${makePrefix(target)}-`, to: `${makePrefix(target)}.` };
 }
 
-const prefixOf = ({ type, id }: EmbedTarget): string => `${LETTERS[type]}-${id}`;
+const makePrefix = ({ type, id }: EmbedTarget): string => `${LETTERS[type]}-${id}`;

@@ -29,7 +29,7 @@ import {
 } from '../viewing/service.ts';
 import { type EmbedClaims, verifyEmbed } from './claims.ts';
 import { type HostToken, readHostToken, verifyHostToken } from './host-token.ts';
-import { subjectsOf } from './revocation.ts';
+import { listSubjects } from './revocation.ts';
 import { selectSigningKey } from './signing-key-store.ts';
 import { selectRevokedAt, selectRotations } from './store.ts';
 
@@ -67,7 +67,7 @@ async function openOwnToken(ctx: Context, type: TargetType, token: string, count
     if (counted.status === 'rejected') throw counted.reason;
     if (read.status === 'rejected') throw read.reason;
     if (read.value === null) throw invalidToken();
-    return viewerOf(ctx, claims, read.value);
+    return toViewer(ctx, claims, read.value);
   };
   return count ? recordRefusals(ctx, claims, open) : open();
 }
@@ -81,7 +81,7 @@ async function openHostToken(ctx: Context, type: TargetType, token: HostToken, c
   const open = async () => {
     await count?.(claims.countedAs);
     if (expired) throw invalidToken();
-    const viewer = viewerOf(ctx, claims, read);
+    const viewer = toViewer(ctx, claims, read);
     // A token that we would not have made.
     if (embedProblems(inputsOf(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
     return viewer;
@@ -95,7 +95,7 @@ async function readTokenState({ db }: Context, claims: EmbedClaims, keyId = '') 
   const validity = {
     signingKey: selectSigningKey(db, companyId, keyId),
     rotations: selectRotations(db, companyId),
-    revoked: selectRevokedAt(db, companyId, subjectsOf(claims)),
+    revoked: selectRevokedAt(db, companyId, listSubjects(claims)),
     company: selectCompany(db, companyId),
   };
   if (target.type === 'visualization') {
@@ -114,7 +114,7 @@ interface TokenState {
 }
 
 /** The viewer of a token that is real, unless it was revoked or is used from an origin that may not. */
-function viewerOf(
+function toViewer(
   ctx: Context,
   claims: EmbedClaims,
   { rotations: [key], revoked: [revoked], company: [company], item }: TokenState,
@@ -167,18 +167,18 @@ export async function pageOfEmbed(
 ): Promise<{ frames: FrameAncestors; locale?: Locale; branding?: Branding }> {
   try {
     const hostToken = await readHostToken(token);
-    if (!hostToken) return pageOf((await verifyEmbed(ctx, token)).claims);
+    if (!hostToken) return toPage((await verifyEmbed(ctx, token)).claims);
     const { claims, keyId } = hostToken;
     const [key] = await selectSigningKey(ctx.db, claims.companyId, keyId);
     await verifyHostToken(ctx, hostToken, key);
-    return pageOf(claims);
+    return toPage(claims);
   } catch (error) {
     if (error instanceof Failure) return { frames: [] };
     throw error;
   }
 }
 
-const pageOf = ({ allowedOrigins, locale, theme }: EmbedClaims) => ({
+const toPage = ({ allowedOrigins, locale, theme }: EmbedClaims) => ({
   frames: framesFor(allowedOrigins),
   locale,
   branding: theme,

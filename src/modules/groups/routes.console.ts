@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery, searchIn, sortedList, sortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { displayName, idsInput, slug } from '../../kernel/fields.ts';
 import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import { permissionNotFound } from '../legacy-permissions/failures.ts';
@@ -75,7 +75,7 @@ export const consoleGroupEndpoints = [
       description:
         'The company’s groups and, unless they are left out, the global ones. The newest first, unless `sort_by` says otherwise.',
       query: groupListQuery,
-      returns: ok(listOf(consoleGroupView)),
+      returns: ok(listSchema(consoleGroupView)),
       fails: [],
     },
     async ({ ctx, query }) =>
@@ -105,7 +105,7 @@ export const consoleGroupEndpoints = [
       description:
         'Users and service accounts by name, each with the account in which it is a member. Who is a member in two accounts stands there twice.',
       query: searchableMembers,
-      returns: ok(listOf(groupMemberView)),
+      returns: ok(listSchema(groupMemberView)),
       fails: [groupNotFound],
     },
     async ({ ctx, params, query }) =>

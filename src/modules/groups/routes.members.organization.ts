@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { sent } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
@@ -56,7 +56,7 @@ export const groupMemberEndpoints = [
       summary: "List a group's bindings",
       description: 'Which users and service accounts are members of the group, and in which account each of them is.',
       query: bindingListQuery,
-      returns: ok(listOf(groupBindingView)),
+      returns: ok(listSchema(groupBindingView)),
       fails: [groupNotFound],
     },
     async ({ ctx, params, query }) =>

@@ -3,7 +3,7 @@ import { deniedInLists } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { description, displayName } from '../../kernel/fields.ts';
 import { createGroup } from './create.ts';
 import {
@@ -30,7 +30,7 @@ export const organizationGroupEndpoints = [
       summary: 'List groups',
       description: 'Lists deleted groups too with `include_deleted=true`, which only administrators may send.',
       query: listQuery(['created_at', 'updated_at', 'name']).extend(INCLUDE_DELETED.query),
-      returns: ok(listOf(organizationGroupView)),
+      returns: ok(listSchema(organizationGroupView)),
       ...INCLUDE_DELETED.contract,
       fails: [],
     },

@@ -8,7 +8,7 @@ import { policies } from '../../db/schema/policies.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { users } from '../../db/schema/users.ts';
 import { contains, inAnyCase } from '../../db/search.ts';
-import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
+import { byId, exists, insertWhen, livingById, matchesDeletion } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 export type Group = typeof groups.$inferSelect;
@@ -92,7 +92,7 @@ export const readGroups = (
       table: groups,
       filter: and(
         eq(groups.companyId, companyId),
-        whichOf(groups, which),
+        matchesDeletion(groups, which),
         withoutGlobal ? eq(groups.isGlobal, false) : undefined,
         contains([groups.name], search),
         isNotDenied(groups.id, denied),

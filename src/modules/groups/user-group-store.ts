@@ -1,5 +1,5 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import { isBindingOf } from '../../access/sources.ts';
+import { isBindingOfPrincipal } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
@@ -7,7 +7,7 @@ import { users } from '../../db/schema/users.ts';
 import { exists, idList, livingById } from '../../db/statements.ts';
 
 const ofUser = (companyId: string, userId: string) =>
-  isBindingOf({ companyId, principalType: 'user', principalId: userId });
+  isBindingOfPrincipal({ companyId, principalType: 'user', principalId: userId });
 
 /** The ids of some groups and of those that a user is in, for `in`. */
 export const thoseAndGroupsOfUser = (companyId: string, userId: string, groupIds: string[]) =>

@@ -26,12 +26,12 @@ interface GroupChanges {
 
 const MORE_THAN_ANY = 1_000_000;
 
-const membersOf = (ctx: PrincipalContext, groupIds: string[], most = MORE_THAN_ANY) =>
+const readMembers = (ctx: PrincipalContext, groupIds: string[], most = MORE_THAN_ANY) =>
   selectUserMembers(ctx.db, ctx.actor.companyId, { groupIds, denied: deniedEverywhere(ctx.actor, 'user') }, most);
 
 /** The users in some groups that the caller may see, by group and id; at most `most`. */
 export const listUserMembers = async (ctx: PrincipalContext, groupIds: string[], most: number) =>
-  membersOf(ctx, groupIds, most);
+  readMembers(ctx, groupIds, most);
 
 /** A group with at most `most` of its users. */
 export async function getGroupOfUsers(ctx: PrincipalContext, id: string, most?: number): Promise<GroupOfUsers> {
@@ -40,7 +40,7 @@ export async function getGroupOfUsers(ctx: PrincipalContext, id: string, most?: 
     members,
   } = await readTogether(ctx.db, {
     group: selectGroup(ctx.db, ctx.actor.companyId, id),
-    members: membersOf(ctx, [id], most),
+    members: readMembers(ctx, [id], most),
   });
   if (!group) throw groupNotFound();
   return { group, members };
@@ -64,7 +64,7 @@ export function changeGroupOfUsers(
       grants,
     } = await readTogether(ctx.db, {
       group: selectGroup(ctx.db, companyId, id),
-      members: membersOf(ctx, [id]),
+      members: readMembers(ctx, [id]),
       grants: grantReads(ctx.db, companyId, [id]),
     });
     if (!group) throw groupNotFound();
@@ -88,7 +88,7 @@ export function changeGroupOfUsers(
         left: leaving.length === 0 ? [] : [removeUsers(ctx.db, companyId, id, leaving)],
         entered: entering.length === 0 ? [] : [enterUsersStatement(ctx, id, entering)],
         found: selectGroup(ctx.db, companyId, id),
-        after: membersOf(ctx, [id]),
+        after: readMembers(ctx, [id]),
       },
       NAMES_ARE_UNIQUE,
     );

@@ -9,7 +9,7 @@ import { groupNotFound } from '../groups/failures.ts';
 import { policyLimitExceeded } from '../policies/failures.ts';
 import { emailTaken } from '../users/failures.ts';
 import { newPassword } from '../users/fields.ts';
-import { statusOf } from '../users/service.ts';
+import { getStatus } from '../users/service.ts';
 import { invitedUserView, viewConsoleUser } from '../users/views.ts';
 import { invalidInvitation } from './failures.ts';
 import { inviteUser } from './invite.ts';
@@ -104,7 +104,7 @@ export const invitationEndpoints = [
     },
     async ({ ctx, body }) => {
       const user = await acceptInvitation(ctx, body);
-      return { success: true as const, user: { _id: user.id, email: user.email, status: statusOf(user) } };
+      return { success: true as const, user: { _id: user.id, email: user.email, status: getStatus(user) } };
     },
   ),
 ];

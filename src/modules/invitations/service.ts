@@ -16,7 +16,7 @@ import {
   type SendingContext,
 } from '../mails/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
-import { emailTaken, prepareInvitedUser, selectUserByEmail, statusOf, type User } from '../users/service.ts';
+import { emailTaken, getStatus, prepareInvitedUser, selectUserByEmail, type User } from '../users/service.ts';
 import { invalidInvitation } from './failures.ts';
 import {
   acceptStatements,
@@ -53,7 +53,7 @@ export async function prepareInvitation(
 ): Promise<PreparedInvitation> {
   const { companyId } = ctx.actor;
   const [known] = await selectUserByEmail(ctx.db, companyId, email);
-  if (known && statusOf(known) !== 'invited') throw emailTaken();
+  if (known && getStatus(known) !== 'invited') throw emailTaken();
   const now = ctx.now();
   const expiresAt = now + DAYS * DAY_MS;
   const fresh = known ? undefined : prepareInvitedUser(ctx, companyId, { email, teams: teams ?? [] });

@@ -3,7 +3,7 @@ import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { sortedList, sortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { ALL_SERVICES, type Service } from '../../permissions/actions.ts';
@@ -88,7 +88,7 @@ export const permissionEndpoints = [
         { search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' },
         { standard: 100, maximum: 100 },
       ),
-      returns: ok(listOf(permissionView)),
+      returns: ok(listSchema(permissionView)),
       fails: [],
     },
     async ({ ctx, query }) => list(await listPermissions(ctx, sortedRequest(query)), viewPermission),

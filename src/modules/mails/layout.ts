@@ -2,7 +2,7 @@ import { escapeHtml } from '../../kernel/text.ts';
 import type { Mail } from '../../platform/mail.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { type Section, sectionHtml, sectionText } from './sections.ts';
-import { backgroundStyle, buttonStyle, headerOf, type MailTheme, pictureOf, textStyle } from './theme.ts';
+import { backgroundStyle, buildHeader, buttonStyle, type MailTheme, textStyle, toInlinePicture } from './theme.ts';
 import { oneLine } from './user-text.ts';
 
 /** A paragraph that ends with a link. */
@@ -58,14 +58,14 @@ export function compose(content: Content): Mail {
     to,
     subject: oneLine(subject),
     text: `${text.join('\n\n')}\n`,
-    ...(theme.logo && { pictures: [pictureOf(theme.logo)] }),
+    ...(theme.logo && { pictures: [toInlinePicture(theme.logo)] }),
     html: `<!doctype html>
 <html lang="${locale}">
 <head><meta charset="utf-8"><title>${escapeHtml(oneLine(subject))}</title></head>
 <body style="margin: 0; padding: 0${backgroundStyle(theme)}">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="${WIDTH}${backgroundStyle(theme)}"><tr><td align="center" style="padding: 24px 16px">
 <table role="presentation" cellpadding="0" cellspacing="0" border="0" style="${WIDTH}; max-width: 576px"><tr><td align="left" style="${textStyle(theme)}">
-${[...headerOf(theme, escapeHtml), ...html].join('\n')}
+${[...buildHeader(theme, escapeHtml), ...html].join('\n')}
 </td></tr></table>
 </td></tr></table>
 </body>

@@ -89,12 +89,12 @@ export async function requestMail<Kind extends Exclude<LimitedKind, 'invitation'
   request: MailRequest<Kind>,
   send: SendMail<Kind>,
 ): Promise<void> {
-  const record = recordOf(ctx, request);
-  const stored = await insertLimitedRequest(ctx.db, record, limitsOf(request.kind, record));
+  const record = toRecord(ctx, request);
+  const stored = await insertLimitedRequest(ctx.db, record, listLimits(request.kind, record));
   if (changes(stored) > 0) ctx.defer(sendIfOpen(ctx, record, send as SendMail));
 }
 
-const limitsOf = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
+const listLimits = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
   limit: LIMITS[kind].limit,
   since: requestedAt - LIMITS[kind].withinMs,
 });
@@ -104,9 +104,9 @@ const limitsOf = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
  * than 5 a day to one address are silently not stored; `isStored` is the condition for other writes of the same unit.
  */
 export function prepareInvitationMail(ctx: Context, request: MailRequest<'invitation'>, send: SendMail<'invitation'>) {
-  const record = recordOf(ctx, request);
+  const record = toRecord(ctx, request);
   return {
-    statement: insertLimitedRequest(ctx.db, record, limitsOf('invitation', record)),
+    statement: insertLimitedRequest(ctx.db, record, listLimits('invitation', record)),
     isStored: isStored(record.id),
     send: () => ctx.defer(sendIfOpen(ctx, record, send as SendMail)),
   };
@@ -118,7 +118,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   request: MailRequest<Kind>,
   send: SendMail<Kind>,
 ) {
-  const record = recordOf(ctx, request);
+  const record = toRecord(ctx, request);
   return {
     statement: insertRequestAfterChange(ctx.db, record),
     send: () => ctx.defer(sendIfOpen(ctx, record, send as SendMail)),
@@ -127,7 +127,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
 
 /** Mails to known users: the statements that store the requests, and the function that sends them once those are committed. */
 export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
-  const records = requests.map((request) => recordOf(ctx, request));
+  const records = requests.map((request) => toRecord(ctx, request));
   const sendAll = async () => {
     for (const record of records) await sendIfOpen(ctx, record, send as SendMail);
   };
@@ -154,7 +154,7 @@ export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: 
   }
 }
 
-function recordOf(
+function toRecord(
   ctx: Context,
   { kind, companyId, email, notice = null, about = null }: MailRequest,
 ): MailRequestRecord {

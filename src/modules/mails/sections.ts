@@ -26,17 +26,17 @@ const STYLES = {
   note: 'margin: 8px 0 0; font-size: 13px',
 };
 
-const textOf = (text: string): string => escapeHtml(oneLine(text));
+const escapeLine = (text: string): string => escapeHtml(oneLine(text));
 
 /** The number of bytes of a section in a mail. */
 export const sectionBytes = (section: Section): number => new TextEncoder().encode(sectionHtml(section)).length;
 
 export function sectionHtml({ title, numbers, table, notes }: Section): string {
   return [
-    `<h2 style="${STYLES.title}">${textOf(title)}</h2>`,
+    `<h2 style="${STYLES.title}">${escapeLine(title)}</h2>`,
     ...(numbers ? [numbersHtml(numbers)] : []),
     ...(table ? [tableHtml(table)] : []),
-    ...notes.map((note) => `<p style="${STYLES.note}">${textOf(note)}</p>`),
+    ...notes.map((note) => `<p style="${STYLES.note}">${escapeLine(note)}</p>`),
   ].join('\n');
 }
 
@@ -55,27 +55,27 @@ export const sectionForOutsiders = ({ title, numbers, table, notes }: Section): 
   notes,
 });
 
-const rowOf = (cells: string[]): string => `<tr>${cells.join('')}</tr>`;
+const buildRow = (cells: string[]): string => `<tr>${cells.join('')}</tr>`;
 
 /** The numbers as a table, one below the other: phones are narrow. */
 function numbersHtml(numbers: NonNullable<Section['numbers']>): string {
   const rows = numbers.flatMap(({ label, text }) => [
-    ...(label === '' ? [] : [rowOf([`<td style="${STYLES.label}">${textOf(label)}</td>`])]),
-    rowOf([`<td style="${STYLES.number}">${textOf(text)}</td>`]),
+    ...(label === '' ? [] : [buildRow([`<td style="${STYLES.label}">${escapeLine(label)}</td>`])]),
+    buildRow([`<td style="${STYLES.number}">${escapeLine(text)}</td>`]),
   ]);
   return `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${rows.join('')}</table>`;
 }
 
 function tableHtml({ columns, rows }: NonNullable<Section['table']>): string {
-  const cellOf = (tag: string, text: string, at: number) => {
+  const buildCell = (tag: string, text: string, at: number) => {
     // Lines break where they may: a phone shows the whole width.
     const align = columns[at]?.isNumber ? 'right' : 'left';
     const style = `${STYLES.cell}; text-align: ${align}`;
-    return `<${tag} align="${align}" style="${style}">${textOf(text)}</${tag.split(' ')[0]}>`;
+    return `<${tag} align="${align}" style="${style}">${escapeLine(text)}</${tag.split(' ')[0]}>`;
   };
-  const head = columns.map(({ name }, at) => cellOf('th scope="col"', name, at));
-  const body = rows.map((row) => rowOf(row.map((cell, at) => cellOf('td', cell, at))));
-  return `<div style="${STYLES.scroll}"><table cellpadding="0" cellspacing="0" border="0" style="${STYLES.table}"><thead>${rowOf(head)}</thead><tbody>
+  const head = columns.map(({ name }, at) => buildCell('th scope="col"', name, at));
+  const body = rows.map((row) => buildRow(row.map((cell, at) => buildCell('td', cell, at))));
+  return `<div style="${STYLES.scroll}"><table cellpadding="0" cellspacing="0" border="0" style="${STYLES.table}"><thead>${buildRow(head)}</thead><tbody>
 ${body.join('\n')}
 </tbody></table></div>`;
 }
@@ -98,11 +98,11 @@ function tableLines({ columns, rows }: NonNullable<Section['table']>): string[] 
     row.map((cell) => shorten(oneLine(cell), WIDEST)),
   );
   const widths = columns.map((_column, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
-  const lineOf = (line: string[]) =>
+  const buildLine = (line: string[]) =>
     line
       .map((cell, at) => (columns[at]?.isNumber ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0)))
       .join('  ')
       .trimEnd();
   const [head = [], ...body] = lines;
-  return [lineOf(head), widths.map((width) => '-'.repeat(width)).join('  '), ...body.map(lineOf)];
+  return [buildLine(head), widths.map((width) => '-'.repeat(width)).join('  '), ...body.map(buildLine)];
 }

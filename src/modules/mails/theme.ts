@@ -25,7 +25,7 @@ const LARGEST = { width: 224, height: 48 };
 const hasColours = ({ background, text_color }: MailTheme): boolean =>
   background !== undefined || text_color !== undefined;
 
-const coloursOf = (theme: MailTheme) => ({
+const chooseColours = (theme: MailTheme) => ({
   background: theme.background ?? STANDARD_COLOURS.background,
   text: theme.text_color ?? STANDARD_COLOURS.text_color,
   primary: theme.primary_color ?? STANDARD_COLOURS.primary_color,
@@ -33,19 +33,19 @@ const coloursOf = (theme: MailTheme) => ({
 
 /** Styles stand in the elements: mail programs drop all others. */
 export const backgroundStyle = (theme: MailTheme): string =>
-  hasColours(theme) ? `; background-color: ${coloursOf(theme).background}` : '';
+  hasColours(theme) ? `; background-color: ${chooseColours(theme).background}` : '';
 
 export const textStyle = (theme: MailTheme): string =>
-  `font-family: ${FONTS[theme.font ?? 'system']}; font-size: 16px; line-height: 1.5${hasColours(theme) ? `; color: ${coloursOf(theme).text}` : ''}`;
+  `font-family: ${FONTS[theme.font ?? 'system']}; font-size: 16px; line-height: 1.5${hasColours(theme) ? `; color: ${chooseColours(theme).text}` : ''}`;
 
 export function buttonStyle(theme: MailTheme): string {
-  const { primary } = coloursOf(theme);
+  const { primary } = chooseColours(theme);
   const radius = Math.min(theme.radius ?? 6, 24);
   return `display: inline-block; padding: 10px 20px; border-radius: ${radius}px; background-color: ${primary}; color: ${inkOn(primary)}; text-decoration: none`;
 }
 
 /** The company's logo, else the name it gave itself. */
-export function headerOf({ logo, name, ...theme }: MailTheme, escaped: (text: string) => string): string[] {
+export function buildHeader({ logo, name, ...theme }: MailTheme, escaped: (text: string) => string): string[] {
   const escapedName = name === undefined ? '' : escaped(name);
   if (logo) {
     const scale = Math.min(1, LARGEST.width / logo.width, LARGEST.height / logo.height);
@@ -55,11 +55,11 @@ export function headerOf({ logo, name, ...theme }: MailTheme, escaped: (text: st
     ];
   }
   if (escapedName === '') return [];
-  const colour = hasColours(theme) ? `; color: ${coloursOf(theme).primary}` : '';
+  const colour = hasColours(theme) ? `; color: ${chooseColours(theme).primary}` : '';
   return [`<p style="margin: 0 0 24px; font-size: 20px; font-weight: bold${colour}">${escapedName}</p>`];
 }
 
-export const pictureOf = ({ type, bytes }: NonNullable<MailTheme['logo']>): InlinePicture => ({
+export const toInlinePicture = ({ type, bytes }: NonNullable<MailTheme['logo']>): InlinePicture => ({
   contentId: 'logo',
   filename: `logo.${type.slice('image/'.length)}`,
   type,

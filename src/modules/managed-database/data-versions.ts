@@ -41,13 +41,13 @@ export class DataVersions {
   }
 
   /** The source for a result of these tables that is read from now on; null while one of them is being changed. */
-  readOf(tables: readonly string[]): ReadOf | null {
+  readVersions(tables: readonly string[]): ReadOf | null {
     return this.#areSettled(tables) ? { tables, version: this.version } : null;
   }
 
   /** Whether a result still shows the present rows of its tables. */
   isCurrent({ tables, version }: ReadOf): boolean {
-    return this.#areSettled(tables) && this.#lastChangeOf(tables) <= version;
+    return this.#areSettled(tables) && this.#findLastChange(tables) <= version;
   }
 
   #areSettled(tables: readonly string[]): boolean {
@@ -56,7 +56,7 @@ export class DataVersions {
     return !tables.some((table) => this.#beingChanged.has(table));
   }
 
-  #lastChangeOf(tables: readonly string[]): number {
+  #findLastChange(tables: readonly string[]): number {
     if (tables.includes(ALL_TABLES)) return this.version;
     const versions = [ALL_TABLES, ...tables].map((table) =>
       Object.hasOwn(this.#changed, table) ? (this.#changed[table] as number) : 0,

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { textOf } from '../../platform/bounded.ts';
+import { readText } from '../../platform/bounded.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { findCached, putCached } from '../../platform/edge-cache.ts';
 import { logError } from '../../platform/log.ts';
@@ -49,7 +49,7 @@ export class KeptResults {
       const versions = await this.#versionsOf(this.#ctx);
       const found = versions && (await findCached(this.#kind, this.#address));
       if (!found) return undefined;
-      const text = await decrypt(this.#ctx.config.ENCRYPTION_KEYS, await textOf(found.body), this.#address);
+      const text = await decrypt(this.#ctx.config.ENCRYPTION_KEYS, await readText(found.body), this.#address);
       const end = text.indexOf('\n');
       return versions.isCurrent(JSON.parse(text.slice(0, end)) as ReadOf) ? text.slice(end + 1) : undefined;
     } catch (error) {
@@ -65,7 +65,7 @@ export class KeptResults {
 
   async #put(text: string, seconds: number, tables: readonly string[]): Promise<void> {
     try {
-      const of = (await this.#versionsOf(this.#ctx))?.readOf(tables);
+      const of = (await this.#versionsOf(this.#ctx))?.readVersions(tables);
       if (!of) return;
       const sealed = await encrypt(this.#ctx.config.ENCRYPTION_KEYS, `${JSON.stringify(of)}\n${text}`, this.#address);
       await putCached(this.#kind, this.#address, sealed, { seconds });

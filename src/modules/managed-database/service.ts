@@ -57,15 +57,15 @@ const openedBy = new WeakMap<Context, Opened>();
  */
 export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
   const { companyId } = ctx.actor;
-  const known = await connectionOf(ctx);
-  if (known) return statusOf(ctx);
+  const known = await getConnection(ctx);
+  if (known) return readStatus(ctx);
   await store.ensureDatabase(ctx.db, { id: ctx.newId(), companyId, now: ctx.now() });
-  await provisionDatabase(provisioningRecord(ctx), { companyId, neon: neonOf(ctx), sql: sqlOptions(ctx) });
+  await provisionDatabase(provisioningRecord(ctx), { companyId, neon: createNeonApi(ctx), sql: sqlOptions(ctx) });
   openedBy.delete(ctx);
-  return statusOf(ctx);
+  return readStatus(ctx);
 }
 
-const neonOf = ({ config }: Context): NeonApi =>
+const createNeonApi = ({ config }: Context): NeonApi =>
   neonApi({
     apiUrl: config.NEON_API_URL,
     apiKey: config.NEON_API_KEY,
@@ -86,7 +86,7 @@ const DELETION_MS = 30_000;
 export async function deleteDatabase(ctx: CompanyContext): Promise<number> {
   const { companyId } = ctx.actor;
   const deadline = Date.now() + DELETION_MS;
-  const neon = neonOf(ctx);
+  const neon = createNeonApi(ctx);
   const recorded = (await store.readDatabase(ctx.db, companyId))?.neonProjectId ?? null;
   let deleted = recorded !== null && (await neon.deleteProject(recorded, deadline)) ? 1 : 0;
   for (let tries = 0; tries < MOST_PROJECTS; tries += 1) {
@@ -102,56 +102,56 @@ const MOST_PROJECTS = 5;
 
 /** Whether Neon has a project of the company. */
 export const hasDatabase = async (ctx: CompanyContext): Promise<boolean> =>
-  (await neonOf(ctx).findProject(tenantNames(ctx.actor.companyId).project, Date.now() + DELETION_MS)) !== null;
+  (await createNeonApi(ctx).findProject(tenantNames(ctx.actor.companyId).project, Date.now() + DELETION_MS)) !== null;
 
 /** Whether provisioning is finished; while it is under way the answer is no. */
-export async function statusOf(ctx: CompanyContext): Promise<DatabaseStatus> {
-  const id = await connectionIdOf(ctx);
+export async function readStatus(ctx: CompanyContext): Promise<DatabaseStatus> {
+  const id = await readConnectionId(ctx);
   const waking = id !== null && (await isWaking(ctx));
   return { provisioned: id !== null, connection_id: id, ...(waking && { waking }) };
 }
 
 /** The id of the company's connection, null before provisioning. */
-export async function connectionIdOf(ctx: CompanyContext): Promise<string | null> {
-  return (await connectionOf(ctx))?.id ?? null;
+export async function readConnectionId(ctx: CompanyContext): Promise<string | null> {
+  return (await getConnection(ctx))?.id ?? null;
 }
 
 /** The versions of the company's tables, as the context read them before it read any table. */
-async function dataVersionsOf(ctx: CompanyContext): Promise<DataVersions | null> {
-  return (await connectionOf(ctx))?.versions ?? null;
+async function readDataVersions(ctx: CompanyContext): Promise<DataVersions | null> {
+  return (await getConnection(ctx))?.versions ?? null;
 }
 
 /** The cached results of the present data for `kind`. @param key a digest of everything else that they depend on */
 export const keptResults = (ctx: CompanyContext, kind: 'last-results' | 'data-results', key: string): KeptResults =>
-  new KeptResults(ctx, dataVersionsOf, kind, key);
+  new KeptResults(ctx, readDataVersions, kind, key);
 
 /** Resolves when the database, which has slept, makes a connection of the context wait; otherwise never. */
-export const untilWaking = (ctx: CompanyContext): Promise<void> => openedOf(ctx).waking.promise;
+export const untilWaking = (ctx: CompanyContext): Promise<void> => getOpened(ctx).waking.promise;
 
 /** The company's Postgres under the service's own login, one connection per context; undefined before provisioning. */
-export async function databaseOf(ctx: CompanyContext): Promise<TenantSql | undefined> {
-  const connection = await connectionOf(ctx);
+export async function openDatabaseIfAny(ctx: CompanyContext): Promise<TenantSql | undefined> {
+  const connection = await getConnection(ctx);
   if (!connection) return undefined;
-  const opened = openedOf(ctx);
+  const opened = getOpened(ctx);
   opened.owner ??= open(ctx, connection.owner);
   return opened.owner;
 }
 
 /**
- * As `databaseOf`, for statements that only read: through the pooler, where a burst of them costs the database no connections,
+ * As `openDatabaseIfAny`, for statements that only read: through the pooler, where a burst of them costs the database no connections,
  * unless the context has a connection of its own already.
  */
 export async function databaseToRead(ctx: CompanyContext): Promise<TenantSql | undefined> {
-  const connection = await connectionOf(ctx);
+  const connection = await getConnection(ctx);
   if (!connection) return undefined;
-  const opened = openedOf(ctx);
+  const opened = getOpened(ctx);
   if (opened.owner) return opened.owner;
   opened.reading ??= open(ctx, throughPooler(connection.owner));
   return opened.reading;
 }
 
 export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
-  const database = await databaseOf(ctx);
+  const database = await openDatabaseIfAny(ctx);
   if (!database) throw notProvisioned();
   return database;
 }
@@ -161,7 +161,7 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
  * provisioning.
  */
 export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
-  const connection = await connectionOf(ctx);
+  const connection = await getConnection(ctx);
   return connection ? openTenantSql(connection.owner, sqlOptions(ctx)) : undefined;
 }
 
@@ -170,7 +170,7 @@ export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSq
  * opens a new connection, for statements that run in parallel; it waits while the isolate has many of the company's.
  */
 export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
-  const connection = await connectionOf(ctx);
+  const connection = await getConnection(ctx);
   if (!connection) throw notProvisioned();
   const release = await readerConnections(ctx).acquire();
   if (!release) throw databaseUnavailable().because(new Error('too many statements wait for a connection'));
@@ -179,7 +179,7 @@ export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantS
 
 /** Opens one more connection, as `openReadonlyDatabase` does; undefined while other statements wait for one. */
 export async function openAnotherReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
-  const connection = await connectionOf(ctx);
+  const connection = await getConnection(ctx);
   const release = readerConnections(ctx).tryAcquire();
   return connection && release ? open(ctx, throughPooler(connection.reader), release) : undefined;
 }
@@ -219,9 +219,9 @@ export async function finishSweep(
 
 /** The company's quota of its Postgres or its files; undefined for no limit. */
 export const quotaFor = async (ctx: CompanyContext, quota: Quota): Promise<number | undefined> =>
-  (await connectionOf(ctx))?.quotas[quota];
+  (await getConnection(ctx))?.quotas[quota];
 
-function openedOf(ctx: CompanyContext): Opened {
+function getOpened(ctx: CompanyContext): Opened {
   let opened = openedBy.get(ctx);
   if (!opened) {
     opened = { connection: readConnection(ctx), waking: Promise.withResolvers() };
@@ -230,7 +230,7 @@ function openedOf(ctx: CompanyContext): Opened {
   return opened;
 }
 
-const connectionOf = (ctx: CompanyContext): Promise<Connection | null> => openedOf(ctx).connection;
+const getConnection = (ctx: CompanyContext): Promise<Connection | null> => getOpened(ctx).connection;
 
 async function readConnection(ctx: CompanyContext): Promise<Connection | null> {
   const row = await store.readDatabase(ctx.db, ctx.actor.companyId);
@@ -258,13 +258,13 @@ async function migrateToRelease(ctx: CompanyContext, owner: string): Promise<voi
 
 function open(ctx: CompanyContext, connectionString: string, onClosed = () => {}): TenantSql {
   const onWaking = (isWaking: boolean) => {
-    if (isWaking) openedOf(ctx).waking.resolve();
+    if (isWaking) getOpened(ctx).waking.resolve();
     noteWaking(ctx, isWaking);
   };
   const onUserSql = () => noteExecution(ctx);
   const sql = openTenantSql(connectionString, { ...sqlOptions(ctx), onClosed, onWaking, onUserSql });
   ctx.cleanup(() => {
-    forget(openedOf(ctx), sql);
+    forget(getOpened(ctx), sql);
     return sql.close();
   });
   return sql;
@@ -298,7 +298,7 @@ type Maker = { table_name: string; column_name: string };
 
 /** Counts the tables, uploads and other records in the company's Postgres that these users made. */
 export async function readMakers(ctx: CompanyContext, ids: readonly string[]): Promise<Record<string, unknown>[]> {
-  const database = await databaseOf(ctx);
+  const database = await openDatabaseIfAny(ctx);
   if (!database || ids.length === 0) return [];
   const found: Record<string, unknown>[] = [];
   for (const { table_name: table, column_name: column } of await database.query<Maker>(MAKERS)) {
@@ -311,7 +311,7 @@ export async function readMakers(ctx: CompanyContext, ids: readonly string[]): P
 
 /** Replaces these users by another id in all records of the company's Postgres. @returns the number of changed rows */
 export async function replaceMakers(ctx: CompanyContext, ids: readonly string[], by: string): Promise<number> {
-  const database = await databaseOf(ctx);
+  const database = await openDatabaseIfAny(ctx);
   if (!database || ids.length === 0) return 0;
   let replaced = 0;
   for (const { table_name: table, column_name: column } of await database.query<Maker>(MAKERS)) {

@@ -139,7 +139,7 @@ export async function beginDataChange(
     .update(managedDatabases)
     .set({
       dataVersion: sql`${dataVersion} + 1`,
-      changedTables: newestOf(changed),
+      changedTables: selectNewest(changed),
       openChanges: sql`json_patch(json_patch(${live}, iif(${ofFormer}, ${former}, '{}')), ${own})`,
       notedVersion: sql`${dataVersion} + 1`,
       dataChanges: sql`iif(${dataChangesUntil} > ${now}, ${dataChanges}, 0) + 1`,
@@ -149,7 +149,7 @@ export async function beginDataChange(
 }
 
 /** The last changed tables of a list; the others are counted under `ALL_TABLES`. */
-const newestOf = (changed: SQL): SQL => sql`(
+const selectNewest = (changed: SQL): SQL => sql`(
   select json_group_object(each.key, iif(each.key = ${ALL_TABLES}, max(each.value, given.least), each.value))
   from (
     select list, coalesce((select value from json_each(list) where key <> ${ALL_TABLES}

@@ -6,13 +6,13 @@ import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { addColumns, alterColumns, lockAgainstWrites, renameColumns, renameTable } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
-import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
+import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { changeInTime, inShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { convertColumn, isNull, misfit, selectObstacles } from './conversions.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
 import { mayReadRows } from './rows.ts';
-import { type Changing, keyOf, lockTable, requireTablesDatabase } from './service.ts';
+import { type Changing, lockTable, requireTablesDatabase, toTableKey } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 import { endUndo } from './undo-store.ts';
@@ -51,10 +51,10 @@ export async function changeTable(ctx: PrincipalContext, id: string, changes: Ta
     oldName = table.displayName;
     try {
       const change = { displayName, columns: plan.columns, at: isoTimestamp(ctx.now()) };
-      const changed = await store.changeTable(tx, keyOf(ctx, id), change);
+      const changed = await store.changeTable(tx, toTableKey(ctx, id), change);
       if (plan.changes) {
         await applyPlan(tx, table, plan, mayReadRows(ctx, id));
-        await endUndo(tx, keyOf(ctx, id), 'columns_changed');
+        await endUndo(tx, toTableKey(ctx, id), 'columns_changed');
       }
       if (displayName !== table.displayName) await tx.execute(renameTable(table.displayName, displayName));
       return changed;
@@ -107,7 +107,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan, sh
 
 /** The failure for converted values that violate an index; undefined for other errors. */
 function refusedByIndex(plan: ColumnPlan, error: unknown, showsValues: boolean): Failure | undefined {
-  const refusal = indexRefusalOf(error);
+  const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
   const converted = plan.kept.filter(({ from, to }) => from.type !== to.type);
   const isMeant = ({ from }: { from: Column }) => refusal.why !== 'duplicate' || refusal.columns.includes(from.name);

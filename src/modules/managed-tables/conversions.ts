@@ -68,7 +68,7 @@ const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = 
 
 const NONE = (to: ColumnType): Conversion => ({ fits: () => 'false', using: () => `NULL::${POSTGRES_TYPES[to]}` });
 
-const conversionOf = (from: ColumnType, to: ColumnType): Conversion => CONVERSIONS[`${from} ${to}`] ?? NONE(to);
+const findConversion = (from: ColumnType, to: ColumnType): Conversion => CONVERSIONS[`${from} ${to}`] ?? NONE(to);
 
 /** A condition that a change may not meet in any row of a column, as SQL, and the text that shows the first such row. */
 export interface Obstacle {
@@ -79,7 +79,7 @@ export interface Obstacle {
 /** The obstacle of a value that `to` cannot hold without loss, shown by at most 100 of its characters. */
 export function misfit(from: Column, to: ColumnType): Obstacle {
   const column = quoted(from.name);
-  const fits = conversionOf(from.type, to).fits(column);
+  const fits = findConversion(from.type, to).fits(column);
   return { where: `${column} IS NOT NULL AND NOT (${fits})`, told: `left(${column}::text, 100)` };
 }
 
@@ -100,5 +100,5 @@ export function selectObstacles(table: string, obstacles: readonly Obstacle[]): 
 /** The action of ALTER TABLE that converts a column in place. The session's time zone must be UTC. */
 export function convertColumn(from: Column, to: ColumnType): string {
   const column = quoted(from.name);
-  return `ALTER COLUMN ${column} TYPE ${POSTGRES_TYPES[to]} USING ${conversionOf(from.type, to).using(column)}`;
+  return `ALTER COLUMN ${column} TYPE ${POSTGRES_TYPES[to]} USING ${findConversion(from.type, to).using(column)}`;
 }

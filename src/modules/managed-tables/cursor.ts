@@ -22,19 +22,19 @@ export interface CursorPlace {
  * order only; the order of filters and the spelling of the order do not matter.
  */
 export function sealCursor(ctx: CompanyContext, place: CursorPlace, position: CursorPosition): Promise<string> {
-  return encrypt(ctx.config.ENCRYPTION_KEYS, JSON.stringify(position), purposeOf(ctx, place));
+  return encrypt(ctx.config.ENCRYPTION_KEYS, JSON.stringify(position), describePurpose(ctx, place));
 }
 
 /** Decrypts a cursor of `sealCursor` for the same place. @throws badCursor */
 export async function openCursor(ctx: CompanyContext, place: CursorPlace, cursor: string): Promise<CursorPosition> {
   try {
-    return JSON.parse(await decrypt(ctx.config.ENCRYPTION_KEYS, cursor, purposeOf(ctx, place)));
+    return JSON.parse(await decrypt(ctx.config.ENCRYPTION_KEYS, cursor, describePurpose(ctx, place)));
   } catch (error) {
     throw badCursor().because(error);
   }
 }
 
-function purposeOf({ actor }: CompanyContext, { tableId, asked, sortBy }: CursorPlace): string {
+function describePurpose({ actor }: CompanyContext, { tableId, asked, sortBy }: CursorPlace): string {
   const filters = asked.filter.map(({ column, operator, value }) => JSON.stringify([column, operator, value]));
   const place = [actor.companyId, tableId, filters.toSorted(), asked.search, readSort(sortBy)];
   return `rows-cursor:${JSON.stringify(place)}`;

@@ -18,9 +18,9 @@ import {
   type Walk,
 } from './row-batches.ts';
 import type { RowOrder } from './row-pages.ts';
-import { rowOf } from './row-view.ts';
-import { longColumnOf } from './surveys.ts';
-import { cellsOf, longText } from './workbook-cells.ts';
+import { toRow } from './row-view.ts';
+import { findLongColumn } from './surveys.ts';
+import { longText, toCells } from './workbook-cells.ts';
 
 /** The formats of an export. */
 export const EXPORT_FORMATS = ['csv', 'ndjson', 'xlsx', 'parquet'] as const;
@@ -64,7 +64,7 @@ function writeCsv(selected: Selected): Writer {
   return {
     header: encoder.encode(csvLine(['id', ...selected.shown.map(({ name }) => name)])),
     async next(tx, milliseconds) {
-      parts ??= linesOf(selected, tx, milliseconds);
+      parts ??= writeLines(selected, tx, milliseconds);
       const { done, value } = await parts.next();
       return done ? null : value;
     },
@@ -72,9 +72,9 @@ function writeCsv(selected: Selected): Writer {
 }
 
 /** Yields lines while Postgres sends more. It pauses between two batches: the larger they are, the less. */
-async function* linesOf(selected: Selected, tx: TenantTx, milliseconds: number): AsyncGenerator<Uint8Array> {
+async function* writeLines(selected: Selected, tx: TenantTx, milliseconds: number): AsyncGenerator<Uint8Array> {
   const { shown, rows: selection, safe, hasLongValues } = selected;
-  const steps = stepsOf(selected);
+  const steps = chooseSteps(selected);
   const buffers = new LineBuffers(BUFFERS, BUFFER_BYTES);
   // To weigh rows or to look for them takes time, which is limited.
   const most = hasLongValues || isSelective(selection) ? BATCH_ROWS : Number.POSITIVE_INFINITY;
@@ -125,7 +125,7 @@ function writeNdjson(selected: Selected): Writer {
     async next(tx) {
       const rows = await nextRows(tx);
       if (rows.length === 0) return null;
-      return encoder.encode(rows.map((row) => `${JSON.stringify(rowOf(selected.shown, row))}\n`).join(''));
+      return encoder.encode(rows.map((row) => `${JSON.stringify(toRow(selected.shown, row))}\n`).join(''));
     },
   };
 }
@@ -143,20 +143,20 @@ function writeXlsx(selected: Selected): Writer {
     async next(tx) {
       if (isEnded) return null;
       if (!isSurveyed) {
-        const long = await longColumnOf(tx, table, shown, selection, { characters: MAX_CELL_TEXT, safe });
+        const long = await findLongColumn(tx, table, shown, selection, { characters: MAX_CELL_TEXT, safe });
         if (long !== undefined) throw longText(long);
         isSurveyed = true;
       }
       const rows = await nextRows(tx);
       isEnded = rows.length === 0;
-      return isEnded ? book.end() : book.write(rows.map((row) => cellsOf(shown, row, safe)));
+      return isEnded ? book.end() : book.write(rows.map((row) => toCells(shown, row, safe)));
     },
   };
 }
 
 /** Returns a function that reads the next rows; none at the end. */
 function rowReader(selected: Selected): (tx: TenantTx) => Promise<RawRow[]> {
-  const steps = stepsOf(selected);
+  const steps = chooseSteps(selected);
   const list = asRows(selected.shown);
   return async (tx) => {
     const next = await steps.next(tx, BATCH_ROWS);
@@ -176,7 +176,8 @@ interface Steps {
   took(rows: number, lastId: () => string): void;
 }
 
-const stepsOf = (selected: Selected): Steps => (selected.order ? alongCursor(selected, selected.order) : alongIds());
+const chooseSteps = (selected: Selected): Steps =>
+  selected.order ? alongCursor(selected, selected.order) : alongIds();
 
 /** The steps in insertion order: each batch follows the last id of the one before. */
 function alongIds(): Steps {

@@ -11,7 +11,7 @@ import type { Selected, Writer } from './export-formats.ts';
 import type { RawRow } from './page.ts';
 import { parquetValue } from './parquet-values.ts';
 import { usualBatchRows, type Walk } from './row-batches.ts';
-import { scalesOf } from './surveys.ts';
+import { measureScales } from './surveys.ts';
 
 /** Writes Parquet: each batch of rows is a row group. */
 export function writeParquet(selected: Selected, nextRows: (tx: TenantTx) => Promise<RawRow[]>): Writer {
@@ -25,20 +25,20 @@ export function writeParquet(selected: Selected, nextRows: (tx: TenantTx) => Pro
     async next(tx) {
       if (isEnded) return null;
       if (!file) {
-        columns = await columnsOf(tx, selected);
+        columns = await readColumns(tx, selected);
         file = new ParquetFile(columns);
         writer.header = file.write();
       }
       const rows = await nextRows(tx);
       isEnded = rows.length === 0;
-      return isEnded ? file.end() : file.write(columns.map(({ type }, at) => valuesOf(rows, type, at)));
+      return isEnded ? file.end() : file.write(columns.map(({ type }, at) => readValues(rows, type, at)));
     },
   };
   return writer;
 }
 
 /** The values of a column of the file, by its place: the id stands at 0, the columns of the table follow. */
-export function valuesOf(rows: RawRow[], type: ParquetType, at: number) {
+export function readValues(rows: RawRow[], type: ParquetType, at: number) {
   const name = at === 0 ? 'id' : `c${at - 1}`;
   return rows.map((row) => parquetValue(type, row[name] ?? null));
 }
@@ -47,16 +47,16 @@ export function valuesOf(rows: RawRow[], type: ParquetType, at: number) {
  * The columns of the file. A decimal column is a Parquet decimal, with as many digits after the point as the rows need, if
  * all of them fit; else it is text. No digit is lost.
  */
-export async function columnsOf(tx: TenantTx, { table, shown, rows }: Walk): Promise<ParquetColumn[]> {
+export async function readColumns(tx: TenantTx, { table, shown, rows }: Walk): Promise<ParquetColumn[]> {
   const decimals = shown.filter(({ type }) => type === 'decimal');
-  const scales = await scalesOf(tx, table, decimals, rows, DECIMAL_DIGITS);
-  const typeOf = ({ name, type }: Column): ParquetType => {
+  const scales = await measureScales(tx, table, decimals, rows, DECIMAL_DIGITS);
+  const chooseType = ({ name, type }: Column): ParquetType => {
     if (type !== 'decimal') return type;
     const scale = scales.get(name);
     return scale === undefined ? 'text' : { scale };
   };
   return [
     { name: 'id', type: 'text', nullable: false },
-    ...shown.map((column) => ({ name: column.name, type: typeOf(column), nullable: column.nullable })),
+    ...shown.map((column) => ({ name: column.name, type: chooseType(column), nullable: column.nullable })),
   ];
 }

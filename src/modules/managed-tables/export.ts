@@ -10,7 +10,7 @@ import { enterExport } from './export-store.ts';
 import { selectionTooSlow, tableNotFound, tooManyExports, tooManyRows } from './failures.ts';
 import { countRows } from './row-pages.ts';
 import { type AskedRows, readSelection } from './selection.ts';
-import { inTransaction, keyOf } from './service.ts';
+import { inTransaction, toTableKey } from './service.ts';
 import { parseSort } from './sort.ts';
 import type { TableKey } from './store.ts';
 import type { ManagedTable } from './table.ts';
@@ -44,7 +44,7 @@ const MAX_PAUSE_MS = 120_000;
  * slow, the rest waits in R2. Until all are read nobody can change, empty or delete the table, while rows come and go.
  */
 export async function exportRows(ctx: CompanyContext, tableId: string, request: ExportRequest): Promise<Export> {
-  const key = keyOf(ctx, tableId);
+  const key = toTableKey(ctx, tableId);
   const database = await openLastingDatabase(ctx);
   if (!database) throw tableNotFound();
   const { readable: body, writable } = new IdentityTransformStream();
@@ -105,7 +105,7 @@ function readAll(
     const { rows, shown } = readSelection(request.rows, table.columns);
     const order = parseSort(request.sortBy, table.columns);
     const { format, safe } = request;
-    const countOf = async (tx: TenantTx, all: number): Promise<number> => {
+    const countSelected = async (tx: TenantTx, all: number): Promise<number> => {
       if (!isSelective(rows)) return all;
       const { text, values } = countRows(table.displayName, rows);
       const [counted] = await tx.query<{ total: string }>(text, values);
@@ -119,7 +119,7 @@ function readAll(
         if (!entered.hasPlace) throw tooManyExports();
         const { hasLongValues } = entered;
         const writer = WRITERS[format]({ table: table.displayName, rows, shown, order, safe, hasLongValues });
-        const count = writer.maxRows === undefined ? 0 : await countOf(tx, entered.rowCount);
+        const count = writer.maxRows === undefined ? 0 : await countSelected(tx, entered.rowCount);
         if (count > (writer.maxRows ?? 0)) throw tooManyRows(count, writer.maxRows as number);
         let next = await writer.next(tx, STATEMENT_MS);
         hasBegun = true;

@@ -17,12 +17,12 @@ export function readValues(column: FilteredColumn, operator: FilterOperator, tex
   if (operator === 'is_null') {
     return text === 'true' || text === 'false' ? { values: [text] } : { problem: 'must be true or false' };
   }
-  const parts = operator === 'in' || operator === 'nin' ? listOf(text) : [text];
+  const parts = operator === 'in' || operator === 'nin' ? parseList(text) : [text];
   if (parts === undefined) return { problem: QUOTING };
   if (parts.length > MAX_LIST_VALUES) return { problem: `must hold at most ${MAX_LIST_VALUES} values` };
   const values = parts.map((part) => encoded(column, operator, part));
   const fit = values.filter((value) => value !== undefined);
-  return fit.length === values.length ? { values: fit } : { problem: expectationOf(column) };
+  return fit.length === values.length ? { values: fit } : { problem: describeExpectation(column) };
 }
 
 const QUOTING =
@@ -31,14 +31,14 @@ const QUOTING =
 const encoded = ({ type }: FilteredColumn, operator: FilterOperator, text: string): string | undefined =>
   type === 'uuid' ? (isRowId(text) ? text : undefined) : toComparedText(type, operator, text);
 
-const expectationOf = ({ name, type }: FilteredColumn): string =>
+const describeExpectation = ({ name, type }: FilteredColumn): string =>
   type === 'uuid' ? 'must be ids of rows' : `${EXPECTATIONS[type]}: "${name}" is of type ${type}`;
 
 /** One value of a list and the comma or end behind it: in quotes, doubled within, or without any quote or comma. */
 const ITEM = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
 
 /** The values of a comma-separated list; undefined where its quotes are wrong. Spaces count. */
-function listOf(text: string): string[] | undefined {
+function parseList(text: string): string[] | undefined {
   const values: string[] = [];
   ITEM.lastIndex = 0;
   for (;;) {

@@ -1,7 +1,7 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { qualified, quoted } from '../../tenant-sql/identifiers.ts';
 import { INDEX_PREFIX } from '../../tenant-sql/indexes.ts';
-import { type CatalogueRow, FIELDS, selectTable, type TableKey, tableOf } from './store.ts';
+import { type CatalogueRow, FIELDS, selectTable, type TableKey, toTable } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
 /** An index as Postgres knows it. */
@@ -40,7 +40,7 @@ export async function readIndexes(
     selectTable(key),
     { text: SELECT_INDEXES, values: [key.id, key.companyId] },
   ]);
-  return row && { table: tableOf(row), indexes };
+  return row && { table: toTable(row), indexes };
 }
 
 /** Selects the columns with a whole unique index of their own: no two rows have the same value there. */
@@ -63,7 +63,7 @@ export async function findKeyedTables(
      WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
     [companyId, idsOrNames],
   );
-  return rows.map((row) => ({ table: tableOf(row), unique: row.unique_columns }));
+  return rows.map((row) => ({ table: toTable(row), unique: row.unique_columns }));
 }
 
 /** The ids of the company's tables with an invalid index: it is being built, or its building broke off. */

@@ -1,11 +1,11 @@
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
-import { createdAtOf, ID_PATTERN } from '../../kernel/ids.ts';
+import { getCreatedAt, ID_PATTERN } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
 import * as sql from '../../tenant-sql/indexes.ts';
-import { databaseOf, scheduleSweep } from '../managed-database/service.ts';
+import { openDatabaseIfAny, scheduleSweep } from '../managed-database/service.ts';
 import { ANSWERED_MS, busyOr, changeShape, inUseOr } from './changes.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import {
@@ -21,7 +21,7 @@ import {
 import * as store from './index-store.ts';
 import { requireTableRoom } from './room.ts';
 import { mayReadRows } from './rows.ts';
-import { keyOf, requireTablesDatabase, requireTablesDatabaseToRead } from './service.ts';
+import { requireTablesDatabase, requireTablesDatabaseToRead, toTableKey } from './service.ts';
 import type { TableKey } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
@@ -49,12 +49,12 @@ const toIndex = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
   id,
   columns,
   unique,
-  createdAt: isoTimestamp(createdAtOf(id)),
+  createdAt: isoTimestamp(getCreatedAt(id)),
 });
 
 /** The indexes of a table, the oldest first. */
 export async function listIndexes(ctx: CompanyContext, tableId: string): Promise<TableIndex[]> {
-  const { indexes } = await read(await requireTablesDatabaseToRead(ctx), keyOf(ctx, tableId));
+  const { indexes } = await read(await requireTablesDatabaseToRead(ctx), toTableKey(ctx, tableId));
   return indexes.filter(({ valid }) => valid).map(toIndex);
 }
 
@@ -68,7 +68,7 @@ export async function createIndex(
   tableId: string,
   wanted: { columns: string[]; unique: boolean },
 ): Promise<TableIndex> {
-  const key = keyOf(ctx, tableId);
+  const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
   await requireTableRoom(ctx, database);
   // Should all that follows break off, rows are held against an index that nobody sees.
@@ -100,7 +100,7 @@ export async function requireUniqueIndex(
   tableId: string,
   columns: string[],
 ): Promise<void> {
-  const found = await store.readIndexes(tx, keyOf(ctx, tableId));
+  const found = await store.readIndexes(tx, toTableKey(ctx, tableId));
   if (!found) throw tableNotFound();
   const wanted = columns.toSorted().join();
   const isOnThem = (index: store.StoredIndex) => index.columns.toSorted().join() === wanted;
@@ -112,7 +112,7 @@ export async function requireUniqueIndex(
 
 /** Drops an index without stopping writers. */
 export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId: string): Promise<void> {
-  const key = keyOf(ctx, tableId);
+  const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
   await read(database, key);
   if (!ID_PATTERN.test(indexId)) throw indexNotFound();
@@ -144,12 +144,12 @@ const changeKeys = <T>(ctx: CompanyContext, tableId: string, change: () => Promi
  * @returns when the next check is due, in milliseconds, where one is being built; infinity where none is
  */
 export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
-  const database = await databaseOf(ctx);
+  const database = await openDatabaseIfAny(ctx);
   if (!database) return Number.POSITIVE_INFINITY;
   let due = Number.POSITIVE_INFINITY;
   for (const tableId of await store.tablesOfInvalid(database, ctx.actor.companyId)) {
     try {
-      await withIndexLock(database, tableId, () => dropBroken(database, keyOf(ctx, tableId), SWEEP_MS / 2), 0);
+      await withIndexLock(database, tableId, () => dropBroken(database, toTableKey(ctx, tableId), SWEEP_MS / 2), 0);
     } catch (error) {
       if (!tableInUse.matches(error)) throw error;
       due = ctx.now() + SWEEP_MS;
@@ -222,7 +222,7 @@ async function explained(
 ): Promise<unknown> {
   // Postgres goes on by itself.
   if (databaseUnavailable.matches(error)) return resultUnknown().because(error.cause);
-  const refusal = sql.indexRefusalOf(error);
+  const refusal = sql.toIndexRefusal(error);
   if (refusal?.why === 'duplicate') {
     return duplicatesForIndex(refusal.columns, mayReadRows(ctx, table.id) ? refusal.value : null);
   }

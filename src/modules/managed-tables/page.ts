@@ -49,7 +49,7 @@ const MAX_KNOWN = 500;
 /** Tables as this isolate read them last. */
 const known = new RecentlyUsed<string, ManagedTable>(MAX_KNOWN);
 
-const nameOf = ({ companyId, id }: store.TableKey): string => `${companyId} ${id}`;
+const formatTableKey = ({ companyId, id }: store.TableKey): string => `${companyId} ${id}`;
 
 /**
  * A table and a page of its rows, undefined when there is no such table. If this isolate has read the table before, both are
@@ -63,16 +63,16 @@ export async function readPage(
   request: PageRequest,
   onTable: (table: ManagedTable) => void,
 ): Promise<FoundPage | undefined> {
-  const before = known.get(nameOf(key));
-  const guess = guessOf(before, request);
+  const before = known.get(formatTableKey(key));
+  const guess = guessPage(before, request);
   if (before && guess) {
     onTable(before);
-    known.delete(nameOf(key));
+    known.delete(formatTableKey(key));
     const [[row], ...answers] = await inReading(database, request, (tx) =>
       tx.finish<[store.CatalogueRow, ...Answers]>([store.selectTable(key), ...guess.statements]),
     );
     if (!row) return undefined;
-    const table = store.tableOf(row);
+    const table = store.toTable(row);
     onTable(table);
     const asked = ask(table, request);
     if (isSame(guess, asked)) return found(key, asked, answers);
@@ -128,14 +128,14 @@ function ask(table: ManagedTable, { rows: asked, sortBy, at, perPage, counted }:
 
 function following(page: sql.PageOf, after: CursorPosition | null, limit: number): Statement {
   // Of a column that was converted since, the value means nothing.
-  if (after && after.type !== typeOf(page.order)) throw badCursor();
+  if (after && after.type !== getOrderType(page.order)) throw badCursor();
   return sql.selectFollowing(page, { limit, after });
 }
 
-const typeOf = (order: sql.RowOrder | null): string => order?.type ?? 'uuid';
+const getOrderType = (order: sql.RowOrder | null): string => order?.type ?? 'uuid';
 
 /** The page request by the table that this isolate remembers; undefined where that has no such columns. */
-function guessOf(table: ManagedTable | undefined, request: PageRequest): Asked | undefined {
+function guessPage(table: ManagedTable | undefined, request: PageRequest): Asked | undefined {
   try {
     return table && ask(table, request);
   } catch (error) {
@@ -149,7 +149,7 @@ const isSame = (one: Asked, other: Asked): boolean =>
 
 /** Makes a page of the answers, and remembers the table, since its statements worked. */
 function found(key: store.TableKey, { table, shown, order, counted }: Asked, [page, count]: AnswersOf): FoundPage {
-  known.set(nameOf(key), table);
+  known.set(formatTableKey(key), table);
   const [first] = page;
   const bytes = Number(first?.bytes ?? 0);
   if (bytes > MAX_PAGE_BYTES) throw pageTooLarge(bytes, MAX_PAGE_BYTES);
@@ -158,7 +158,7 @@ function found(key: store.TableKey, { table, shown, order, counted }: Asked, [pa
     shown,
     rows: page.filter(({ id }) => id !== null),
     total: counted ? Number(count?.[0]?.total ?? table.rowCount) : undefined,
-    last: first?.has_more ? positionOf(page.at(-1) as sql.PageRow, order) : null,
+    last: first?.has_more ? toPosition(page.at(-1) as sql.PageRow, order) : null,
     // A transaction that began before the table was emptied or rewritten sees no rows.
     isStale: first?.has_rows === false && table.rowCount > 0,
   };
@@ -166,9 +166,9 @@ function found(key: store.TableKey, { table, shown, order, counted }: Asked, [pa
 
 type AnswersOf = [sql.PageRow[], (Count | undefined)[]?];
 
-function positionOf({ id, key, key_bytes: bytes }: sql.PageRow, order: sql.RowOrder | null): CursorPosition {
+function toPosition({ id, key, key_bytes: bytes }: sql.PageRow, order: sql.RowOrder | null): CursorPosition {
   if (key === null && bytes !== null) throw keyTooLong(order?.column ?? 'id', sql.MAX_KEY_BYTES);
-  return { id: id as string, key, type: typeOf(order) };
+  return { id: id as string, key, type: getOrderType(order) };
 }
 
 /** The longest time for reading rows, and for finding them by a filter, as for people's own SQL. Milliseconds. */

@@ -4,7 +4,7 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import { moveFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseToRead } from '../managed-database/service.ts';
 import { restoredNameTaken, tableNotFound } from './failures.ts';
-import { type Changing, inShapeChange, keyOf, requireTablesDatabase } from './service.ts';
+import { type Changing, inShapeChange, requireTablesDatabase, toTableKey } from './service.ts';
 import { isNameTaken } from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
 import { keptSince } from './trash.ts';
@@ -25,7 +25,7 @@ export async function listDeletedTables(
 export async function restoreTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
   const work = async (tx: TenantTx, changing: Changing): Promise<ManagedTable> => {
     try {
-      const table = await store.restoreDeleted(tx, keyOf(ctx, id), keptSince(ctx), isoTimestamp(ctx.now()));
+      const table = await store.restoreDeleted(tx, toTableKey(ctx, id), keptSince(ctx), isoTimestamp(ctx.now()));
       if (!table) throw tableNotFound();
       changing(table.displayName);
       for (const statement of moveFromTrash({ name: table.displayName, id })) await tx.execute(statement);

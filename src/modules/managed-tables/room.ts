@@ -23,7 +23,7 @@ export async function readTableSizes(tx: TenantTx, companyId: string): Promise<T
   return { tables: Number(row?.tables), rows: Number(row?.rows), tableBytes: Number(row?.bytes) };
 }
 
-const bytesOf = async (tx: TenantTx, companyId: string): Promise<number> => {
+const readBytes = async (tx: TenantTx, companyId: string): Promise<number> => {
   const [row] = await tx.query<{ bytes: string }>(`SELECT ${BYTES} AS bytes ${LIVING}`, [companyId]);
   return Number(row?.bytes);
 };
@@ -54,17 +54,17 @@ export async function withinTableQuota<T>(
   if (limit === undefined || room === 'frees') return change((_, work) => work());
   try {
     return await change(async (tx, work) => {
-      const before = room === 'adds' ? 0 : await bytesOf(tx, companyId);
+      const before = room === 'adds' ? 0 : await readBytes(tx, companyId);
       const result = await work();
       // Until it commits, others wait: two at once are measured one after the other.
       await tx.query('SELECT pg_advisory_xact_lock($1)', [MEASURE_LOCK]);
-      const after = await bytesOf(tx, companyId);
+      const after = await readBytes(tx, companyId);
       if (after > limit && after > before) throw new PassesQuota();
       return result;
     });
   } catch (error) {
     if (!(error instanceof PassesQuota)) throw error;
-    throw quotaExceeded({ quota: 'table_bytes', limit, use: await bytesOf(database, companyId) });
+    throw quotaExceeded({ quota: 'table_bytes', limit, use: await readBytes(database, companyId) });
   }
 }
 
@@ -72,6 +72,6 @@ export async function withinTableQuota<T>(
 export async function requireTableRoom(ctx: CompanyContext, database: TenantTx): Promise<void> {
   const limit = await quotaFor(ctx, 'table_bytes');
   if (limit === undefined) return;
-  const use = await bytesOf(database, ctx.actor.companyId);
+  const use = await readBytes(database, ctx.actor.companyId);
   if (use >= limit) throw quotaExceeded({ quota: 'table_bytes', limit, use });
 }

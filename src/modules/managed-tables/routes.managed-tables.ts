@@ -5,7 +5,7 @@ import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
 import { provisioningFailed, provisioningPending, tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
-import { connectionIdOf, provision, statusOf } from '../managed-database/service.ts';
+import { provision, readConnectionId, readStatus } from '../managed-database/service.ts';
 import { changeTable, tableChanges } from './change.ts';
 import {
   restoredNameTaken,
@@ -55,7 +55,7 @@ export const managedTablesEndpoints = [
       returns: ok(connection),
       fails: [...tenantSqlFailures],
     },
-    ({ ctx }) => statusOf(ctx),
+    ({ ctx }) => readStatus(ctx),
   ),
   endpoint(
     {
@@ -77,7 +77,7 @@ export const managedTablesEndpoints = [
       fails: [...tenantSqlFailures],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
-      list(await listTables(ctx, { page, perPage, search }), viewWith(await connectionIdOf(ctx))),
+      list(await listTables(ctx, { page, perPage, search }), viewWith(await readConnectionId(ctx))),
   ),
   endpoint(
     {
@@ -92,7 +92,7 @@ export const managedTablesEndpoints = [
       fails: [...tenantSqlFailures],
     },
     async ({ ctx, query: { page, per_page: perPage } }) => {
-      const view = viewWith(await connectionIdOf(ctx));
+      const view = viewWith(await readConnectionId(ctx));
       return list(await listDeletedTables(ctx, { page, perPage }), (table) => ({
         ...view(table),
         deleted_at: table.deletedAt,
@@ -110,7 +110,7 @@ export const managedTablesEndpoints = [
       returns: ok(tableRecord),
       fails: [tableNotFound, restoredNameTaken, quotaExceeded, tableBusy, ...tenantSqlFailures],
     },
-    async ({ ctx, params }) => viewWith(await connectionIdOf(ctx))(await restoreTable(ctx, params.id)),
+    async ({ ctx, params }) => viewWith(await readConnectionId(ctx))(await restoreTable(ctx, params.id)),
   ),
   endpoint(
     {
@@ -124,7 +124,7 @@ export const managedTablesEndpoints = [
       versioned: TABLE_VERSION,
       fails: [tableNotFound, ...tenantSqlFailures],
     },
-    async ({ ctx, params }) => viewWith(await connectionIdOf(ctx))(await getTable(ctx, params.id)),
+    async ({ ctx, params }) => viewWith(await readConnectionId(ctx))(await getTable(ctx, params.id)),
   ),
   endpoint(
     {
@@ -138,7 +138,7 @@ export const managedTablesEndpoints = [
       returns: created(tableRecord),
       fails: [notProvisioned, tableNameTaken, quotaExceeded, tableBusy, ...tenantSqlFailures],
     },
-    async ({ ctx, body }) => viewWith(await connectionIdOf(ctx))(await createTable(ctx, body)),
+    async ({ ctx, body }) => viewWith(await readConnectionId(ctx))(await createTable(ctx, body)),
   ),
   endpoint(
     {
@@ -153,7 +153,7 @@ export const managedTablesEndpoints = [
       returns: ok(tableRecord),
       fails: [tableNotFound, tableNameTaken, quotaExceeded, tableLocked, tableInUse, ...tenantSqlFailures],
     },
-    async ({ ctx, params, body }) => viewWith(await connectionIdOf(ctx))(await changeTable(ctx, params.id, body)),
+    async ({ ctx, params, body }) => viewWith(await readConnectionId(ctx))(await changeTable(ctx, params.id, body)),
   ),
   endpoint(
     {

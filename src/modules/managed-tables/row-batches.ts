@@ -1,8 +1,15 @@
 import type { Column, ColumnType } from '../../tenant-sql/columns.ts';
 import { qualified } from '../../tenant-sql/identifiers.ts';
-import { type Bind, bindings, conditionsOf, ofSource, type RowSelection, where } from '../../tenant-sql/row-filters.ts';
+import {
+  type Bind,
+  bindings,
+  makeConditions,
+  ofSource,
+  type RowSelection,
+  where,
+} from '../../tenant-sql/row-filters.ts';
 import { rowBytes, type Statement, selectedColumns } from '../../tenant-sql/rows.ts';
-import { orderBy, type RowOrder, sourceOf } from './row-pages.ts';
+import { fromTable, orderBy, type RowOrder } from './row-pages.ts';
 
 /** The most rows of a batch. */
 export const BATCH_ROWS = 20_000;
@@ -33,12 +40,12 @@ export function selectRows({ table, rows }: Walk, next: Next, list: string, bind
     return `
       SELECT ${list}
       FROM unnest(${bind(next.ids)}::uuid[]) WITH ORDINALITY AS listed(row_id, place)
-      JOIN ${sourceOf(table)} ON source."id" = listed.row_id
+      JOIN ${fromTable(table)} ON source."id" = listed.row_id
       ORDER BY listed.place`;
   const id = ofSource('id');
-  const conditions = conditionsOf(rows, bind);
+  const conditions = makeConditions(rows, bind);
   if (next.after !== null) conditions.push(`${id} > ${bind(next.after)}::uuid`);
-  return `SELECT ${list} FROM ${sourceOf(table)} ${where(conditions)} ORDER BY ${id} LIMIT ${next.rows}`;
+  return `SELECT ${list} FROM ${fromTable(table)} ${where(conditions)} ORDER BY ${id} LIMIT ${next.rows}`;
 }
 
 /**
@@ -62,7 +69,7 @@ export function selectBatch(walk: Walk, next: Next, list: string, bind: Bind): s
 /** Opens a cursor over the ids of the selected rows in this order; `FETCH_IDS` reads from it. */
 export function declareIds({ table, rows }: Walk, order: RowOrder): Statement {
   const { values, bind } = bindings();
-  const ids = `SELECT source."id" FROM ${sourceOf(table)} ${where(conditionsOf(rows, bind))} ORDER BY ${orderBy(order, false)}`;
+  const ids = `SELECT source."id" FROM ${fromTable(table)} ${where(makeConditions(rows, bind))} ORDER BY ${orderBy(order, false)}`;
   return { text: `DECLARE walked NO SCROLL CURSOR FOR ${ids}`, values };
 }
 

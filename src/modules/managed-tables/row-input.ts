@@ -32,7 +32,7 @@ export function encodeRows(columns: Column[], rows: readonly (UnreadObject | nul
     problems.push({ row, field: shorten(field, SHOWN_NAME), message });
     if (problems.length === MAX_ROW_PROBLEMS) throw valuesDoNotFit(problems);
   };
-  const positionOf = (column: Column) => {
+  const findPosition = (column: Column) => {
     const known = positions.get(column.name);
     if (known !== undefined) return known;
     const position = used.push(column) - 1;
@@ -56,7 +56,7 @@ export function encodeRows(columns: Column[], rows: readonly (UnreadObject | nul
       } else {
         const text = toPostgresText(column.type, value);
         if (text === undefined) report(index, name, EXPECTATIONS[column.type]);
-        else texts[positionOf(column)] = text;
+        else texts[findPosition(column)] = text;
       }
     }
     for (const { name } of required) if (!Object.hasOwn(row, name)) report(index, name, NOT_NULL);

@@ -3,7 +3,7 @@ import { qualified } from '../../tenant-sql/identifiers.ts';
 import {
   type Bind,
   bindings,
-  conditionsOf,
+  makeConditions,
   ofSource,
   type RowSelection,
   typeName,
@@ -78,7 +78,7 @@ export function nearerWindow(total: number, offset: number, limit: number): Wind
 export function selectWindow(page: PageOf, { limit, offset, fromEnd }: Window): Statement {
   const { values, bind } = bindings();
   const ids = `ARRAY(
-    SELECT source."id" FROM ${sourceOf(page.table)} ${where(conditionsOf(page.rows, bind))}
+    SELECT source."id" FROM ${fromTable(page.table)} ${where(makeConditions(page.rows, bind))}
     ORDER BY ${orderBy(page.order, fromEnd)} LIMIT ${bind(limit)}::bigint OFFSET ${bind(offset)}::bigint
   )`;
   return { text: pageOfIds(page, ids, limit, fromEnd, bind), values };
@@ -97,11 +97,11 @@ export function selectFollowing(page: PageOf, { limit, after }: Following): Stat
 /** Counts the selected rows, as `total`. */
 export function countRows(table: string, rows: RowSelection): Statement {
   const { values, bind } = bindings();
-  return { text: `SELECT count(*) AS total FROM ${sourceOf(table)} ${where(conditionsOf(rows, bind))}`, values };
+  return { text: `SELECT count(*) AS total FROM ${fromTable(table)} ${where(makeConditions(rows, bind))}`, values };
 }
 
 /** The table to select from, under its alias. */
-export const sourceOf = (table: string): string => `${qualified('public', table)} AS source`;
+export const fromTable = (table: string): string => `${qualified('public', table)} AS source`;
 
 /**
  * Selects a page by its ids, which are found first: along the index, or in a sort that holds no whole rows.
@@ -120,24 +120,24 @@ function pageOfIds(page: PageOf, ids: string, limit: number, fromEnd: boolean, b
         CASE WHEN ${isLast} AND octet_length(${key}) <= ${MAX_KEY_BYTES} THEN ${key} END AS key,
         CASE WHEN ${isLast} THEN octet_length(${key}) END AS key_bytes
       FROM found CROSS JOIN unnest(found.ids[1:${most}]) WITH ORDINALITY AS listed(row_id, place)
-      JOIN ${sourceOf(table)} ON source."id" = listed.row_id
+      JOIN ${fromTable(table)} ON source."id" = listed.row_id
     ), size AS (
       SELECT coalesce(sum(${rowBytes(shown)}), 0) AS bytes FROM page
     )
     SELECT size.bytes, page.*,
       cardinality(found.ids) > ${most} AS has_more,
-      CASE WHEN cardinality(found.ids) = 0 THEN EXISTS (SELECT FROM ${sourceOf(table)}) END AS has_rows
+      CASE WHEN cardinality(found.ids) = 0 THEN EXISTS (SELECT FROM ${fromTable(table)}) END AS has_rows
     FROM size CROSS JOIN found LEFT JOIN page ON size.bytes <= ${bind(maxBytes)}::bigint
     ORDER BY page.place ${fromEnd ? 'DESC' : 'ASC'}`;
 }
 
 /** The ids of the first rows after a position, in order. */
 function walk({ table, rows, order }: PageOf, limit: number, after: Position | null, bind: Bind): string {
-  const conditions = conditionsOf(rows, bind);
+  const conditions = makeConditions(rows, bind);
   const most = `${bind(limit)}::bigint`;
   const id = ofSource('id');
   const ids = (found: string[], ordered: string, count: string) =>
-    `ARRAY(SELECT ${id} FROM ${sourceOf(table)} ${where([...conditions, ...found])} ORDER BY ${ordered} LIMIT ${count})`;
+    `ARRAY(SELECT ${id} FROM ${fromTable(table)} ${where([...conditions, ...found])} ORDER BY ${ordered} LIMIT ${count})`;
   if (!order || order.column === 'id') {
     const [sign, direction] = order?.descending ? ['<', 'DESC'] : ['>', 'ASC'];
     return ids(after ? [`${id} ${sign} ${bind(after.id)}::uuid`] : [], `${id} ${direction}`, most);

@@ -6,7 +6,7 @@ import type { RawRow } from './page.ts';
 export type Row = Record<string, string | number | boolean | null>;
 
 /** A row as the API shows it. */
-export function rowOf(columns: Column[], raw: RawRow): Row {
+export function toRow(columns: Column[], raw: RawRow): Row {
   const row: Row = Object.create(null);
   row.id = raw.id;
   for (const [index, { name, type }] of columns.entries()) row[name] = toJsonValue(type, raw[`c${index}`] ?? null);

@@ -4,7 +4,7 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
-import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
+import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import { openCursor, sealCursor } from './cursor.ts';
@@ -21,15 +21,15 @@ import { readIndexes } from './index-store.ts';
 import { limitLargeRows } from './large-rows.ts';
 import { MAX_PAGE_BYTES, type PageRequest, readPage } from './page.ts';
 import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
-import { type Row, rowOf } from './row-view.ts';
+import { type Row, toRow } from './row-view.ts';
 import {
   type Changing,
   inChange,
   inTransaction,
-  keyOf,
   lockTable,
   requireTablesDatabase,
   requireTablesDatabaseToRead,
+  toTableKey,
 } from './service.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
@@ -53,7 +53,7 @@ export interface RowsPage {
 /** Returns a page of the selected rows, in insertion order unless `sortBy` names another (see `parseSort`). */
 export async function listRows(ctx: CompanyContext, tableId: string, request: RowsRequest): Promise<RowsPage> {
   const { cursor, page, rows: asked, sortBy } = request;
-  const key = keyOf(ctx, tableId);
+  const key = toTableKey(ctx, tableId);
   const place = { tableId, asked, sortBy };
   const at = cursor === undefined ? { page } : { after: cursor === '' ? null : await openCursor(ctx, place, cursor) };
   const database = await requireTablesDatabaseToRead(ctx);
@@ -63,7 +63,7 @@ export async function listRows(ctx: CompanyContext, tableId: string, request: Ro
     if (found.isStale) throw new StaleTable();
     const next = found.last && (await sealCursor(ctx, place, found.last));
     return {
-      records: found.rows.map((row) => rowOf(found.shown, row)),
+      records: found.rows.map((row) => toRow(found.shown, row)),
       total: found.total,
       nextCursor: cursor === undefined ? undefined : next,
     };
@@ -72,7 +72,7 @@ export async function listRows(ctx: CompanyContext, tableId: string, request: Ro
 
 /** One row with all columns. */
 export async function getRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<Row> {
-  const key = keyOf(ctx, tableId);
+  const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabaseToRead(ctx);
   return withCurrentTable(database, key, (readTable) =>
     inTransaction(
@@ -101,7 +101,7 @@ export async function insertRows(
   tableId: string,
   rows: readonly (UnreadObject | null)[],
 ): Promise<number> {
-  const key = keyOf(ctx, tableId);
+  const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
   const write = async (readTable: (tx: TenantTx) => Promise<ManagedTable>) => {
     const table = await readTable(database);
@@ -135,7 +135,7 @@ export async function updateRow(
 ): Promise<Row> {
   const database = await requireTablesDatabase(ctx);
   const written: Written = { columns: [], texts: () => [] };
-  const row = await explainRefusal(ctx, database, keyOf(ctx, tableId), written, () =>
+  const row = await explainRefusal(ctx, database, toTableKey(ctx, tableId), written, () =>
     inChange(ctx, database, async (tx, changing) => {
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
@@ -186,7 +186,7 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
       changing(table.displayName);
       if (!isRowId(rowId)) throw rowNotFound();
       await requireRowVersion(tx, ctx, table, rowId);
-      const counting = store.countRows(keyOf(ctx, tableId), -1, isoTimestamp(ctx.now()));
+      const counting = store.countRows(toTableKey(ctx, tableId), -1, isoTimestamp(ctx.now()));
       const [deleted] = await tx.queryAll([sql.deleteRow(table.displayName, rowId), counting]);
       if (deleted.length === 0) throw rowNotFound();
     },
@@ -208,7 +208,7 @@ function rowFrom({ columns }: ManagedTable, found: sql.FoundRow | undefined): Ro
   if (!isFound(found)) throw rowNotFound();
   const { id, bytes, ...values } = found;
   if (id === null) throw rowTooLargeToReturn(Number(bytes), MAX_PAGE_BYTES);
-  return rowOf(columns, { id, ...values });
+  return toRow(columns, { id, ...values });
 }
 
 /** The values that a statement writes: see `EncodedRows`. */
@@ -225,7 +225,7 @@ async function explainRefusal<T>(
   try {
     return await work();
   } catch (error) {
-    const refusal = indexRefusalOf(error);
+    const refusal = toIndexRefusal(error);
     if (refusal?.why === 'duplicate') {
       throw duplicateValue(refusal.columns, mayReadRows(ctx, key.id) ? refusal.value : null);
     }

@@ -24,7 +24,7 @@ const ABOUT: Record<FilterOperator, string> = {
 const SCALARS = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }];
 
 /** The schema of an operator's value; a list of values means that the rows must match each of them. */
-const schemaOf = (operator: FilterOperator) =>
+const filterSchema = (operator: FilterOperator) =>
   operator === 'is_null'
     ? { type: 'boolean' }
     : operator === 'in' || operator === 'nin'
@@ -45,7 +45,7 @@ const filter = z
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema];
       const operators = FILTER_OPERATORS.map((operator) => [
         operator,
-        { ...schemaOf(operator), description: ABOUT[operator] },
+        { ...filterSchema(operator), description: ABOUT[operator] },
       ]);
       const columns = {
         type: 'object',

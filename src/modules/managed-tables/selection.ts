@@ -34,7 +34,7 @@ export interface ReadSelection {
 }
 
 /**
- * Checks the selection of a list or export against the columns of the table: `conditionsOf` of
+ * Checks the selection of a list or export against the columns of the table: `makeConditions` of
  * `tenant-sql/row-filters.ts` makes SQL of `rows`.
  * @throws the failure `request.invalid`, which names parameters as they were sent, such as `filter[price][gt]`
  */
@@ -45,10 +45,10 @@ export function readSelection(asked: AskedRows, columns: Column[]): ReadSelectio
   const filters = asked.filter.flatMap((filter) => {
     const read = readFilter(filter, byName);
     if ('operator' in read) return [read];
-    problems.push({ field: nameOf(filter), message: read.problem });
+    problems.push({ field: formatFilter(filter), message: read.problem });
     return [];
   });
-  const { shown, unknown } = fieldsOf(asked.fields, columns);
+  const { shown, unknown } = chooseFields(asked.fields, columns);
   for (const name of unknown)
     problems.push({ field: 'fields', message: `"${shorten(name, MAX_SHOWN)}" is not a column of the table` });
   if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
@@ -61,7 +61,7 @@ const MAX_PROBLEMS = 20;
 const MAX_SHOWN = 80;
 
 /** The parameter of a filter, as it was sent. */
-const nameOf = ({ column, operator }: AskedFilter): string =>
+const formatFilter = ({ column, operator }: AskedFilter): string =>
   `filter[${shorten(column, MAX_SHOWN)}][${shorten(operator, MAX_SHOWN)}]`;
 
 function readFilter(
@@ -79,7 +79,7 @@ function readFilter(
 
 const isOperator = (text: string): text is FilterOperator => (FILTER_OPERATORS as readonly string[]).includes(text);
 
-function fieldsOf(fields: string | undefined, columns: Column[]): { shown: Column[]; unknown: string[] } {
+function chooseFields(fields: string | undefined, columns: Column[]): { shown: Column[]; unknown: string[] } {
   if (fields === undefined) return { shown: columns, unknown: [] };
   const byName = new Map(columns.map((column) => [column.name, column]));
   const names = [...new Set(fields.split(','))].filter((name) => name !== 'id');

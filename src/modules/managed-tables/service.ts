@@ -5,7 +5,7 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
-import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { databaseToRead, openDatabaseIfAny, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import { type Changing, changeInTime, inChange, inShapeChange, tellChange } from './changes.ts';
 import { tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as indexes from './index-store.ts';
@@ -35,14 +35,14 @@ export interface TablePage {
 }
 
 /** The key of a table of the caller's company. A string that cannot be an id is treated as an unknown table's. */
-export function keyOf(ctx: CompanyContext, id: string): store.TableKey {
+export function toTableKey(ctx: CompanyContext, id: string): store.TableKey {
   if (!ID_PATTERN.test(id)) throw tableNotFound();
   return { id, companyId: ctx.actor.companyId };
 }
 
 /** The company's Postgres, for work on an existing table. @throws tableNotFound before provisioning, as no table exists then */
 export async function requireTablesDatabase(ctx: CompanyContext): Promise<TenantSql> {
-  const database = await databaseOf(ctx);
+  const database = await openDatabaseIfAny(ctx);
   if (!database) throw tableNotFound();
   return database;
 }
@@ -92,7 +92,7 @@ export async function findKeyedTables(ctx: CompanyContext, idsOrNames: string[])
 }
 
 export async function getTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
-  const table = await store.readTable(await requireTablesDatabaseToRead(ctx), keyOf(ctx, id));
+  const table = await store.readTable(await requireTablesDatabaseToRead(ctx), toTableKey(ctx, id));
   if (!table) throw tableNotFound();
   return table;
 }
@@ -150,14 +150,14 @@ export async function lockTable(
   id: string,
   lock: store.TableLock = 'rows',
 ): Promise<ManagedTable> {
-  const table = await store.lockTable(tx, keyOf(ctx, id), lock);
+  const table = await store.lockTable(tx, toTableKey(ctx, id), lock);
   if (!table) throw tableNotFound();
   return table;
 }
 
 /** Adds `change`, which may be negative, to the row count of a locked table, in the transaction that writes the rows. */
 export async function countRows(tx: TenantTx, ctx: CompanyContext, id: string, change: number): Promise<void> {
-  await tx.queryAll([store.countRows(keyOf(ctx, id), change, isoTimestamp(ctx.now()))]);
+  await tx.queryAll([store.countRows(toTableKey(ctx, id), change, isoTimestamp(ctx.now()))]);
 }
 
 /** Deletes a table; its rows are kept in schema `trash` for 30 days. */
@@ -180,7 +180,7 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
 export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table: ManagedTable): Promise<void> {
   const { id, displayName: name } = table;
   if (await store.hasActiveUpload(tx, id)) throw tableLocked();
-  await markDeleted(tx, keyOf(ctx, id), isoTimestamp(ctx.now()));
+  await markDeleted(tx, toTableKey(ctx, id), isoTimestamp(ctx.now()));
   for (const statement of moveToTrash({ name, id })) await tx.execute(statement);
 }
 
@@ -195,9 +195,9 @@ export async function truncateTable(ctx: CompanyContext, id: string): Promise<0>
     changing(table.displayName);
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
-    await store.countNoRows(tx, keyOf(ctx, id), isoTimestamp(ctx.now()));
-    await endUndo(tx, keyOf(ctx, id), 'truncated');
-    await store.tellTruncated(tx, keyOf(ctx, id));
+    await store.countNoRows(tx, toTableKey(ctx, id), isoTimestamp(ctx.now()));
+    await endUndo(tx, toTableKey(ctx, id), 'truncated');
+    await store.tellTruncated(tx, toTableKey(ctx, id));
     await announced;
     return 0 as const;
   };

@@ -42,7 +42,7 @@ const HAS_ACTIVE_UPLOAD = `EXISTS (
   SELECT FROM console.upload_jobs AS job
   WHERE job.user_table_id = $1 AND job.status IN ('queued', 'analisando', 'waiting_confirm', 'inserting'))`;
 
-export function tableOf(row: CatalogueRow): ManagedTable {
+export function toTable(row: CatalogueRow): ManagedTable {
   return {
     id: row.id,
     companyId: row.company_id,
@@ -58,7 +58,7 @@ export function tableOf(row: CatalogueRow): ManagedTable {
   };
 }
 
-/** Selects the living table; `tableOf` reads the row. */
+/** Selects the living table; `toTable` reads the row. */
 export const selectTable = ({ id, companyId }: TableKey): Statement => ({
   text: `SELECT ${FIELDS} FROM console.managed_tables WHERE ${LIVING}`,
   values: [id, companyId],
@@ -67,7 +67,7 @@ export const selectTable = ({ id, companyId }: TableKey): Statement => ({
 export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTable | undefined> {
   const { text, values } = selectTable(key);
   const [row] = await tx.query<CatalogueRow>(text, values);
-  return row && tableOf(row);
+  return row && toTable(row);
 }
 
 /** The company's living table with the next id after this one. */
@@ -77,7 +77,7 @@ export async function readTableAfter(tx: TenantTx, companyId: string, id: string
      WHERE id > $1 AND company_id = $2 AND deleted_at IS NULL ORDER BY id LIMIT 1`,
     [id, companyId],
   );
-  return row && tableOf(row);
+  return row && toTable(row);
 }
 
 /**
@@ -101,7 +101,7 @@ export async function lockTable(tx: TenantTx, key: TableKey, lock: TableLock): P
     { text: `SELECT FROM console.managed_tables WHERE ${LIVING} ${LOCKS[lock]}`, values },
     selectTable(key),
   ]);
-  return row && tableOf(row);
+  return row && toTable(row);
 }
 
 export async function nameInUse(tx: TenantTx, companyId: string, displayName: string): Promise<boolean> {
@@ -155,7 +155,7 @@ export async function readTables(
   );
   return {
     total: Number(rows[0]?.total ?? 0),
-    records: rows.flatMap((row) => (row.id === null ? [] : [tableOf(row as CatalogueRow)])),
+    records: rows.flatMap((row) => (row.id === null ? [] : [toTable(row as CatalogueRow)])),
   };
 }
 
@@ -165,7 +165,7 @@ export async function findTables(tx: TenantTx, companyId: string, idsOrNames: st
      WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
     [companyId, idsOrNames],
   );
-  return rows.map(tableOf);
+  return rows.map(toTable);
 }
 
 export type Nullable<T> = { [K in keyof T]: T[K] | null };
@@ -191,7 +191,7 @@ export async function insertTable(
       table.updatedAt,
     ],
   );
-  return tableOf(row as CatalogueRow);
+  return toTable(row as CatalogueRow);
 }
 
 /** Sets name and columns and increments `schema_version`. The table must be locked. */
@@ -206,7 +206,7 @@ export async function changeTable(
      WHERE ${LIVING} RETURNING ${FIELDS}`,
     [key.id, key.companyId, change.displayName, JSON.stringify(change.columns), change.at],
   );
-  return tableOf(row as CatalogueRow);
+  return toTable(row as CatalogueRow);
 }
 
 /**

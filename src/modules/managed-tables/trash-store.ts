@@ -1,6 +1,6 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
-import { type CatalogueRow, FIELDS, LIVING, type Nullable, type TableKey, tableOf } from './store.ts';
+import { type CatalogueRow, FIELDS, LIVING, type Nullable, type TableKey, toTable } from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
 
 /** Marks a table as deleted. The table must be locked. */
@@ -34,7 +34,7 @@ export async function readDeletedSince(
   return {
     total: Number(rows[0]?.total ?? 0),
     records: rows.flatMap((row) =>
-      row.id === null ? [] : [{ ...tableOf(row as CatalogueRow), deletedAt: datetimeJson(row.deleted_at as string) }],
+      row.id === null ? [] : [{ ...toTable(row as CatalogueRow), deletedAt: datetimeJson(row.deleted_at as string) }],
     ),
   };
 }
@@ -55,7 +55,7 @@ export async function restoreDeleted(
      WHERE id = $1 AND company_id = $2 AND deleted_at > $3 RETURNING ${FIELDS}`,
     [key.id, key.companyId, since, at],
   );
-  return row && tableOf(row);
+  return row && toTable(row);
 }
 
 /** Deleted tables, the earliest deleted first. `deletedAt` in milliseconds. */

@@ -4,7 +4,7 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
 import { isPostgresError } from '../../tenant-sql/client.ts';
 import { dropFromTrash } from '../../tenant-sql/ddl.ts';
-import { databaseOf } from '../managed-database/service.ts';
+import { openDatabaseIfAny } from '../managed-database/service.ts';
 import * as store from './trash-store.ts';
 
 /** The time for which a deleted table is kept and can be restored. Milliseconds. */
@@ -19,7 +19,7 @@ export const keptSince = (ctx: CompanyContext): string => isoTimestamp(ctx.now()
  * @returns when the next one is due, in milliseconds; infinity if there is none
  */
 export async function purgeTrash(ctx: CompanyContext): Promise<number> {
-  const database = await databaseOf(ctx);
+  const database = await openDatabaseIfAny(ctx);
   if (!database) return Number.POSITIVE_INFINITY;
   const { companyId } = ctx.actor;
   const until = ctx.now() - TRASH_RETENTION_MS;

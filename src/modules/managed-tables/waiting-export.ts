@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
-import { createdAtOf } from '../../kernel/ids.ts';
+import { getCreatedAt } from '../../kernel/ids.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 
@@ -15,7 +15,7 @@ const BUFFERS = 3;
 const SENT_BYTES = 256 * 1024;
 const KEYS_PER_PAGE = 1000;
 
-const prefixOf = (companyId: string): string => `exports/${companyId}/`;
+const makePrefix = (companyId: string): string => `exports/${companyId}/`;
 
 /** The part of an export that is read faster than it is taken: it waits in R2, in objects that are deleted as they are sent. */
 export class WaitingExport {
@@ -73,12 +73,12 @@ export class WaitingExport {
     await Promise.allSettled(this.#objects);
     await deleteObjects(
       this.#ctx.files,
-      this.#objects.map((_, place) => this.#keyOf(place)),
+      this.#objects.map((_, place) => this.#makeKey(place)),
     );
   }
 
-  #keyOf(place: number): string {
-    return `${prefixOf(this.#ctx.actor.companyId)}${this.#id}/${place}`;
+  #makeKey(place: number): string {
+    return `${makePrefix(this.#ctx.actor.companyId)}${this.#id}/${place}`;
   }
 
   async #nextBuffer(): Promise<Uint8Array<ArrayBuffer>> {
@@ -92,7 +92,7 @@ export class WaitingExport {
   #store(): void {
     const buffer = this.#buffer as Uint8Array<ArrayBuffer>;
     const bytes = this.#length;
-    const stored = this.#ctx.files.put(this.#keyOf(this.#objects.length), buffer.subarray(0, bytes)).then(() => {
+    const stored = this.#ctx.files.put(this.#makeKey(this.#objects.length), buffer.subarray(0, bytes)).then(() => {
       this.#free.push(buffer);
       return bytes;
     });
@@ -111,7 +111,7 @@ export class WaitingExport {
       }
       if (place === this.#objects.length) return;
       const size = (await this.#objects[place]) as number;
-      const key = this.#keyOf(place);
+      const key = this.#makeKey(place);
       for (let offset = 0; offset < size; offset += SENT_BYTES) {
         const object = await this.#ctx.files.get(key, {
           range: { offset, length: Math.min(SENT_BYTES, size - offset) },
@@ -132,11 +132,11 @@ export async function sweepExports(ctx: CompanyContext): Promise<number> {
   let due = Number.POSITIVE_INFINITY;
   let cursor: string | undefined;
   do {
-    const options = { prefix: prefixOf(ctx.actor.companyId), limit: KEYS_PER_PAGE };
+    const options = { prefix: makePrefix(ctx.actor.companyId), limit: KEYS_PER_PAGE };
     const page = await ctx.files.list({ ...options, ...(cursor !== undefined && { cursor }) });
     const old: string[] = [];
     for (const { key } of page.objects) {
-      const deletable = createdAtOf(key.slice(options.prefix.length)) + RETENTION_MS;
+      const deletable = getCreatedAt(key.slice(options.prefix.length)) + RETENTION_MS;
       if (deletable <= ctx.now()) old.push(key);
       else due = Math.min(due, deletable);
     }

@@ -3,7 +3,7 @@ import { type ParquetColumn, ParquetFile } from '../../formats/parquet/write.ts'
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { bindings } from '../../tenant-sql/row-filters.ts';
 import { databaseToRead } from '../managed-database/service.ts';
-import { columnsOf, valuesOf } from './export-parquet.ts';
+import { readColumns, readValues } from './export-parquet.ts';
 import { enterExport } from './export-store.ts';
 import type { RawRow } from './page.ts';
 import { asRows, BATCH_ROWS, selectBatch } from './row-batches.ts';
@@ -63,7 +63,7 @@ export async function writeParquetFile(
   const write = async (tx: TenantTx): Promise<WrittenTo | null> => {
     const { schemaVersion } = await enterExport(tx, { id, companyId }, displayName);
     if (schemaVersion !== table.schemaVersion) throw new TableChanged();
-    const found = await columnsOf(tx, walk);
+    const found = await readColumns(tx, walk);
     if (from && !haveRoom(from.columns, found)) throw new TableChanged();
     const columns = from?.columns ?? found;
     const file = new ParquetFile(columns);
@@ -78,7 +78,7 @@ export async function writeParquetFile(
       const rows = await next(BATCH_ROWS);
       if (rows.length > 0) {
         after = rows.at(-1)?.id as string;
-        await sink.write(file.write(columns.map(({ type }, at) => valuesOf(rows, type, at))), rows.length);
+        await sink.write(file.write(columns.map(({ type }, at) => readValues(rows, type, at))), rows.length);
       }
       const isFull = rows.length > 0 && (sink.isFull() || file.isFull);
       if (rows.length > 0 && !isFull) continue;

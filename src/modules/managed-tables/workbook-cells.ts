@@ -1,5 +1,5 @@
 import { MAX_CELL_TEXT, type WrittenCell } from '../../formats/workbook/write.ts';
-import { cellOf, isTooLong } from '../../formats/workbook/written-cells.ts';
+import { isTooLong, toWrittenCell } from '../../formats/workbook/written-cells.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { toJsonValue } from '../../tenant-sql/values.ts';
@@ -9,10 +9,10 @@ import type { RawRow } from './page.ts';
  * The cells of a row: its id, then its columns.
  * @param safe whether texts must be written so that a spreadsheet takes none for a formula
  */
-export const cellsOf = (columns: Column[], row: RawRow, safe: boolean): WrittenCell[] => [
+export const toCells = (columns: Column[], row: RawRow, safe: boolean): WrittenCell[] => [
   row.id,
   ...columns.map(({ name, type }, at) => {
-    const cell = cellOf(toJsonValue(type, row[`c${at}`] ?? null), type, safe);
+    const cell = toWrittenCell(toJsonValue(type, row[`c${at}`] ?? null), type, safe);
     if (isTooLong(cell)) throw longText(name);
     return cell;
   }),

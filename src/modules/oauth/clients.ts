@@ -9,7 +9,7 @@ import { addressProblem } from '../../kernel/public-address.ts';
 import { outboundFetch } from '../../platform/outbound.ts';
 import { attempt, networkHere } from '../sign-in/service.ts';
 import { invalidClientMetadata, invalidRedirectUri, registrationCounted } from './failures.ts';
-import { hostOf, isRedirect } from './redirects.ts';
+import { getHost, isRedirect } from './redirects.ts';
 import { putPublicClient, selectCompanyClient, selectPublicClient } from './store.ts';
 
 /** A program that asks to be let in. */
@@ -48,14 +48,14 @@ export async function findClient(ctx: Context, clientId: string): Promise<Client
   if (!known && !isDocument) return undefined;
   const { name, redirectUris } = known ?? (await readDocument(ctx, clientId)) ?? {};
   if (name === undefined || redirectUris === undefined) return undefined;
-  return { id: clientId, name, redirectUris, companyId: null, host: isDocument ? hostOf(clientId) : null };
+  return { id: clientId, name, redirectUris, companyId: null, host: isDocument ? getHost(clientId) : null };
 }
 
 /** The host of the program, as far as anybody has checked: of one that registered itself, that of its redirect. */
 export const hostOfClient = (
   { companyId, host, redirectUris }: Client,
   redirectUri = redirectUris[0],
-): string | null => (companyId !== null ? null : (host ?? (redirectUri === undefined ? null : hostOf(redirectUri))));
+): string | null => (companyId !== null ? null : (host ?? (redirectUri === undefined ? null : getHost(redirectUri))));
 
 /** Whether a client's id is the address of its metadata document: one spelling of it only. */
 function isDocumentAddress({ config }: Context, clientId: string): boolean {
@@ -90,7 +90,7 @@ async function readDocument(ctx: Context, address: string) {
   ).data;
   if (found?.client_id !== address) return undefined;
   const now = ctx.now();
-  const client = { name: found.client_name ?? hostOf(address), redirectUris: found.redirect_uris };
+  const client = { name: found.client_name ?? getHost(address), redirectUris: found.redirect_uris };
   await commit(ctx.db, {
     kept: putPublicClient(ctx.db, { clientId: address, ...client, createdAt: now, expiresAt: now + DOCUMENT_MS }),
   });
@@ -126,7 +126,7 @@ export async function registerClient(ctx: Context, sent: z.output<typeof registr
   const now = ctx.now();
   const record = {
     clientId: `od_${newSecretToken()}`,
-    name: sent.client_name ?? (sent.redirect_uris[0] === undefined ? 'A device' : hostOf(sent.redirect_uris[0])),
+    name: sent.client_name ?? (sent.redirect_uris[0] === undefined ? 'A device' : getHost(sent.redirect_uris[0])),
     redirectUris: sent.redirect_uris,
     createdAt: now,
     expiresAt: now + FORGOTTEN_MS,

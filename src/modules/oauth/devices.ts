@@ -9,9 +9,9 @@ import { attempt, networkHere } from '../sign-in/service.ts';
 import { findClient, hostOfClient } from './clients.ts';
 import { invalidClient, wrongUserCode } from './failures.ts';
 import { asking, viewRequest } from './requests.ts';
-import { scopesOf } from './scopes.ts';
+import { parseScopes } from './scopes.ts';
 import { insertDevice, selectWaitingDevice } from './store.ts';
-import { resourceOf } from './tokens.ts';
+import { findResource } from './tokens.ts';
 
 /** The life of a device's codes, and the time between two polls of the device, in seconds. */
 const DEVICE_SECONDS = 600;
@@ -30,8 +30,8 @@ export async function beginDevice(
 ) {
   const client = await findClient(ctx, sent.clientId);
   if (!client) throw invalidClient();
-  const scopes = scopesOf(sent.scope);
-  const resource = resourceOf(ctx, sent.resource);
+  const scopes = parseScopes(sent.scope);
+  const resource = findResource(ctx, sent.resource);
   const letters = Array.from({ length: 8 }, () => LETTERS[randomBelow(LETTERS.length)]).join('');
   const deviceCode = newSecretToken();
   const now = ctx.now();

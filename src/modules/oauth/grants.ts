@@ -19,14 +19,14 @@ import {
   type CompanyClient,
   deleteClient,
   denyDevice,
-  endGrantOf,
   endGrantsOfClient,
+  endUserGrant,
   type Grant,
   insertClient,
   insertGrant,
-  selectClientOf,
-  selectClientsOf,
-  selectGrantsOf,
+  selectClientOfCompany,
+  selectClientsOfCompany,
+  selectUserGrants,
 } from './store.ts';
 
 const CODE_MS = MINUTE_MS;
@@ -93,22 +93,22 @@ function personMeant({ actor }: PrincipalContext, userId: string | undefined) {
 }
 
 export const listGrants = async (ctx: PrincipalContext, userId: string | undefined): Promise<Grant[]> =>
-  selectGrantsOf(ctx.db, personMeant(ctx, userId), ctx.now());
+  selectUserGrants(ctx.db, personMeant(ctx, userId), ctx.now());
 
 /** Ends a grant: the program is refused from its next request on. */
 export async function removeGrant(ctx: PrincipalContext, id: string, userId: string | undefined): Promise<void> {
   const person = personMeant(ctx, userId);
   const { ended } = await commitAccess(ctx, onlyPrincipals(person.companyId, person.userId), {
-    ended: endGrantOf(ctx.db, person, id, ctx.now()),
+    ended: endUserGrant(ctx.db, person, id, ctx.now()),
   });
   if (ended.length === 0) throw oauthGrantNotFound();
 }
 
 export const listClients = async (ctx: PrincipalContext): Promise<CompanyClient[]> =>
-  selectClientsOf(ctx.db, ctx.actor.companyId);
+  selectClientsOfCompany(ctx.db, ctx.actor.companyId);
 
 export async function getClient(ctx: PrincipalContext, id: string): Promise<CompanyClient> {
-  const [client] = await selectClientOf(ctx.db, ctx.actor.companyId, id);
+  const [client] = await selectClientOfCompany(ctx.db, ctx.actor.companyId, id);
   if (!client) throw oauthClientNotFound();
   return client;
 }

@@ -21,7 +21,7 @@ export function isRedirect(uri: string): boolean {
 }
 
 /** The target of a redirect, for people: a host, or the scheme of an app. */
-export function hostOf(uri: string): string {
+export function getHost(uri: string): string {
   const { host, protocol } = new URL(uri);
   return host || protocol;
 }

@@ -14,9 +14,9 @@ import {
   unsupportedResponseType,
 } from './failures.ts';
 import { isSameRedirect } from './redirects.ts';
-import { onlyReads, scopesOf } from './scopes.ts';
+import { onlyReads, parseScopes } from './scopes.ts';
 import type { Resource } from './store.ts';
-import { resourceOf } from './tokens.ts';
+import { findResource } from './tokens.ts';
 
 /** The time in which somebody has to sign in and consent. */
 const REQUEST_MS = HOUR_MS / 2;
@@ -70,7 +70,7 @@ export async function readAuthorization(ctx: Context, query: URLSearchParams): P
   const state = query.get('state');
   try {
     if (state !== null && (query.getAll('state').length > 1 || state.length > LONGEST_STATE)) throw invalidRequest();
-    return { kind: 'asked', client, request: requestOf(ctx, query, client, { uri: redirectUri, state }) };
+    return { kind: 'asked', client, request: toRequest(ctx, query, client, { uri: redirectUri, state }) };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const kept = state !== null && state.length <= LONGEST_STATE ? state : null;
@@ -78,7 +78,7 @@ export async function readAuthorization(ctx: Context, query: URLSearchParams): P
   }
 }
 
-function requestOf(
+function toRequest(
   ctx: Context,
   query: URLSearchParams,
   client: Client,
@@ -91,8 +91,8 @@ function requestOf(
   if (only(query, 'code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(challenge)) {
     throw invalidRequest('PKCE is needed: a `code_challenge` by the `code_challenge_method` S256.');
   }
-  const resource = resourceOf(ctx, only(query, 'resource', invalidTarget));
-  const scopes = scopesOf(only(query, 'scope'));
+  const resource = findResource(ctx, only(query, 'resource', invalidTarget));
+  const scopes = parseScopes(only(query, 'scope'));
   if (only(query, 'prompt') === 'none') throw interactionRequired();
   return {
     ...asking(client, hostOfClient(client, uri), scopes, resource),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { administratorsOnly } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { sent } from '../../http/wire.ts';
 import { givenToken } from '../../kernel/fields.ts';
 import { tooManyAttempts } from '../sign-in/failures.ts';
@@ -48,7 +48,7 @@ export const oauthConsoleEndpoints = [
       summary: 'List the programs that were let in',
       description: 'Newest first; what has ended is left out.',
       query: whose,
-      returns: ok(listOf(grantView)),
+      returns: ok(listSchema(grantView)),
       fails: [administratorsOnly],
     },
     async ({ ctx, query }) => whole(await listGrants(ctx, query.user_id), (grant) => viewGrant(ctx, grant)),
@@ -118,7 +118,7 @@ export const oauthConsoleEndpoints = [
       operationId: 'listOAuthClients',
       summary: 'List registered clients',
       description: 'Programs that administrators registered for people of the company, newest first; 200 at most.',
-      returns: ok(listOf(clientView)),
+      returns: ok(listSchema(clientView)),
       fails: [],
     },
     async ({ ctx }) => whole(await listClients(ctx), viewClient),

@@ -6,7 +6,7 @@ import { endpoint } from '../../http/surfaces/oauth.ts';
 import { DEVICE_GRANT } from './clients.ts';
 import { DEFAULT_SCOPES } from './scopes.ts';
 import type { Resource } from './store.ts';
-import { addressOf } from './tokens.ts';
+import { getResourceAddress } from './tokens.ts';
 
 const protectedResource = z
   .object({
@@ -39,7 +39,7 @@ const resourceEndpoint = (resource: Resource, path: string, operationId: string,
       fails: [],
     },
     ({ ctx }) => ({
-      resource: addressOf(ctx, resource),
+      resource: getResourceAddress(ctx, resource),
       resource_name: 'Data Console',
       resource_documentation: `${ctx.baseUrl}/docs`,
       authorization_servers: [ctx.baseUrl],
@@ -49,7 +49,7 @@ const resourceEndpoint = (resource: Resource, path: string, operationId: string,
   );
 
 /** The metadata of the authorization server for programs (RFC 8414). */
-const serverOf = ({ baseUrl }: Context) => ({
+const describeServer = ({ baseUrl }: Context) => ({
   issuer: baseUrl,
   authorization_endpoint: `${baseUrl}/oauth/authorize`,
   token_endpoint: `${baseUrl}/oauth/token`,
@@ -84,7 +84,7 @@ export const oauthMetadataEndpoints = [
       returns: prepared(authorizationServer),
       fails: [],
     },
-    ({ ctx }) => serverOf(ctx),
+    ({ ctx }) => describeServer(ctx),
   ),
   resourceEndpoint(
     'api',

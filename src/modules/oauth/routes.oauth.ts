@@ -29,7 +29,7 @@ import { tokensView, viewTokens } from './views.ts';
 
 const formFailures = [invalidRequest, invalidTarget, bodyTooLarge] as const;
 
-const formOf = (request: Request): Promise<Form> =>
+const receiveForm = (request: Request): Promise<Form> =>
   readForm(request, {
     notForm: () => invalidRequest(`Send a form: \`Content-Type: ${FORM}\`.`),
     twice: (name) => (name === 'resource' ? invalidTarget() : invalidRequest('A parameter stands there twice.')),
@@ -43,7 +43,7 @@ function needed(form: Form, name: string): string {
 }
 
 /** The client and secret of a form: in the header or the body (RFC 6749, section 2.3.1), not in both. */
-function secretOf(request: Request, form: Form): { id: string; secret: string } | null {
+function readClientSecret(request: Request, form: Form): { id: string; secret: string } | null {
   const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   const { client_id: id, client_secret: secret } = form;
   if (basic === undefined) return id !== undefined && secret !== undefined ? { id, secret } : null;
@@ -89,7 +89,7 @@ function exchange(ctx: Context, request: Request, form: Form): Promise<Tokens> {
     case DEVICE_GRANT:
       return exchangeDeviceCode(ctx, { deviceCode: needed(form, 'device_code'), clientId, resource });
     case 'client_credentials': {
-      const shown = secretOf(request, form);
+      const shown = readClientSecret(request, form);
       if (shown === null) throw invalidClient();
       return tokensOfKey(ctx, { key: shown.id, secret: shown.secret, scope, resource });
     }
@@ -126,7 +126,7 @@ export const oauthTokenEndpoints = [
         accessNotChanged,
       ],
     },
-    async ({ ctx, request }) => viewTokens(await exchange(ctx, request, await formOf(request))),
+    async ({ ctx, request }) => viewTokens(await exchange(ctx, request, await receiveForm(request))),
   ),
   endpoint(
     {
@@ -144,7 +144,7 @@ export const oauthTokenEndpoints = [
       fails: [...formFailures, invalidGrant, unsupportedTokenType],
     },
     async ({ ctx, request }) => {
-      const form = await formOf(request);
+      const form = await receiveForm(request);
       await revoke(ctx, needed(form, 'token'), form.client_id);
       return new Response(null);
     },
@@ -176,7 +176,7 @@ export const oauthTokenEndpoints = [
       fails: [...formFailures, invalidClient, invalidScope],
     },
     async ({ ctx, request }) => {
-      const form = await formOf(request);
+      const form = await receiveForm(request);
       const { scope, resource } = form;
       const begun = await beginDevice(ctx, { clientId: needed(form, 'client_id'), scope, resource });
       const address = `${ctx.baseUrl}/oauth/device`;

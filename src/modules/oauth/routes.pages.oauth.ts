@@ -6,7 +6,7 @@ import type { LetInView } from '../../presentation/letting-in.ts';
 import { type Company, selectCompany, selectCompanyBySlug, viewPageBranding } from '../companies/service.ts';
 import { passkeyDomain } from '../passkeys/service.ts';
 import { hasSingleSignOn } from '../single-sign-on/service.ts';
-import { issuersOf } from '../social-sign-in/service.ts';
+import { readIssuers } from '../social-sign-in/service.ts';
 import { readAuthorization, viewRequest } from './requests.ts';
 
 const LANGUAGE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
@@ -30,7 +30,7 @@ async function page(
           name: company.branding.name ?? company.name,
           sso: await hasSingleSignOn(ctx, company.id),
           sso_only: company.ssoOnly,
-          social: await issuersOf(ctx, company.id),
+          social: await readIssuers(ctx, company.id),
           passkey_domain: passkeyDomain(ctx),
         }
       : null,

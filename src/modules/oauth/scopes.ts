@@ -21,7 +21,7 @@ const fitting = (pattern: string) => ALL_ACTIONS.filter((action) => compile(patt
  * The scopes of a parameter, separated by spaces; those that a program has by default where it names none.
  * @throws where one fits no action, or there are too many
  */
-export function scopesOf(sent: string | undefined): string[] {
+export function parseScopes(sent: string | undefined): string[] {
   if (sent !== undefined && sent.length > LONGEST) throw invalidScope();
   const named = [...new Set((sent ?? '').split(' ').filter(Boolean))];
   if (named.length === 0) return [...DEFAULT_SCOPES];
@@ -34,7 +34,7 @@ export function scopesOf(sent: string | undefined): string[] {
 /** The scopes of a parameter, of which none gives more than was granted; all of those where it names none. */
 export function narrowedScopes(granted: readonly string[], sent: string | undefined): string[] {
   if (sent === undefined || sent.trim() === '') return [...granted];
-  const asked = scopesOf(sent);
+  const asked = parseScopes(sent);
   // A pattern that matches another pattern as text contains it (see wildcard.ts).
   if (!asked.every((scope) => granted.some((pattern) => compile(pattern)(scope)))) throw invalidScope();
   return asked;

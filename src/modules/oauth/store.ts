@@ -18,7 +18,7 @@ export const selectCompanyClient = (db: ControlDb, id: string) =>
     .from(oauthClients)
     .where(eq(oauthClients.id, id));
 
-export const selectClientOf = (db: ControlDb, companyId: string, id: string) =>
+export const selectClientOfCompany = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(oauthClients)
@@ -26,7 +26,7 @@ export const selectClientOf = (db: ControlDb, companyId: string, id: string) =>
 
 const MOST_CLIENTS = 200;
 
-export const selectClientsOf = (db: ControlDb, companyId: string) =>
+export const selectClientsOfCompany = (db: ControlDb, companyId: string) =>
   db
     .select()
     .from(oauthClients)
@@ -229,7 +229,7 @@ export const endGrant = (db: ControlDb, companyId: string, id: string, now: numb
     .where(and(byId(oauthGrants, companyId, id), isNull(oauthGrants.endedAt)));
 
 /** Ends a grant of a person that is in force; returns a row if it was. */
-export const endGrantOf = (db: ControlDb, of: { companyId: string; userId: string }, id: string, now: number) =>
+export const endUserGrant = (db: ControlDb, of: { companyId: string; userId: string }, id: string, now: number) =>
   db
     .update(oauthGrants)
     .set({ endedAt: now })
@@ -245,7 +245,7 @@ export const endGrantsOfClient = (db: ControlDb, companyId: string, clientId: st
 const MOST_GRANTS = 500;
 
 /** A person's grants in force, the newest first. */
-export const selectGrantsOf = (
+export const selectUserGrants = (
   db: ControlDb,
   { companyId, userId }: { companyId: string; userId: string },
   now: number,

@@ -27,7 +27,7 @@ import {
   unsupportedTokenType,
 } from './failures.ts';
 import { prepareLetInMail } from './maintenance.ts';
-import { narrowedScopes, scopesOf } from './scopes.ts';
+import { narrowedScopes, parseScopes } from './scopes.ts';
 import {
   beginGrant,
   endGrant,
@@ -78,18 +78,18 @@ export interface Tokens {
 }
 
 /** The resource that a program asks for, of those that there are. */
-export function resourceOf({ baseUrl }: Context, sent: string | undefined): Resource {
+export function findResource({ baseUrl }: Context, sent: string | undefined): Resource {
   if (sent === undefined || sent === baseUrl || sent === `${baseUrl}/`) return 'api';
   if (sent === `${baseUrl}/mcp`) return 'mcp';
   throw invalidTarget();
 }
 
-export const addressOf = ({ baseUrl }: Context, resource: Resource): string =>
+export const getResourceAddress = ({ baseUrl }: Context, resource: Resource): string =>
   resource === 'mcp' ? `${baseUrl}/mcp` : baseUrl;
 
 /** Throws unless a token is asked for the resource that was consented to: a request that names one must name the same. */
 function requireSameResource(ctx: Context, granted: Resource, sent: string | undefined): void {
-  if (sent !== undefined && resourceOf(ctx, sent) !== granted) throw invalidTarget();
+  if (sent !== undefined && findResource(ctx, sent) !== granted) throw invalidTarget();
 }
 
 /** The parameters with which a program exchanges an authorization code. */
@@ -104,14 +104,14 @@ export interface CodeExchange {
 /** Exchanges an authorization code. One that fails ends the code; one that comes twice ends the grant. */
 export const exchangeCode = (ctx: Context, sent: CodeExchange): Promise<Tokens> =>
   exchange(ctx, sent.code, async (grant) => {
-    const challenge = await challengeOf(sent.verifier ?? '');
+    const challenge = await computeChallenge(sent.verifier ?? '');
     const isVerified = grant.codeChallenge !== null && (await sameSecret(challenge, grant.codeChallenge));
     if (!isVerified || grant.clientId !== sent.clientId || grant.redirectUri !== sent.redirectUri) throw invalidGrant();
     requireSameResource(ctx, grant.resource, sent.resource);
   });
 
 /** The challenge that a verifier fits (RFC 7636, S256); of one that is out of form, none. */
-const challengeOf = async (verifier: string): Promise<string> =>
+const computeChallenge = async (verifier: string): Promise<string> =>
   /^[\w.~-]{43,128}$/.test(verifier)
     ? toBase64Url(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier)))
     : '';
@@ -174,7 +174,7 @@ async function exchange(ctx: Context, code: string, check: (grant: Grant) => Pro
   // It was ended since its code was taken.
   if (changes(begun) === 0) throw invalidGrant();
   mail?.send();
-  return tokensOf(ctx, grant, refresh);
+  return issueTokens(ctx, grant, refresh);
 }
 
 const end = (ctx: Context, { companyId, userId, id }: Pick<Grant, 'companyId' | 'userId' | 'id'>) =>
@@ -220,14 +220,14 @@ export async function refreshTokens(
     throw invalidGrant();
   }
   const grant = { id: grantId, companyId, userId, clientId, resource: claims.resource, scopes: after.scopes };
-  return tokensOf(ctx, grant, rotation.tokenOf(after), scopes);
+  return issueTokens(ctx, grant, rotation.tokenOf(after), scopes);
 }
 
 const asInvalidGrant = (error: unknown): never => {
   throw invalidToken.matches(error) ? invalidGrant() : error;
 };
 
-async function tokensOf(
+async function issueTokens(
   ctx: Context,
   grant: Pick<Grant, 'id' | 'companyId' | 'userId' | 'clientId' | 'resource' | 'scopes'>,
   refresh: RefreshToken,
@@ -258,12 +258,12 @@ export async function tokensOfKey(
   ctx: Context,
   sent: { key: string; secret: string; scope: string | undefined; resource: string | undefined },
 ): Promise<Tokens> {
-  const resource = resourceOf(ctx, sent.resource);
+  const resource = findResource(ctx, sent.resource);
   const account = await accountOfKey(ctx, sent.key, sent.secret).catch((error) => {
     throw invalidToken.matches(error) ? invalidClient() : error;
   });
   ctx.belongsTo(account.companyId, { type: 'service_account', id: account.id, credential: account.keyId });
-  const scopes = scopesOf(sent.scope);
+  const scopes = parseScopes(sent.scope);
   const claims: ClientClaims = {
     sub: account.id,
     company_id: account.companyId,

@@ -4,7 +4,7 @@ import { displayName, isoTimestamp, isoTimestampOrNull, timestamp } from '../../
 import { companyClientId } from './clients.ts';
 import { isRedirect } from './redirects.ts';
 import type { CompanyClient, Grant } from './store.ts';
-import { addressOf, type Tokens } from './tokens.ts';
+import { getResourceAddress, type Tokens } from './tokens.ts';
 
 export const clientView = z
   .object({
@@ -57,7 +57,7 @@ export const viewGrant = (ctx: Context, grant: Grant): z.input<typeof grantView>
   _id: grant.id,
   client: { id: grant.clientId, name: grant.clientName, host: grant.clientHost },
   scopes: grant.scopes,
-  resource: addressOf(ctx, grant.resource),
+  resource: getResourceAddress(ctx, grant.resource),
   created_at: isoTimestamp(grant.createdAt),
   last_used_at: isoTimestampOrNull(grant.lastUsedAt),
 });

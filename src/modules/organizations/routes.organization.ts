@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { created, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, pageRequest, searchIn } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
 import { accountView, viewAccount } from '../accounts/views.ts';
 import { companySlugTaken } from '../companies/failures.ts';
@@ -65,7 +65,7 @@ export const companyEndpoints = [
         search: searchIn('the name or slug'),
         status: z.enum([...status.options, 'deleting']).optional(),
       }),
-      returns: ok(listOf(organizationView)),
+      returns: ok(listSchema(organizationView)),
       fails: operatorFailures,
     },
     async ({ ctx, query }) =>

@@ -1,6 +1,6 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { dayOf } from '../../logs/log.ts';
+import { formatDay } from '../../logs/log.ts';
 import type { UsedDay } from '../../logs/used-days.ts';
 import { callObject } from '../../platform/objects.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
@@ -31,20 +31,20 @@ export async function readUsage(ctx: CompanyContext, from: number, to: number): 
   const [logged, kept, loaded] = await Promise.all([
     callObject(ctx.bindings.COMPANY_LOG, companyId, async (log) => (await log.usedDays(first, last)) as UsedDay[]),
     selectUsedDays(ctx.db, companyId, first, last),
-    loadedDays(ctx, dayOf(from), dayOf(to)),
+    loadedDays(ctx, formatDay(from), formatDay(to)),
   ]);
-  const requestsOf = new Map(logged.map((each) => [each.day, each]));
-  const keptOf = new Map(kept.map((each) => [each.day, each]));
+  const requestsByDay = new Map(logged.map((each) => [each.day, each]));
+  const keptByDay = new Map(kept.map((each) => [each.day, each]));
   return Array.from({ length: last - first + 1 }, (_, index) => {
     const day = first + index;
-    const date = dayOf(day * DAY_MS);
+    const date = formatDay(day * DAY_MS);
     return {
       date,
-      requests: requestsOf.get(day)?.requests ?? 0,
-      executions: (requestsOf.get(day)?.executions ?? 0) + (keptOf.get(day)?.executions ?? 0),
+      requests: requestsByDay.get(day)?.requests ?? 0,
+      executions: (requestsByDay.get(day)?.executions ?? 0) + (keptByDay.get(day)?.executions ?? 0),
       rowsLoaded: loaded.get(date) ?? 0,
-      mails: keptOf.get(day)?.mails ?? 0,
-      modelCalls: keptOf.get(day)?.modelCalls ?? 0,
+      mails: keptByDay.get(day)?.mails ?? 0,
+      modelCalls: keptByDay.get(day)?.modelCalls ?? 0,
     };
   });
 }

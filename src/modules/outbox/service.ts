@@ -20,7 +20,7 @@ export function prepareMessage(
   message: JobMessage,
   { when, delaySeconds = 0, work }: { when?: Condition; delaySeconds?: number; work?: () => Promise<void> } = {},
 ) {
-  const row = rowOf(ctx, message, WAIT_MS + delaySeconds * 1000);
+  const row = toOutboxRow(ctx, message, WAIT_MS + delaySeconds * 1000);
   return {
     statement: store.insertRowAfterChange(ctx.db, row, when),
     send(stored: readonly { id: string }[]): void {
@@ -46,7 +46,7 @@ export interface StoredMessage {
  * @param longestMs when the scheduled run sends it, if nobody says more
  */
 export function storeMessage(ctx: CompanyContext, message: JobMessage, longestMs: number): StoredMessage {
-  const row = rowOf(ctx, message, longestMs);
+  const row = toOutboxRow(ctx, message, longestMs);
   const stored = store.insertRow(ctx.db, row).run();
   // It is thrown where it is waited for, if the work comes so far.
   const settled = stored.catch(() => undefined);
@@ -62,7 +62,7 @@ export function storeMessage(ctx: CompanyContext, message: JobMessage, longestMs
 
 /** Keeps a message of a suspended company. It is sent once the company is active again. */
 export async function keepMessage(ctx: CompanyContext, message: JobMessage): Promise<void> {
-  await store.insertRow(ctx.db, rowOf(ctx, message, 0));
+  await store.insertRow(ctx.db, toOutboxRow(ctx, message, 0));
 }
 
 /** Sends due messages that were not sent, but for suspended companies. For the scheduled run. */
@@ -73,7 +73,7 @@ export async function sendDueMessages(ctx: Context): Promise<void> {
   }
 }
 
-const rowOf = (ctx: Context, message: JobMessage, waitMs: number): store.OutboxRow => ({
+const toOutboxRow = (ctx: Context, message: JobMessage, waitMs: number): store.OutboxRow => ({
   id: ctx.newId(),
   companyId: message.companyId,
   message,

@@ -5,7 +5,7 @@ import { passwordResets } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
 import { afterChange, byId, exists, livingById } from '../../db/statements.ts';
 import { MAILED_COMPANY } from '../companies/queries.ts';
-import { endGrantsOf, endSessionsOf } from '../sessions/queries.ts';
+import { endUserGrants, endUserSessions } from '../sessions/queries.ts';
 
 export type PasswordReset = typeof passwordResets.$inferSelect;
 
@@ -68,8 +68,8 @@ export function resetStatements(
       .set({ passwordHash, isVerified: true, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
       .where(and(livingById(users, companyId, userId), eq(users.isActive, true), afterChange))
       .returning({ id: users.id }),
-    sessions: endSessionsOf(db, { companyId, userId }, now, { when: wasReset }),
-    grants: endGrantsOf(db, { companyId, userId }, { passwordHash, now }),
+    sessions: endUserSessions(db, { companyId, userId }, now, { when: wasReset }),
+    grants: endUserGrants(db, { companyId, userId }, { passwordHash, now }),
     otherResets: db
       .update(passwordResets)
       .set({ usedAt: now })

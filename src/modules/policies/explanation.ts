@@ -8,7 +8,7 @@ import { policyArn } from '../../permissions/arn.ts';
 import { managedPolicyById } from '../../permissions/managed-policies.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
-import { selectPoliciesOf } from './policy-store.ts';
+import { selectPrincipalPolicies } from './policy-store.ts';
 
 /** A policy that reaches somebody, and the groups it comes through. */
 export interface ReachingPolicy {
@@ -28,7 +28,7 @@ export interface OwnAccess {
 /** Returns the policies that reach the caller, and the actions that they may do on every resource at once. */
 export async function explainOwnAccess(ctx: PrincipalContext): Promise<OwnAccess> {
   const { companyId, access } = ctx.actor;
-  const found = await selectPoliciesOf(ctx.db, companyId, callersAccess(ctx.actor));
+  const found = await selectPrincipalPolicies(ctx.db, companyId, callersAccess(ctx.actor));
   const policies = new Map<string, ReachingPolicy>();
   for (const { policyId, groupId, name } of found) {
     const policy = policies.get(policyId) ?? described(companyId, policyId, name);
@@ -65,11 +65,11 @@ export async function simulate(
   principal: PrincipalReference,
   checks: Check[],
 ): Promise<(Check & Decision)[]> {
-  const access = compileAccess(await sourcesOf(ctx, principal));
+  const access = compileAccess(await readSources(ctx, principal));
   return checks.map((check) => ({ ...check, ...decide(access, check.action, check.resource) }));
 }
 
-async function sourcesOf(ctx: PrincipalContext, { type, id }: PrincipalReference) {
+async function readSources(ctx: PrincipalContext, { type, id }: PrincipalReference) {
   const { companyId } = ctx.actor;
   const of = { companyId, principalType: type, principalId: id };
   if (type === 'user') {

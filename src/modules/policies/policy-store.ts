@@ -1,5 +1,5 @@
 import { and, asc, count, desc, eq, inArray, not, type SQL, sql } from 'drizzle-orm';
-import { type AccessOf, isBindingOf } from '../../access/sources.ts';
+import { type AccessOf, isBindingOfPrincipal } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
 import type { SearchRequest } from '../../db/page.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
@@ -99,7 +99,7 @@ export const countAttachments = (db: ControlDb, companyId: string, id: string) =
   db.select({ groups: count() }).from(groupPolicies).where(ofPolicy(companyId, id));
 
 /** The policies that reach a principal through groups, managed ones by their id alone. */
-export const selectPoliciesOf = (db: ControlDb, companyId: string, of: AccessOf) =>
+export const selectPrincipalPolicies = (db: ControlDb, companyId: string, of: AccessOf) =>
   db
     .selectDistinct({
       policyId: groupPolicies.policyId,
@@ -112,7 +112,7 @@ export const selectPoliciesOf = (db: ControlDb, companyId: string, of: AccessOf)
       and(eq(groupPolicies.groupId, groupBindings.groupId), eq(groupPolicies.companyId, companyId)),
     )
     .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, companyId)))
-    .where(isBindingOf(of))
+    .where(isBindingOfPrincipal(of))
     .orderBy(asc(groupPolicies.policyId), asc(groupPolicies.groupId));
 
 /** A company's own policy of an id. */

@@ -6,7 +6,7 @@ import { whoCan } from '../../access/who-can.ts';
 import { principalView } from '../../http/dry-run.ts';
 import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
 import { actionInput, decisionView, policyDocumentInput, resourceInput } from './views.ts';
 
@@ -31,7 +31,7 @@ export const analysisEndpoints = [
       safe: true,
       query: pageQuery('per_page'),
       body: z.object({ action: actionInput, resource: resourceInput }),
-      returns: ok(listOf(z.object({ principal: principalView, decided_by: decisionView }))),
+      returns: ok(listSchema(z.object({ principal: principalView, decided_by: decisionView }))),
       fails: [],
     },
     async ({ ctx, query, body }) =>

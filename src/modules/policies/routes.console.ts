@@ -3,7 +3,7 @@ import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { sortedList, sortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { description } from '../../kernel/fields.ts';
 import { catalogue } from '../../permissions/actions.ts';
 import { serviceAccountNotFound } from '../service-accounts/failures.ts';
@@ -76,7 +76,7 @@ export const policyEndpoints = [
       description:
         'Managed policies first, then the company’s own, the oldest first, unless `sort_by` says otherwise: managed policies are older than all others.',
       query: sortedList({ search: 'the name', fields: ['name', 'created_at'], standard: 'created_at' }),
-      returns: ok(listOf(policyView)),
+      returns: ok(listSchema(policyView)),
       fails: [],
     },
     async ({ ctx, query }) => list(await listPolicies(ctx, sortedRequest(query)), viewPolicy),

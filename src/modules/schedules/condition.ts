@@ -51,7 +51,7 @@ export async function judge(
 
 type Compare = (cell: NonNullable<Cell>) => number | undefined;
 
-const orderOf = <T extends number | string>(one: T, other: T): number => (one < other ? -1 : one > other ? 1 : 0);
+const compareValues = <T extends number | string>(one: T, other: T): number => (one < other ? -1 : one > other ? 1 : 0);
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 
@@ -65,7 +65,7 @@ function comparison(type: string, value: Condition['value'], op: Condition['op']
       return (cell) => {
         // What a double would round comes as text. Infinity and NaN are no decimals.
         if (NUMBER.test(String(cell))) return compareDecimals(String(cell), wanted);
-        return Number.isNaN(Number(cell)) ? undefined : orderOf(Number(cell), Number(wanted));
+        return Number.isNaN(Number(cell)) ? undefined : compareValues(Number(cell), Number(wanted));
       };
     }
     case 'boolean':
@@ -78,11 +78,11 @@ function comparison(type: string, value: Condition['value'], op: Condition['op']
       if (wanted === undefined) return undefined;
       return (cell) => {
         const time = toPostgresText('datetime', cell);
-        return time === undefined ? undefined : orderOf(time, wanted);
+        return time === undefined ? undefined : compareValues(time, wanted);
       };
     }
     default:
-      return (cell) => orderOf(String(cell), String(value));
+      return (cell) => compareValues(String(cell), String(value));
   }
 }
 

@@ -16,11 +16,11 @@ export interface Addressed {
 /** The most scheduled mails to one outside address since a moment, of all companies together. */
 const MOST_MAILS = 50;
 
-const consentOf = ({ companyId, email }: Addressed): SQL =>
+const isConsentOfAddress = ({ companyId, email }: Addressed): SQL =>
   and(eq(mailConsents.companyId, companyId), eq(mailConsents.email, email)) as SQL;
 
 /** Holds where the address has ended all mails of the company. */
-const hasEnded = (to: Addressed): SQL => exists(mailConsents, consentOf(to), isNotNull(mailConsents.endedAt));
+const hasEnded = (to: Addressed): SQL => exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.endedAt));
 
 /** Holds where the address is that of an active user of the company, who needs no consent and has no limit. */
 const isUsers = ({ companyId, email }: Addressed): SQL =>
@@ -35,7 +35,7 @@ const isUsers = ({ companyId, email }: Addressed): SQL =>
 /** Holds where the address has consented, or has signed in to the portal. */
 const hasAgreed = (to: Addressed): SQL =>
   or(
-    exists(mailConsents, consentOf(to), isNotNull(mailConsents.agreedAt)),
+    exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.agreedAt)),
     exists(outsiders, eq(outsiders.companyId, to.companyId), eq(outsiders.email, to.email)),
   ) as SQL;
 
@@ -82,7 +82,7 @@ export interface Standing {
 export const selectStanding = (db: ControlDb, to: Addressed, since: number) =>
   db.all<Record<keyof Standing, 0 | 1>>(sql`select ${hasEnded(to)} as hasEnded, ${isUsers(to)} as isUsers,
     ${hasAgreed(to)} as hasAgreed, ${isBelowLimit(to, since)} as isBelowLimit,
-    ${exists(mailConsents, consentOf(to), isNotNull(mailConsents.askedAt))} as wasAsked`);
+    ${exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.askedAt))} as wasAsked`);
 
 /** Records that an address is about to be asked for consent: once, and not if it has answered. Without a row no mail is sent. */
 export const beginAsking = (db: ControlDb, { id, companyId, email }: Addressed & { id: string }, now: number) =>

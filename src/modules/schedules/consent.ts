@@ -5,7 +5,7 @@ import { MailRefused } from '../../platform/mail.ts';
 import { selectCompany } from '../companies/service.ts';
 import { consentMail, type MailRequest, mailedCompany, requestMail, type SendingContext } from '../mails/service.ts';
 import { type Addressed, agree, beginAsking, selectStanding, undoAsking } from './consent-store.ts';
-import { consentUrls, holderOf, unsubscribeBy } from './links.ts';
+import { consentUrls, unsubscribeBy, verifyToken } from './links.ts';
 import { type Recipient, readSchedule, type Schedule } from './store.ts';
 
 /** The moment from which on scheduled mails to an address count for its limit. */
@@ -18,7 +18,7 @@ export type Refusal = 'ended' | 'not_agreed' | 'too_many_mails';
  * The reason why an address gets no mail of a company's schedules, if any: users of the company get them, others only after
  * their consent and within the limit of a day. `isAsked` says whether the address was asked for consent.
  */
-async function standingOf(ctx: Context, to: Addressed): Promise<{ refusal: Refusal | undefined; isAsked: boolean }> {
+async function readStanding(ctx: Context, to: Addressed): Promise<{ refusal: Refusal | undefined; isAsked: boolean }> {
   const [standing] = await selectStanding(ctx.db, to, countedSince(ctx));
   const isAsked = Boolean(standing?.wasAsked);
   if (!standing || standing.hasEnded) return { refusal: 'ended', isAsked };
@@ -28,9 +28,9 @@ async function standingOf(ctx: Context, to: Addressed): Promise<{ refusal: Refus
 }
 
 /** The reason why an address gets no mail of a schedule at present, if any. Asks for its consent if that was not done yet. */
-export async function refusalOf(ctx: Context, schedule: Schedule, email: string): Promise<Refusal | undefined> {
+export async function readRefusal(ctx: Context, schedule: Schedule, email: string): Promise<Refusal | undefined> {
   const { companyId, id } = schedule;
-  const { refusal, isAsked } = await standingOf(ctx, { companyId, email });
+  const { refusal, isAsked } = await readStanding(ctx, { companyId, email });
   if (refusal === 'not_agreed' && !isAsked) {
     await requestMail(ctx, { kind: 'schedule_consent', companyId, email, about: id }, mailConsent);
   }
@@ -40,7 +40,7 @@ export async function refusalOf(ctx: Context, schedule: Schedule, email: string)
 /** Asks the addresses of an active schedule for consent that were not asked yet, so that the first run can reach them. */
 export async function askRecipients(ctx: Context, schedule: Schedule): Promise<void> {
   if (schedule.status !== 'active') return;
-  for (const { kind, subject } of schedule.recipients) if (kind === 'email') await refusalOf(ctx, schedule, subject);
+  for (const { kind, subject } of schedule.recipients) if (kind === 'email') await readRefusal(ctx, schedule, subject);
 }
 
 /** Asks an address for consent to scheduled mails of a company by mail: once, however many requests do so at a time. */
@@ -73,7 +73,7 @@ export async function mailConsent(
 
 /** Records the answer of the address in a token. @returns false if the token is not valid, or its address has ended all mails */
 export async function answerBy(ctx: Context, token: string, isYes: boolean): Promise<boolean> {
-  const consent = (await holderOf(ctx, token))?.consent;
+  const consent = (await verifyToken(ctx, token))?.consent;
   if (!consent) return false;
   ctx.belongsTo(consent.companyId);
   if (!isYes) return unsubscribeBy(ctx, token, true);

@@ -3,7 +3,7 @@ import { contentType, fileName } from '../../kernel/files.ts';
 import { shorten } from '../../kernel/text.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import type { AttachedFile } from '../../platform/mail.ts';
-import { type CellTexts, cellTextsIn, isNumeric, numberStyleOf } from '../../presentation/cell-texts.ts';
+import { type CellTexts, cellTextsIn, isNumeric, parseNumberStyle } from '../../presentation/cell-texts.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
@@ -24,7 +24,7 @@ export interface Widget {
 }
 
 /** The widgets in the order of the layout. */
-export function widgetsOf(item: SharedItem, executions: readonly Execution[]): Widget[] {
+export function toWidgets(item: SharedItem, executions: readonly Execution[]): Widget[] {
   const byId = new Map(visualizationsOf(item).map((each) => [each.id, each]));
   return executions.flatMap((execution) => {
     const visualization = byId.get(execution.visualizationId);
@@ -42,14 +42,14 @@ export interface MailContent {
 }
 
 /** The numbers and first rows of each widget, within the limits of mail programs. */
-export function summaryOf(widgets: readonly Widget[], locale: Locale): MailContent {
+export function summarize(widgets: readonly Widget[], locale: Locale): MailContent {
   const texts = MAIL_TEXTS[locale];
   const cells = cellTextsIn(locale, texts);
   const sections: Section[] = [];
   const leftOut: string[] = [];
   let length = 0;
   for (const { visualization, execution } of widgets) {
-    const section = sectionOf(visualization, execution, locale, cells);
+    const section = buildSection(visualization, execution, locale, cells);
     const size = sectionBytes(section);
     if (length + size > MAX_BYTES) leftOut.push(visualization.name);
     else {
@@ -60,7 +60,7 @@ export function summaryOf(widgets: readonly Widget[], locale: Locale): MailConte
   return { sections, notes: leftOut.length > 0 ? [texts.schedule.leftOut(leftOut.join(', '))] : [], files: [] };
 }
 
-function sectionOf(
+function buildSection(
   { name: title, chart }: Visualization,
   execution: Execution,
   locale: Locale,
@@ -70,7 +70,7 @@ function sectionOf(
   if ('failure' in execution) return { title, notes: [failureText(execution, locale)] };
   const { columns, rows, truncated } = execution.result;
   if (rows.length === 0) return { title, notes: [texts.empty] };
-  const style = numberStyleOf(chart.options);
+  const style = parseNumberStyle(chart.options);
   if (chart.type === 'number') {
     const indexes = numberColumns(execution.result, chart.y).slice(0, SHOWN.numbers);
     if (indexes.length > 0) {
@@ -116,7 +116,7 @@ function numberColumns({ columns }: UserSqlResult, named: readonly string[]): nu
 const shortText = (text: string): string => shorten(text, SHOWN.characters);
 
 /** Makes a file for each table, while there is room, else its first rows; of a dashboard without tables, for each widget. */
-export async function filesOf(
+export async function attachFiles(
   item: SharedItem,
   widgets: readonly Widget[],
   format: 'csv' | 'xlsx',
@@ -144,7 +144,7 @@ export async function filesOf(
     }
   }
   const mebibytes = Math.floor((maxBytes / 1024 / 1024) * 10) / 10;
-  const rest = summaryOf(tooLarge, locale);
+  const rest = summarize(tooLarge, locale);
   return {
     sections: [...sections, ...rest.sections],
     files,

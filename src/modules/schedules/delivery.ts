@@ -14,8 +14,8 @@ import {
 } from '../mails/service.ts';
 import type { SharedItem } from '../viewing/service.ts';
 import { isOrdered, judge, type Verdict } from './condition.ts';
-import { countedSince, refusalOf } from './consent.ts';
-import { filesOf, type MailContent, summaryOf, type Widget, widgetsOf } from './content.ts';
+import { countedSince, readRefusal } from './consent.ts';
+import { attachFiles, type MailContent, summarize, toWidgets, type Widget } from './content.ts';
 import { unsubscribeUrl, viewUrl } from './links.ts';
 import type { Reader } from './recipients.ts';
 import {
@@ -43,7 +43,7 @@ const FAILURES: ReadonlySet<RunProblem> = new Set<RunProblem>([
 ]);
 
 /** The outcome of a delivery with a problem. */
-export const outcomeOf = (problem: RunProblem): Pick<Delivery, 'status' | 'problem'> => ({
+export const toOutcome = (problem: RunProblem): Pick<Delivery, 'status' | 'problem'> => ({
   status: FAILURES.has(problem) ? 'failed' : 'skipped',
   problem,
 });
@@ -59,9 +59,9 @@ export async function recordRefusal(
   recipient: Recipient,
 ): Promise<boolean> {
   if (recipient.kind !== 'email') return false;
-  const refusal = await refusalOf(ctx, schedule, recipient.subject);
+  const refusal = await readRefusal(ctx, schedule, recipient.subject);
   if (refusal === undefined) return false;
-  if (refusal !== 'ended') await insertOutcome(ctx.db, run, recipient, outcomeOf(refusal));
+  if (refusal !== 'ended') await insertOutcome(ctx.db, run, recipient, toOutcome(refusal));
   return true;
 }
 
@@ -98,14 +98,14 @@ export async function sendTo(
   const asOf = ctx.now();
   let isLeft = false;
   // The results themselves are not held while mails are sent.
-  for (const mailing of await mailingsOf(ctx, sending, group, mailed)) {
+  for (const mailing of await prepareMailings(ctx, sending, group, mailed)) {
     const done = await send(ctx, sending, mailing, { company, mailed, asOf });
     isLeft ||= done === 'later';
   }
   return isLeft ? 'later' : 'done';
 }
 
-async function mailingsOf(
+async function prepareMailings(
   ctx: CompanyContext,
   sending: Sending,
   group: readonly Member[],
@@ -113,14 +113,14 @@ async function mailingsOf(
 ): Promise<Mailing[]> {
   const { run, schedule, item } = sending;
   const [{ reader }] = group as [Member];
-  const widgets = widgetsOf(item, await reader.view.run());
-  const problem = problemOf(widgets, schedule);
+  const widgets = toWidgets(item, await reader.view.run());
+  const problem = findProblem(widgets, schedule);
   const contents = new Map<string, MailContent>();
   const mailings: Mailing[] = [];
   for (const member of group) {
     const { recipient } = member;
     if (problem) {
-      await insertOutcome(ctx.db, run, recipient, outcomeOf(problem));
+      await insertOutcome(ctx.db, run, recipient, toOutcome(problem));
       continue;
     }
     const met = await recordUnlessMet(ctx, run, recipient, await verdictFor(schedule, widgets, recipient));
@@ -128,7 +128,7 @@ async function mailingsOf(
     const { files } = member.reader;
     const isOutsider = recipient.kind === 'email';
     const key = `${files} ${isOutsider}`;
-    const content = contents.get(key) ?? (await contentOf(ctx, sending, widgets, mailed, { files, isOutsider }));
+    const content = contents.get(key) ?? (await buildContent(ctx, sending, widgets, mailed, { files, isOutsider }));
     contents.set(key, content);
     mailings.push({ ...member, content, value: met.value });
   }
@@ -136,7 +136,7 @@ async function mailingsOf(
 }
 
 /** The problem for which these results cannot be sent; undefined if none. @throws where a retry may help */
-function problemOf(widgets: readonly Widget[], { condition }: Schedule): RunProblem | undefined {
+function findProblem(widgets: readonly Widget[], { condition }: Schedule): RunProblem | undefined {
   const failures = widgets.flatMap(({ execution }) => ('failure' in execution ? [execution.failure] : []));
   const away = failures.find(({ kind }) => kind === 'unavailable');
   if (away) throw away;
@@ -179,31 +179,31 @@ async function recordUnlessMet(
   const problem = verdict === 'undecidable' ? 'condition_failed' : 'condition_not_met';
   const value = verdict === 'undecidable' ? null : verdict.value;
   await commit(ctx.db, {
-    outcome: insertOutcome(ctx.db, run, recipient, outcomeOf(problem)),
+    outcome: insertOutcome(ctx.db, run, recipient, toOutcome(problem)),
     value: value === null ? [] : [recordValue(ctx.db, run, recipient, value)],
   });
   return undefined;
 }
 
 /** The content of a mail; for outsiders without web addresses, which people of the company could invent. */
-async function contentOf(
+async function buildContent(
   ctx: CompanyContext,
   sending: Sending,
   widgets: readonly Widget[],
   mailed: MailedCompany,
   { files, isOutsider }: { files: boolean; isOutsider: boolean },
 ): Promise<MailContent> {
-  if (!isOutsider) return resultsOf(ctx, sending, widgets, mailed, files);
+  if (!isOutsider) return executeFor(ctx, sending, widgets, mailed, files);
   const named = widgets.map(({ visualization, execution }) => ({
     visualization: { ...visualization, name: textForOutsiders(visualization.name) },
     execution,
   }));
-  const content = await resultsOf(ctx, sending, named, mailed, files);
+  const content = await executeFor(ctx, sending, named, mailed, files);
   return { ...content, sections: content.sections.map(sectionForOutsiders) };
 }
 
 /** The summary, or the files for a recipient who may have them. */
-async function resultsOf(
+async function executeFor(
   ctx: CompanyContext,
   { schedule: { format }, item }: Sending,
   widgets: readonly Widget[],
@@ -211,9 +211,9 @@ async function resultsOf(
   files: boolean,
 ): Promise<MailContent> {
   if (format !== 'summary' && files) {
-    return filesOf(item, widgets, format, { locale, maxBytes: ctx.mailer.maxFileBytes });
+    return attachFiles(item, widgets, format, { locale, maxBytes: ctx.mailer.maxFileBytes });
   }
-  const summary = summaryOf(widgets, locale);
+  const summary = summarize(widgets, locale);
   return format === 'summary'
     ? summary
     : { ...summary, notes: [...summary.notes, MAIL_TEXTS[locale].schedule.noFiles] };
@@ -246,7 +246,7 @@ async function send(
     if (present?.suspendedAt != null) return 'later';
     const isRefused = await recordRefusal(ctx, run, schedule, recipient);
     const [mails] = isRefused ? [] : await selectMailsLeft(ctx.db, run, counted.now);
-    if (mails?.isLeft === 0) await insertOutcome(ctx.db, run, recipient, outcomeOf('quota_exceeded'));
+    if (mails?.isLeft === 0) await insertOutcome(ctx.db, run, recipient, toOutcome('quota_exceeded'));
     return 'done';
   }
   try {
@@ -259,7 +259,7 @@ async function send(
       return 'later';
     }
     await commit(ctx.db, {
-      ended: endDelivery(ctx.db, run, recipient, outcomeOf(refused ? 'mail_refused' : 'unconfirmed')),
+      ended: endDelivery(ctx.db, run, recipient, toOutcome(refused ? 'mail_refused' : 'unconfirmed')),
       used: refused ? [uncountUse(ctx.db, run, counted.now)] : [],
     });
     return 'done';

@@ -113,7 +113,7 @@ export const scheduleChanges = z.object(scheduleFields).partial();
 
 type Sent = z.output<z.ZodObject<typeof scheduleFields>>;
 
-export const recipientOf = ({ user_id, email: address }: Sent['recipients'][number]): Recipient =>
+export const toRecipient = ({ user_id, email: address }: Sent['recipients'][number]): Recipient =>
   user_id === undefined ? { kind: 'email', subject: address ?? '' } : { kind: 'user', subject: user_id };
 
 export const lastRunView = z

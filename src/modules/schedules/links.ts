@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
-import { hmacSha256, newestSecret, sameSecret, secretOf, toBase64Url } from '../../platform/secrets.ts';
+import { findSecret, hmacSha256, newestSecret, sameSecret, toBase64Url } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import { endAll, type MailConsent, selectConsent } from './consent-store.ts';
 import type { Recipient, Schedule } from './store.ts';
@@ -24,21 +24,20 @@ const recipientText = ({ companyId, id }: Named, { kind, subject }: Recipient): 
   `data-console unsubscribe: ${companyId}/${id}/${kind}:${subject}`;
 const consentText = ({ companyId, id }: Named): string => `data-console mail consent: ${companyId}/${id}`;
 
-const signatureOf = async (secret: string, text: string): Promise<string> =>
-  toBase64Url(await hmacSha256(secret, text));
+const sign = async (secret: string, text: string): Promise<string> => toBase64Url(await hmacSha256(secret, text));
 
-async function tokenOf(ctx: Context, { companyId, id }: Named, text: string): Promise<string> {
+async function makeToken(ctx: Context, { companyId, id }: Named, text: string): Promise<string> {
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
-  return `${version}-${companyId}-${id}-${await signatureOf(secret, text)}`;
+  return `${version}-${companyId}-${id}-${await sign(secret, text)}`;
 }
 
 /** The link by which a recipient unsubscribes from a schedule. It works for whoever has it, until its key is removed. */
 export const unsubscribeUrl = async (ctx: Context, schedule: Schedule, recipient: Recipient): Promise<string> =>
-  `${pagesBaseUrl(ctx, schedule)}/unsubscribe/${await tokenOf(ctx, schedule, recipientText(schedule, recipient))}`;
+  `${pagesBaseUrl(ctx, schedule)}/unsubscribe/${await makeToken(ctx, schedule, recipientText(schedule, recipient))}`;
 
 /** The links by which an address consents to the mails of a company, and by which it ends them all. */
 export async function consentUrls(ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>, consent: MailConsent) {
-  const [base, token] = [pagesBaseUrl(ctx, { apiUrl }), await tokenOf(ctx, consent, consentText(consent))];
+  const [base, token] = [pagesBaseUrl(ctx, { apiUrl }), await makeToken(ctx, consent, consentText(consent))];
   return { agreeUrl: `${base}/mail-consent/${token}`, unsubscribeUrl: `${base}/unsubscribe/${token}` };
 }
 
@@ -52,9 +51,9 @@ export interface TokenHolder {
 }
 
 /** The recipient of a token, if the recipient or the question for consent still exists. */
-export async function holderOf(ctx: Context, token: string): Promise<TokenHolder | undefined> {
+export async function verifyToken(ctx: Context, token: string): Promise<TokenHolder | undefined> {
   const { version = '', companyId = '', id = '', signature = '' } = TOKEN.exec(token)?.groups ?? {};
-  const secret = version === '' ? undefined : secretOf(ctx.config.EMBED_SECRETS, version);
+  const secret = version === '' ? undefined : findSecret(ctx.config.EMBED_SECRETS, version);
   if (secret === undefined) return undefined;
   const named = { companyId, id };
   const {
@@ -67,7 +66,7 @@ export async function holderOf(ctx: Context, token: string): Promise<TokenHolder
     companies: selectCompany(ctx.db, companyId),
   });
   if (!company) return undefined;
-  const isSigned = async (text: string) => sameSecret(signature, await signatureOf(secret, text));
+  const isSigned = async (text: string) => sameSecret(signature, await sign(secret, text));
   if (consent && (await isSigned(consentText(named)))) {
     return { company, scheduleId: null, recipient: { kind: 'email', subject: consent.email }, consent };
   }
@@ -85,7 +84,7 @@ export const canEndAll = ({ recipient }: TokenHolder): boolean => recipient.kind
  * @returns false where there was nothing to end
  */
 export async function unsubscribeBy(ctx: Context, token: string, isAll: boolean): Promise<boolean> {
-  const holder = await holderOf(ctx, token);
+  const holder = await verifyToken(ctx, token);
   if (!holder) return false;
   const { company, scheduleId, recipient } = holder;
   ctx.belongsTo(company.id);

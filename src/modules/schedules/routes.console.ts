@@ -5,14 +5,14 @@ import { concurrentChange } from '../../db/failures.ts';
 import type { LastRun } from '../../db/schema/schedules.ts';
 import { accepted, created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { sent, viewBy } from '../../http/wire.ts';
 import { writtenRecord } from '../../http/written-records.ts';
 import { timestamp } from '../../kernel/fields.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
-import { lastRunView, newSchedule, recipientOf, recipientView, scheduleChanges, scheduleFields } from './fields.ts';
+import { lastRunView, newSchedule, recipientView, scheduleChanges, scheduleFields, toRecipient } from './fields.ts';
 import {
   changeSchedule,
   createSchedule,
@@ -61,9 +61,9 @@ const view = (schedule: Schedule) =>
     lastRun: schedule.lastRun && viewLastRun(schedule.lastRun),
   });
 
-const inputOf = ({ recipients, ...changes }: z.output<typeof scheduleChanges>): Partial<ScheduleInput> => ({
+const toInput = ({ recipients, ...changes }: z.output<typeof scheduleChanges>): Partial<ScheduleInput> => ({
   ...sent(changes),
-  ...(recipients !== undefined && { recipients: recipients.map(recipientOf) }),
+  ...(recipients !== undefined && { recipients: recipients.map(toRecipient) }),
 });
 
 const SEEING = 'If it has a condition, the caller must be allowed to see the data of the condition';
@@ -83,7 +83,7 @@ export const scheduleEndpoints = [
       summary: 'List schedules',
       description: 'Schedules of the dashboards and visualizations that the caller may schedule. Newest first.',
       query: searchableList,
-      returns: ok(listOf(scheduleRecord)),
+      returns: ok(listSchema(scheduleRecord)),
       fails: [accessDenied],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
@@ -101,7 +101,7 @@ export const scheduleEndpoints = [
       returns: created(scheduleRecord),
       fails: [...targetFailures, tooManySchedules],
     },
-    async ({ ctx, body }) => view(await createSchedule(ctx, inputOf(body) as ScheduleInput)),
+    async ({ ctx, body }) => view(await createSchedule(ctx, toInput(body) as ScheduleInput)),
   ),
   endpoint(
     {
@@ -130,7 +130,7 @@ export const scheduleEndpoints = [
       fails: [scheduleNotFound, ...targetFailures],
     },
     async ({ ctx, params, body }) => {
-      const schedule = await changeSchedule(ctx, params.id, inputOf(body));
+      const schedule = await changeSchedule(ctx, params.id, toInput(body));
       return isDenied(ctx.actor, schedule.targetType, schedule.targetId) ? { _id: schedule.id } : view(schedule);
     },
   ),

@@ -7,7 +7,7 @@ import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { viewBranding } from '../companies/service.ts';
 import { answerBy } from './consent.ts';
 import { nothingToAgreeTo, nothingToEnd } from './failures.ts';
-import { canEndAll, holderOf, type TokenHolder, unsubscribeBy } from './links.ts';
+import { canEndAll, type TokenHolder, unsubscribeBy, verifyToken } from './links.ts';
 
 const unsubscribePath = '/unsubscribe/{token}';
 const consentPath = '/mail-consent/{token}';
@@ -34,7 +34,7 @@ type Words = (
 
 /** A page for the holder of a mail's link, in the brand of its company. */
 async function page(ctx: Context, request: Request, token: string, words: Words): Promise<Response> {
-  const [holder, locale] = [await holderOf(ctx, token), pageLocale(request)];
+  const [holder, locale] = [await verifyToken(ctx, token), pageLocale(request)];
   const { pages, aCompany } = MAIL_TEXTS[locale];
   const company = holder?.company;
   return pageResponse(ctx.bindings.PAGES, 'plain', {

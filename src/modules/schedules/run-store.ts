@@ -171,7 +171,7 @@ export const beginDelivery = (
   };
 };
 
-const deliveryOf = (run: ScheduleRun, { kind, subject }: Recipient): SQL =>
+const isDeliveryTo = (run: ScheduleRun, { kind, subject }: Recipient): SQL =>
   and(
     eq(scheduleDeliveries.companyId, run.companyId),
     eq(scheduleDeliveries.runId, run.id),
@@ -185,7 +185,7 @@ export const endDelivery = (
   run: ScheduleRun,
   recipient: Recipient,
   outcome: Pick<Delivery, 'status' | 'problem'>,
-) => db.update(scheduleDeliveries).set(outcome).where(deliveryOf(run, recipient));
+) => db.update(scheduleDeliveries).set(outcome).where(isDeliveryTo(run, recipient));
 
 /** Subtracts a mail from the company's use, as the mail service did not accept it. @param at when it was begun */
 export const uncountUse = (db: ControlDb, { companyId }: ScheduleRun, at: number) =>
@@ -198,7 +198,7 @@ export const selectMailsLeft = (db: ControlDb, { companyId }: ScheduleRun, at: n
 /** Takes back that a delivery was begun, as the mail service did not accept the mail. */
 export const undoDelivery = (db: ControlDb, run: ScheduleRun, recipient: Recipient, at: number) => ({
   used: uncountUse(db, run, at),
-  delivery: db.delete(scheduleDeliveries).where(deliveryOf(run, recipient)),
+  delivery: db.delete(scheduleDeliveries).where(isDeliveryTo(run, recipient)),
   count: uncountMail(db, { companyId: run.companyId, email: recipient.subject }, run.id),
 });
 

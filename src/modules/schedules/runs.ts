@@ -7,9 +7,9 @@ import { logError } from '../../platform/log.ts';
 import { prepareMailAfterChange } from '../mails/service.ts';
 import { selectUser } from '../users/service.ts';
 import { loadSharedItem } from '../viewing/service.ts';
-import { outcomeOf, recordRefusal, sendTo } from './delivery.ts';
+import { recordRefusal, sendTo, toOutcome } from './delivery.ts';
 import { mailPaused } from './paused.ts';
-import { type Reader, readerOf } from './recipients.ts';
+import { type Reader, readAs } from './recipients.ts';
 import {
   claimRun,
   type Delivery,
@@ -79,8 +79,8 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
   if (!item) return finish(ctx, run, schedule, ['target_deleted']);
   const groups = new Map<string, { recipient: Recipient; reader: Reader }[]>();
   for (const recipient of await remainingRecipients(ctx, run, schedule)) {
-    const reader = await readerOf(ctx, item, schedule.parameters, recipient);
-    if (typeof reader === 'string') await insertOutcome(ctx.db, run, recipient, outcomeOf(reader));
+    const reader = await readAs(ctx, item, schedule.parameters, recipient);
+    if (typeof reader === 'string') await insertOutcome(ctx.db, run, recipient, toOutcome(reader));
     else if (!(await recordRefusal(ctx, run, schedule, recipient))) {
       groups.set(reader.view.digest, [...(groups.get(reader.view.digest) ?? []), { recipient, reader }]);
     }
@@ -107,7 +107,7 @@ async function remainingRecipients(
 ): Promise<Schedule['recipients']> {
   const known = await selectDeliveries(ctx.db, run);
   for (const delivery of known) {
-    if (delivery.status === 'sending') await endDelivery(ctx.db, run, delivery, outcomeOf('unconfirmed'));
+    if (delivery.status === 'sending') await endDelivery(ctx.db, run, delivery, toOutcome('unconfirmed'));
   }
   const isDone = (recipient: Recipient) =>
     known.some(({ kind, subject }) => kind === recipient.kind && subject === recipient.subject);

@@ -78,7 +78,7 @@ function withoutHiddenRun(ctx: PrincipalContext, schedule: Schedule): Schedule {
     : schedule;
 }
 
-const targetOf = ({ targetType, targetId }: Pick<Schedule, 'targetType' | 'targetId'>): Target => ({
+const toTarget = ({ targetType, targetId }: Pick<Schedule, 'targetType' | 'targetId'>): Target => ({
   type: targetType,
   id: targetId,
 });
@@ -88,14 +88,14 @@ export async function listSchedules(ctx: PrincipalContext, part: { page: number;
   const { companyId } = ctx.actor;
   const targets = { dashboard: allowed(ctx, 'dashboard'), visualization: allowed(ctx, 'visualization') };
   const known = Object.values(targets).includes('some') ? await selectTargets(ctx.db, companyId) : [];
-  const idsOf = (type: TargetType) => {
+  const listTargetIds = (type: TargetType) => {
     if (targets[type] !== 'some') return targets[type] === 'all' ? 'all' : [];
     return known.flatMap((target) => (target.type === type && mayScheduleOne(ctx, target) ? [target.id] : []));
   };
   const wanted = { ...part, search: part.search.toLowerCase() };
   const { records, ...rest } = await readSchedules(ctx.db, companyId, wanted, {
-    dashboard: { ids: idsOf('dashboard'), denied: deniedEverywhere(ctx.actor, 'dashboard') },
-    visualization: { ids: idsOf('visualization'), denied: deniedEverywhere(ctx.actor, 'visualization') },
+    dashboard: { ids: listTargetIds('dashboard'), denied: deniedEverywhere(ctx.actor, 'dashboard') },
+    visualization: { ids: listTargetIds('visualization'), denied: deniedEverywhere(ctx.actor, 'visualization') },
   });
   return { records: records.map((schedule) => withoutHiddenRun(ctx, schedule)), ...rest };
 }
@@ -124,14 +124,14 @@ async function findSchedule(ctx: PrincipalContext, id: string): Promise<Schedule
     if (!isTold) requireScheduling(ctx, { type: 'dashboard', id: '*' });
     throw scheduleNotFound();
   }
-  requireScheduling(ctx, targetOf(schedule));
+  requireScheduling(ctx, toTarget(schedule));
   return withoutHiddenRun(ctx, schedule);
 }
 
 export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput): Promise<Schedule> {
-  requireScheduling(ctx, targetOf(input));
+  requireScheduling(ctx, toTarget(input));
   requireMaySeeCondition(ctx, input);
-  await requireTargetNotDenied(ctx, targetOf(input));
+  await requireTargetNotDenied(ctx, toTarget(input));
   await validate(ctx, input, () => true);
   const { recipients, ...rest } = input;
   const now = ctx.now();
@@ -139,7 +139,7 @@ export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput
     ...rest,
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
-    nextRunAt: nextOf(input, now),
+    nextRunAt: computeNextRun(input, now),
     failures: 0,
     lastRun: null,
     apiUrl: ctx.baseUrl,
@@ -175,21 +175,21 @@ export async function changeSchedule(
   const schedule = await retryOnConcurrentChange(async () => {
     const present = await findSchedule(ctx, id);
     const { recipients, ...merged } = { ...present, ...changes };
-    requireScheduling(ctx, targetOf(merged));
+    requireScheduling(ctx, toTarget(merged));
     if (!isPause(changes)) {
       for (const each of [present, merged]) requireMaySeeCondition(ctx, each);
-      await requireTargetNotDenied(ctx, targetOf(merged));
+      await requireTargetNotDenied(ctx, toTarget(merged));
     }
     const differs = (...names: Exclude<keyof ScheduleInput, 'recipients'>[]) =>
       names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(present[name]));
     const isOther = differs('targetType', 'targetId', 'parameters');
-    const known = new Set(present.recipients.map(nameOf));
-    await validate(ctx, { ...merged, recipients }, (recipient) => isOther || !known.has(nameOf(recipient)));
+    const known = new Set(present.recipients.map(formatRecipient));
+    await validate(ctx, { ...merged, recipients }, (recipient) => isOther || !known.has(formatRecipient(recipient)));
     const now = ctx.now();
     const next = {
       ...merged,
       // What is due stays due until it is handed out, whatever else is changed meanwhile.
-      nextRunAt: differs('cron', 'timeZone', 'status') ? nextOf(merged, now) : undefined,
+      nextRunAt: differs('cron', 'timeZone', 'status') ? computeNextRun(merged, now) : undefined,
       // Somebody has looked after it.
       failures: 0,
       apiUrl: ctx.baseUrl,
@@ -210,7 +210,7 @@ export async function changeSchedule(
 const isPause = ({ status, ...others }: Partial<ScheduleInput>): boolean =>
   status === 'paused' && Object.keys(others).length === 0;
 
-const nameOf = ({ kind, subject }: Recipient): string => `${kind}:${subject}`;
+const formatRecipient = ({ kind, subject }: Recipient): string => `${kind}:${subject}`;
 
 export async function removeSchedule(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = await findSchedule(ctx, id);
@@ -222,7 +222,7 @@ export async function removeSchedule(ctx: PrincipalContext, id: string): Promise
 export async function runSchedule(ctx: PrincipalContext, id: string): Promise<string> {
   const schedule = await getSchedule(ctx, id);
   requireMaySeeCondition(ctx, schedule);
-  await requireTargetNotDenied(ctx, targetOf(schedule));
+  await requireTargetNotDenied(ctx, toTarget(schedule));
   const { companyId } = schedule;
   const now = ctx.now();
   const run = { id: ctx.newId(), companyId, scheduleId: id, occurrence: now };
@@ -239,7 +239,7 @@ export async function runSchedule(ctx: PrincipalContext, id: string): Promise<st
   return run.id;
 }
 
-const nextOf = (schedule: Pick<Schedule, 'cron' | 'timeZone' | 'status'>, now: number): number | null =>
+const computeNextRun = (schedule: Pick<Schedule, 'cron' | 'timeZone' | 'status'>, now: number): number | null =>
   schedule.status === 'active' ? nextOccurrence(schedule, now) : null;
 
 /** Checks a schedule. @param mustCheck whether a recipient has to be checked: a new one, or any if the target has changed */

@@ -5,13 +5,13 @@ import { recordLastUse } from '../../access/last-uses.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { sameSecret, sha256Hex } from '../../platform/secrets.ts';
 import type { KeyMaterial } from './keys.ts';
-import { credentialOf, type KeyProof, knownOf } from './known-key.ts';
+import { formatCredential, type KeyProof, toKnown } from './known-key.ts';
 import { verificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';
 
 const KEY_AND_SECRET = /^Bearer +(sa_[^\s:]{1,200}):(\S{1,200})$/i;
 
-async function isSecretOf({ config }: Context, secret: string, material: KeyMaterial): Promise<boolean> {
+async function matchesSecret({ config }: Context, secret: string, material: KeyMaterial): Promise<boolean> {
   // A key whose master secret is gone opens nothing any more, here as where it signs.
   const isUsable = (await verificationKey(config.KEY_DERIVATION_SECRETS, material)) !== undefined;
   return (await sameSecret(await sha256Hex(secret), material.secretDigest)) && isUsable;
@@ -20,8 +20,8 @@ async function isSecretOf({ config }: Context, secret: string, material: KeyMate
 /** Reads the owner of a key by the key and its secret. @throws where they are not good */
 async function readOwner(ctx: Context, accessKey: string, secret: string): Promise<Known<KeyProof>> {
   const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
-  if (!key || !(await isSecretOf(ctx, secret, key))) throw invalidToken();
-  return knownOf(key, access);
+  if (!key || !(await matchesSecret(ctx, secret, key))) throw invalidToken();
+  return toKnown(key, access);
 }
 
 /** The service account of a key and its secret. @throws where they are not good */
@@ -40,9 +40,9 @@ export const authenticateKeyOr =
     if (accessKey === undefined || secret === undefined) return otherwise(ctx, request);
 
     return {
-      credential: credentialOf(accessKey),
+      credential: formatCredential(accessKey),
       claims: null,
-      fits: ({ proof }) => isSecretOf(ctx, secret, (proof as KeyProof).material),
+      fits: ({ proof }) => matchesSecret(ctx, secret, (proof as KeyProof).material),
       read: () => readOwner(ctx, accessKey, secret),
       recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
     };

@@ -7,7 +7,7 @@ import type { KeyMaterial } from './keys.ts';
 import type { UsableKey } from './store.ts';
 
 /** The name under which an isolate remembers whose a key is, for signatures and for service tokens. */
-export const credentialOf = (accessKey: string): string => `key ${accessKey}`;
+export const formatCredential = (accessKey: string): string => `key ${accessKey}`;
 
 /** The cached data of a key besides its owner. */
 export interface KeyProof {
@@ -16,7 +16,7 @@ export interface KeyProof {
 }
 
 /** A usable key's owner, as an isolate caches it: of ten thousand, each only with the fields that are needed. */
-export function knownOf(key: UsableKey, access: FoundAccess): Known<KeyProof> {
+export function toKnown(key: UsableKey, access: FoundAccess): Known<KeyProof> {
   requireActiveCompany(key);
   const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;
   return {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { deniedInLists } from '../../access/denials.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { queryFlag, sortedList, sortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { sent } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
@@ -50,7 +50,7 @@ export const consoleServiceAccountEndpoints = [
       description:
         'The newest first, unless `sort_by` says otherwise. Lists inactive ones too with `include_inactive=true`.',
       query: serviceAccountListQuery,
-      returns: ok(listOf(consoleServiceAccountView)),
+      returns: ok(listSchema(consoleServiceAccountView)),
       fails: [],
     },
     async ({ ctx, query }) =>

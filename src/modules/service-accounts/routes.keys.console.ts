@@ -2,7 +2,7 @@ import { deniedInLists } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { issueKey, listKeys, revokeKey, serviceAccountToSignAs, shownOnConsole } from './service.ts';
 import { consoleApiKeyView, issuedConsoleApiKeyView, keyInput, viewConsoleApiKey } from './views.ts';
@@ -42,7 +42,7 @@ export const consoleApiKeyEndpoints = [
       summary: 'List the API keys of a service account',
       description: 'Newest first. Revoked keys stay listed, with `is_active: false`.',
       query: pageQuery('per_page'),
-      returns: ok(listOf(consoleApiKeyView)),
+      returns: ok(listSchema(consoleApiKeyView)),
       fails: [serviceAccountNotFound],
     },
     async ({ ctx, params, query: { page, per_page: perPage } }) =>

@@ -1,7 +1,7 @@
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { issueKey, listKeys, revokeKey, serviceAccountToSignAs } from './service.ts';
 import { apiKeyView, issuedApiKeyView, keyInput, viewApiKey } from './views.ts';
@@ -35,7 +35,7 @@ export const apiKeyEndpoints = [
       summary: 'List the API keys of a service account',
       description: 'Revoked keys stay listed, with `is_active: false`.',
       query: listQuery(['created_at', 'updated_at', 'last_used_at']),
-      returns: ok(listOf(apiKeyView)),
+      returns: ok(listSchema(apiKeyView)),
       fails: [serviceAccountNotFound],
     },
     async ({ ctx, params, query }) => list(await listKeys(ctx, params.id, pageRequest(query)), viewApiKey),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { deniedInLists } from '../../access/denials.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { sent } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
@@ -40,7 +40,7 @@ export const serviceAccountEndpoints = [
       description:
         'Lists inactive ones too with `include_inactive=true`, and deleted ones with `include_deleted=true`, which only administrators may send.',
       query: serviceAccountListQuery,
-      returns: ok(listOf(serviceAccountView)),
+      returns: ok(listSchema(serviceAccountView)),
       ...INCLUDE_DELETED.contract,
       fails: [],
     },

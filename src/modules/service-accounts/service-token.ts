@@ -5,7 +5,7 @@ import { recordLastUse } from '../../access/last-uses.ts';
 import { signedRequestsOnly } from '../../access/signature-failures.ts';
 import type { Authenticate, Context, IncomingRequest } from '../../context.ts';
 import { type AuthenticateToken, signToken, validFor, verifyToken } from '../sign-in/service.ts';
-import { credentialOf, type KeyProof, knownOf } from './known-key.ts';
+import { formatCredential, type KeyProof, toKnown } from './known-key.ts';
 import { authenticateSignature } from './signature.ts';
 import { readKeyAndAccess } from './store.ts';
 
@@ -45,7 +45,7 @@ export function presentKey(
   ctx: Context,
   { companyId, serviceAccountId, keyId, accessKey }: KeyClaims,
   as: { credential: string; actor(known: ServiceAccountActor): ServiceAccountActor } = {
-    credential: credentialOf(accessKey),
+    credential: formatCredential(accessKey),
     actor: (known) => known,
   },
 ): Presented {
@@ -60,7 +60,7 @@ export function presentKey(
     fits: async ({ actor }) => isOf(actor),
     async read() {
       const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
-      const known = key && knownOf(key, access);
+      const known = key && toKnown(key, access);
       if (!known || !isOf(known.actor)) throw invalidToken();
       return { ...known, actor: as.actor(known.actor) };
     },

@@ -36,7 +36,7 @@ export function readSignatureHeaders(request: IncomingRequest): SignatureHeaders
   if (accessKey === undefined || signature === undefined) {
     throw malformedSignatureHeader('authorization', 'Authorization must be `HMAC {access_key}:{signature}`.');
   }
-  const sentAt = timestampOf(date);
+  const sentAt = parseTimestamp(date);
   if (sentAt === undefined) {
     throw malformedSignatureHeader(
       'x-date',
@@ -59,7 +59,7 @@ function header(request: IncomingRequest, name: string): string {
 }
 
 /** Milliseconds since the epoch, or undefined for a text that is no date: `Date.parse` takes the thirtieth of February. */
-function timestampOf(date: string): number | undefined {
+function parseTimestamp(date: string): number | undefined {
   if (!ISO_UTC.test(date)) return undefined;
   const ms = Date.parse(date);
   return new Date(ms).getUTCDate() === Number(date.slice(8, 10)) ? ms : undefined;

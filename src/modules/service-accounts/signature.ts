@@ -3,7 +3,7 @@ import { badSignature, bodyDigestMismatch, clockSkew, unknownKey } from '../../a
 import type { Authenticate } from '../../context.ts';
 import { fromHex, sha256Hex } from '../../platform/secrets.ts';
 import type { KeyMaterial } from './keys.ts';
-import { credentialOf, type KeyProof, knownOf } from './known-key.ts';
+import { formatCredential, type KeyProof, toKnown } from './known-key.ts';
 import { type IncomingRequest, readSignatureHeaders, type SignatureHeaders } from './signature-headers.ts';
 import { verificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';
@@ -31,7 +31,7 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
     return (await isSignedWith(key, signed, request)) ? 'good' : 'bad';
   };
   return {
-    credential: credentialOf(signed.accessKey),
+    credential: formatCredential(signed.accessKey),
     claims: null,
     nonce: { accessKey: signed.accessKey, value: signed.nonce, goodUntil: signed.sentAt + CLOCK_MS },
     fits: async ({ proof }) => (await verify((proof as KeyProof).material)) === 'good',
@@ -40,7 +40,7 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
       const verified = key ? await verify(key) : 'unusable';
       if (!key || verified === 'unusable') throw unknownKey();
       if (verified === 'bad') throw badSignature(stringToSign(request, signed));
-      return knownOf(key, access);
+      return toKnown(key, access);
     },
     recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
   };

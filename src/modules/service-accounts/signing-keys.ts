@@ -1,5 +1,5 @@
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
-import { secretOf, sha256Hex } from '../../platform/secrets.ts';
+import { findSecret, sha256Hex } from '../../platform/secrets.ts';
 import { derive, type KeyMaterial } from './keys.ts';
 
 /** Keys that an isolate keeps derived. */
@@ -25,7 +25,7 @@ export async function verificationKey(
   const remembered = known.get(name);
   if (remembered) return remembered;
 
-  const master = secretOf(masters, material.derivationVersion);
+  const master = findSecret(masters, material.derivationVersion);
   if (master === undefined) return undefined;
   const secretKey = await derive(master, material.accessKey, material.salt);
   if ((await sha256Hex(secretKey)) !== material.secretDigest) return undefined;

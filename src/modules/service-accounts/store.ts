@@ -1,6 +1,6 @@
 import { and, eq, gt, isNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { accessReads, isBindingOf } from '../../access/sources.ts';
+import { accessReads, isBindingOfPrincipal } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
@@ -10,7 +10,7 @@ import { companies } from '../../db/schema/companies.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
 import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { contains, inAnyCase } from '../../db/search.ts';
-import { byId, exists, insertWhen, livingById, whichOf } from '../../db/statements.ts';
+import { byId, exists, insertWhen, livingById, matchesDeletion } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
@@ -80,7 +80,7 @@ export const readServiceAccounts = (
         eq(serviceAccounts.companyId, companyId),
         accountId === undefined ? undefined : eq(serviceAccounts.accountId, accountId),
         includeInactive ? undefined : eq(serviceAccounts.isActive, true),
-        whichOf(serviceAccounts, which),
+        matchesDeletion(serviceAccounts, which),
         contains([serviceAccounts.name], search),
         isNotDenied(serviceAccounts.id, denied),
       ) as SQL,
@@ -118,7 +118,9 @@ export const endServiceAccount = (db: ControlDb, companyId: string, id: string, 
       .update(apiKeys)
       .set({ isActive: false, updatedAt: now })
       .where(and(eq(apiKeys.companyId, companyId), eq(apiKeys.serviceAccountId, id), eq(apiKeys.isActive, true))),
-    db.delete(groupBindings).where(isBindingOf({ companyId, principalType: 'service_account', principalId: id })),
+    db
+      .delete(groupBindings)
+      .where(isBindingOfPrincipal({ companyId, principalType: 'service_account', principalId: id })),
   ] as const;
 
 /** Stores a key if its service account lives. */

@@ -110,7 +110,7 @@ interface SessionOwner {
   userId: string;
 }
 
-const isLiveOf = ({ companyId, userId }: SessionOwner, now: number) =>
+const isLiveSession = ({ companyId, userId }: SessionOwner, now: number) =>
   and(
     eq(sessions.companyId, companyId),
     eq(sessions.userId, userId),
@@ -125,23 +125,23 @@ export const selectSessions = (db: ControlDb, owner: SessionOwner, now: number) 
   db
     .select()
     .from(sessions)
-    .where(isLiveOf(owner, now))
+    .where(isLiveSession(owner, now))
     .orderBy(desc(sessions.createdAt), desc(sessions.id))
     .limit(MAX_SESSIONS);
 
 /** Ends one of a user's sessions; returns a row if it was live. */
-export const endSessionOf = (db: ControlDb, owner: SessionOwner, sessionId: string, now: number) =>
+export const endUserSession = (db: ControlDb, owner: SessionOwner, sessionId: string, now: number) =>
   db
     .update(sessions)
     .set({ endedAt: now })
-    .where(and(isLiveOf(owner, now), eq(sessions.id, sessionId)))
+    .where(and(isLiveSession(owner, now), eq(sessions.id, sessionId)))
     .returning({ id: sessions.id });
 
 /**
  * Ends a user's sessions, all but `except`.
  * @param options.when a further condition, if any
  */
-export const endSessionsOf = (
+export const endUserSessions = (
   db: ControlDb,
   owner: SessionOwner,
   now: number,
@@ -150,13 +150,13 @@ export const endSessionsOf = (
   db
     .update(sessions)
     .set({ endedAt: now })
-    .where(and(isLiveOf(owner, now), except === undefined ? undefined : ne(sessions.id, except), when));
+    .where(and(isLiveSession(owner, now), except === undefined ? undefined : ne(sessions.id, except), when));
 
 /**
  * Ends the grants of a user to programs, if `passwordHash` was just set: whoever knew the password may have let in one of theirs.
  * Also where the code of the consent was not exchanged yet.
  */
-export const endGrantsOf = (
+export const endUserGrants = (
   db: ControlDb,
   { companyId, userId }: SessionOwner,
   { passwordHash, now }: { passwordHash: string; now: number },

@@ -36,7 +36,7 @@ export const refusalReason = (error: unknown): string | undefined =>
 
 /** Records an event that changes nothing after the answer, so that the caller does not wait for it. */
 export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
-  ctx.defer(keep(ctx, recordOf(ctx, event), event.onceAMinute));
+  ctx.defer(keep(ctx, toRecord(ctx, event), event.onceAMinute));
 }
 
 /**
@@ -44,16 +44,16 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
  * is there without the other; `send` is called with what that answered. The log has it then, and whoever follows the log.
  */
 export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'onceAMinute'>) {
-  const record = recordOf(ctx, event);
+  const record = toRecord(ctx, event);
   const whole: ShareEvent = { ...record, viewer: record.actorId ?? '' };
   const message = { type: 'share.keep' as const, companyId: record.companyId, event: { ...whole } };
   return prepareMessage(ctx, message, { work: () => keepInLog(ctx.bindings, 'share', whole) });
 }
 
-function recordOf(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'viewer'> {
+function toRecord(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'viewer'> {
   const companyId = event.companyId ?? ('companyId' in ctx.actor ? ctx.actor.companyId : undefined);
   if (companyId === undefined) throw new Error('an event of no company');
-  const actor = event.actor ?? actorOf(ctx.actor);
+  const actor = event.actor ?? toEventActor(ctx.actor);
   const caller = ctx.caller();
   return {
     id: ctx.newId(),
@@ -82,7 +82,7 @@ async function keep(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute
     kept.set(event.id, true);
   }
   try {
-    await keepInLog(ctx.bindings, 'share', { ...event, viewer: await viewerOf(ctx, event) });
+    await keepInLog(ctx.bindings, 'share', { ...event, viewer: await hashViewer(ctx, event) });
   } catch (error) {
     // The Worker's log has it, without what identifies the person.
     logError('share_event_not_kept', error);
@@ -103,13 +103,16 @@ async function idOfMinute({ companyId, type, occurredAt }: Omit<ShareEvent, 'vie
 /**
  * Identifies users and outsiders by id, others by a keyed digest of address and browser; nothing else of these is kept.
  */
-async function viewerOf(ctx: Context, { actorId, companyId, userAgent }: Omit<ShareEvent, 'viewer'>): Promise<string> {
+async function hashViewer(
+  ctx: Context,
+  { actorId, companyId, userAgent }: Omit<ShareEvent, 'viewer'>,
+): Promise<string> {
   if (actorId !== null) return actorId;
   const traits = `${companyId}\n${ctx.ip}\n${userAgent}`;
   return (await keyedDigest(ctx.config.ENCRYPTION_KEYS, 'viewer', traits)).slice(0, 24);
 }
 
-function actorOf(actor: Actor): NonNullable<NewShareEvent['actor']> {
+function toEventActor(actor: Actor): NonNullable<NewShareEvent['actor']> {
   switch (actor.kind) {
     case 'user':
       return { kind: 'user', id: actor.id, email: actor.email };

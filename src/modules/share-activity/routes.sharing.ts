@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/sharing.ts';
 import { isoMilliseconds, isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { INTERVALS, isTimeZone } from '../../kernel/time-zones.ts';
 import { SHARE_EVENT_TYPES, TARGET_TYPES } from '../../sharing/share-event.ts';
@@ -31,7 +31,7 @@ const analyticsQuery = z.object({
     .meta({ description: 'The name of an IANA time zone, whose hours, days and weeks are meant.' }),
 });
 
-const filterOf = (query: Partial<Record<keyof typeof filters | 'type', unknown>>) =>
+const toFilter = (query: Partial<Record<keyof typeof filters | 'type', unknown>>) =>
   ({
     targetType: query.target_type,
     shareId: query.share_id,
@@ -83,11 +83,11 @@ export const shareActivityEndpoints = [
       description:
         'Events of shares, share contexts, outsiders and embeds. Newest first. An event can be read a few seconds after it happened.',
       query: eventsQuery,
-      returns: ok(listOf(shareEventView)),
+      returns: ok(listSchema(shareEventView)),
       fails: [],
     },
     async ({ ctx, query }) =>
-      list(await listShareEvents(ctx, filterOf(query), query.page, query.per_page), viewShareEvent),
+      list(await listShareEvents(ctx, toFilter(query), query.page, query.per_page), viewShareEvent),
   ),
   endpoint(
     {
@@ -117,7 +117,7 @@ export const shareActivityEndpoints = [
     },
     async ({ ctx, query }) =>
       viewAnalytics(
-        await shareAnalytics(ctx, filterOf(query), { interval: query.interval, timeZone: query.time_zone }),
+        await shareAnalytics(ctx, toFilter(query), { interval: query.interval, timeZone: query.time_zone }),
       ),
   ),
 ];

@@ -5,8 +5,8 @@ import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { createdAtOf, ID_PATTERN } from '../../kernel/ids.ts';
-import { type Interval, intervalsOf } from '../../kernel/time-zones.ts';
+import { getCreatedAt, ID_PATTERN } from '../../kernel/ids.ts';
+import { type Interval, listIntervals } from '../../kernel/time-zones.ts';
 import type { Counts } from '../../logs/analytics.ts';
 import { type DeniedRecords, type LogFilter, wantedBy } from '../../logs/log.ts';
 import type { ShareViews } from '../../logs/views.ts';
@@ -57,9 +57,9 @@ async function deniedEvents({ db, actor }: PrincipalContext): Promise<DeniedReco
 }
 
 /** Returns the executions of shares, and when they were last opened (ms), by id. Shares never opened are missing. */
-export async function viewsOf(ctx: PrincipalContext, shareIds: readonly string[]) {
+export async function readViews(ctx: PrincipalContext, shareIds: readonly string[]) {
   if (shareIds.length === 0) return new Map<string, never>();
-  const found = await logOf(ctx, async (log) => (await log.views(shareIds)) as ShareViews[]);
+  const found = await askLog(ctx, async (log) => (await log.views(shareIds)) as ShareViews[]);
   return new Map(found.map((views) => [views.shareId, views]));
 }
 
@@ -86,14 +86,14 @@ const ID_RANGE = { beforeMs: 2_000, behindMs: 62_000 };
 
 async function findEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent | undefined> {
   if (!ID_PATTERN.test(id)) return undefined;
-  const at = createdAtOf(id);
+  const at = getCreatedAt(id);
   const range = { from: at - ID_RANGE.beforeMs, to: at + ID_RANGE.behindMs, values: {} };
   for await (const event of exportLog(ctx, 'share', range)) if (event.id === id) return event;
   return undefined;
 }
 
 /** Asks the log of the caller's company. */
-const logOf = <T>(
+const askLog = <T>(
   { actor, bindings }: PrincipalContext,
   ask: (log: DurableObjectStub<CompanyLog>) => Promise<T>,
 ): Promise<T> => callObject(bindings.COMPANY_LOG, actor.companyId, ask);
@@ -131,7 +131,7 @@ export async function shareAnalytics(
   const to = filter.to ?? ctx.now();
   const from = filter.from ?? to - DEFAULT_DAYS * DAY_MS;
   if (from > to) throw invalid([{ field: 'from', message: 'must not be after `to`' }]);
-  const starts = intervalsOf({ from, to }, interval, timeZone, MAX_INTERVALS + 1);
+  const starts = listIntervals({ from, to }, interval, timeZone, MAX_INTERVALS + 1);
   if (starts.length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;

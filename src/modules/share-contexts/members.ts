@@ -62,7 +62,7 @@ export async function contextToJoin(ctx: PrincipalContext, id: string) {
 /** Adds a member, to whom the context shows everything that it does: nothing that the caller is denied. */
 export async function addMember(ctx: PrincipalContext, contextId: string, member: NewMember): Promise<ShareMember> {
   const { context, dashboards } = await contextToJoin(ctx, contextId);
-  const called = await nameAndEmailOf(ctx, member);
+  const called = await readNameAndEmail(ctx, member);
   const record: MemberRow = {
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
@@ -73,7 +73,7 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
     createdAt: ctx.now(),
   };
   const result = { ...record, ...called };
-  const event = contextEvent(ctx, 'member.added', context, detailsOf(result));
+  const event = contextEvent(ctx, 'member.added', context, toDetails(result));
   const unit = {
     added: insertMember(ctx.db, record, context, { most: MAX_MEMBERS, dashboards }),
     told: event.statement,
@@ -92,7 +92,7 @@ export async function removeMember(ctx: PrincipalContext, contextId: string, id:
   const [member] = await selectMember(ctx.db, context, id);
   if (!member) throw memberNotFound();
   const email = member.memberType === 'external_email' ? member.subject : null;
-  const event = contextEvent(ctx, 'member.removed', context, detailsOf({ ...member, email }));
+  const event = contextEvent(ctx, 'member.removed', context, toDetails({ ...member, email }));
   const { removed, told } = await commit(ctx.db, {
     removed: deleteMember(ctx.db, context, id),
     told: event.statement,
@@ -101,7 +101,10 @@ export async function removeMember(ctx: PrincipalContext, contextId: string, id:
   event.send(told);
 }
 
-async function nameAndEmailOf(ctx: PrincipalContext, member: NewMember): Promise<Pick<ShareMember, 'name' | 'email'>> {
+async function readNameAndEmail(
+  ctx: PrincipalContext,
+  member: NewMember,
+): Promise<Pick<ShareMember, 'name' | 'email'>> {
   if (member.type === 'external_email') return { name: null, email: member.email };
   const { companyId } = ctx.actor;
   const id = ID_PATTERN.test(member.id) ? member.id : '';
@@ -116,11 +119,11 @@ async function nameAndEmailOf(ctx: PrincipalContext, member: NewMember): Promise
 }
 
 /** The id of a user or group; null for an address from outside. */
-export const memberIdOf = ({ memberType, subject }: Pick<MemberRow, 'memberType' | 'subject'>): string | null =>
+export const getMemberId = ({ memberType, subject }: Pick<MemberRow, 'memberType' | 'subject'>): string | null =>
   memberType === 'external_email' ? null : subject;
 
-const detailsOf = (member: Omit<ShareMember, 'name'>) => ({
-  member_id: memberIdOf(member),
+const toDetails = (member: Omit<ShareMember, 'name'>) => ({
+  member_id: getMemberId(member),
   member_type: member.memberType,
   email: member.email,
 });

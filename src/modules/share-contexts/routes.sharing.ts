@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { sortedList, sortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/sharing.ts';
 import { viewBy } from '../../http/wire.ts';
 import { description, displayName, email, slug, timestamp } from '../../kernel/fields.ts';
 import { TARGET_TYPES } from '../../sharing/share-event.ts';
@@ -12,7 +12,7 @@ import { userNotFound } from '../users/failures.ts';
 import { filterPolicies, viewerAttributes } from '../viewing/service.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { memberExists, memberNotFound, shareContextNotFound, shareContextSlugTaken } from './failures.ts';
-import { addMember, contextToJoin, listMembers, memberIdOf, removeMember, type ShareMember } from './members.ts';
+import { addMember, contextToJoin, getMemberId, listMembers, removeMember, type ShareMember } from './members.ts';
 import {
   changeContext,
   createContext,
@@ -68,7 +68,7 @@ const shownMember = viewBy(memberView);
 const viewMember = (member: ShareMember) =>
   shownMember({
     ...member,
-    memberId: memberIdOf(member),
+    memberId: getMemberId(member),
     name: member.name ?? undefined,
     attributes: member.attributes ?? undefined,
   });
@@ -104,7 +104,7 @@ export const shareContextEndpoints = [
       description:
         'Contexts of which the caller may share everything. The newest first, unless `sort_by` says otherwise.',
       query: sortedList({ search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' }),
-      returns: ok(listOf(contextView)),
+      returns: ok(listSchema(contextView)),
       fails: [],
     },
     async ({ ctx, query }) => list(await listContexts(ctx, sortedRequest(query)), viewContext),
@@ -200,7 +200,7 @@ export const shareContextEndpoints = [
         fields: ['name', 'created_at'],
         standard: 'created_at',
       }),
-      returns: ok(listOf(memberView)),
+      returns: ok(listSchema(memberView)),
       fails: [shareContextNotFound],
     },
     async ({ ctx, params, query }) => list(await listMembers(ctx, params.id, sortedRequest(query)), viewMember),

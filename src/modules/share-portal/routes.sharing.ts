@@ -3,7 +3,7 @@ import { accessDenied } from '../../access/failures.ts';
 import { ok, prepared } from '../../http/endpoint.ts';
 import { asksFresh } from '../../http/freshness.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { portalEndpoint as endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
+import { portalEndpoint as endpoint, list, listSchema, pageRequest } from '../../http/surfaces/sharing.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
 import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
@@ -88,7 +88,7 @@ export const sharePortalEndpoints = [
       summary: "List the caller's portal contexts",
       description: 'Contexts that the caller is a member of. Newest first.',
       query: pages,
-      returns: ok(listOf(entryView)),
+      returns: ok(listSchema(entryView)),
       fails: [],
     },
     async ({ ctx, query }) => list(await ownContexts(ctx, pageRequest(query)), viewEntry),
@@ -103,7 +103,7 @@ export const sharePortalEndpoints = [
       description:
         'As GET /api/v1/share-portal/contexts, for addresses that name the company. Only that of the caller is found.',
       query: pages,
-      returns: ok(listOf(entryView)),
+      returns: ok(listSchema(entryView)),
       fails: [companyNotFound],
     },
     async ({ ctx, params, query }) => {
@@ -120,7 +120,7 @@ export const sharePortalEndpoints = [
       summary: 'List the dashboards of a portal context',
       description: 'What the context `context_id` shows its members, of whom the caller must be one.',
       query: pages.extend({ context_id: contextId }),
-      returns: ok(listOf(entryView)),
+      returns: ok(listSchema(entryView)),
       fails: [invalidContextId],
     },
     async ({ ctx, query }) => list(await contextDashboards(ctx, query.context_id, pageRequest(query)), viewEntry),
@@ -134,7 +134,7 @@ export const sharePortalEndpoints = [
       summary: "List the caller's portal dashboards",
       description: 'A dashboard that several contexts show is listed once for each.',
       query: pages,
-      returns: ok(listOf(entryView)),
+      returns: ok(listSchema(entryView)),
       fails: [companyNotFound],
     },
     async ({ ctx, params, query }) => {

@@ -49,7 +49,7 @@ export const ownDashboards = (ctx: PortalContext, pageRequest: PageRequest) =>
 
 /** A page of the dashboards of one context. */
 export async function contextDashboards(ctx: PortalContext, contextId: unknown, pageRequest: PageRequest) {
-  const id = contextIdOf(contextId);
+  const id = parseContextId(contextId);
   const [context] = await selectOwnContext(ctx, id);
   if (!context) throw invalidContextId();
   return readOwnDashboards(ctx.db, ctx.actor, { ...pageRequest, contextId: id });
@@ -116,7 +116,7 @@ function countViews(ctx: PortalContext, { shareIds }: PortalDashboard, execution
  */
 async function openDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
   const { companyId } = ctx.actor;
-  const contextId = contextIdOf(request.contextId);
+  const contextId = parseContextId(request.contextId);
   const dashboardId =
     'slug' in request.dashboard
       ? dashboardOfSlug(companyId, request.dashboard.slug)
@@ -152,7 +152,7 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
   };
 }
 
-function contextIdOf(given: unknown): string {
+function parseContextId(given: unknown): string {
   if (typeof given !== 'string' || !ID_PATTERN.test(given)) throw invalidContextId();
   return given;
 }

@@ -1,7 +1,7 @@
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { sortedList, sortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/sharing.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { shareContextNotFound } from '../share-contexts/failures.ts';
 import { candidatesView } from '../viewing/service.ts';
@@ -37,7 +37,7 @@ export const shareEndpoints = [
       description:
         'Active, expired and revoked shares, without their tokens. The newest first, unless `sort_by` says otherwise.',
       query: shareListQuery,
-      returns: ok(listOf(shareView)),
+      returns: ok(listSchema(shareView)),
       fails: [dashboardNotFound],
     },
     async ({ ctx, params, query }) =>
@@ -70,7 +70,7 @@ export const shareEndpoints = [
       description:
         'Of all dashboards, but for those that the caller is denied. The newest first, unless `sort_by` says otherwise.',
       query: shareListQuery,
-      returns: ok(listOf(shareView)),
+      returns: ok(listSchema(shareView)),
       fails: [],
     },
     async ({ ctx, query }) => list(await listShares(ctx, sortedRequest(query)), (share) => viewShare(ctx, share)),

@@ -11,7 +11,7 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import { type FilterPolicy, type Input, policyProblems } from '../../sharing/terms.ts';
 import { isChoice } from '../../sql-templates/parameters.ts';
 import { getDashboard } from '../dashboards/service.ts';
-import { prepareShareEvent, viewsOf } from '../share-activity/service.ts';
+import { prepareShareEvent, readViews } from '../share-activity/service.ts';
 import { readContext, shareContextNotFound } from '../share-contexts/service.ts';
 import { inputsOf, loadSharedItem, optionsSource, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
@@ -48,14 +48,14 @@ export interface ShareTerms {
 }
 
 /** A share whose dashboard is deleted counts as revoked. */
-export function statusOf(share: DashboardShare, now: number): 'active' | 'revoked' | 'expired' {
+export function getStatus(share: DashboardShare, now: number): 'active' | 'revoked' | 'expired' {
   if (share.revokedAt !== null || !share.dashboardExists) return 'revoked';
   return share.expiresAt !== null && share.expiresAt <= now ? 'expired' : 'active';
 }
 
 /** A page of the company's shares. */
 export const listShares = (ctx: PrincipalContext, wanted: ShareSearch): Promise<Page<ShareWithViews>> =>
-  sharesOf(ctx, wanted);
+  loadShares(ctx, wanted);
 
 /** A page of a dashboard's shares. */
 export async function listDashboardShares(
@@ -65,10 +65,10 @@ export async function listDashboardShares(
 ): Promise<Page<ShareWithViews>> {
   requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   await getDashboard(ctx, dashboardId);
-  return sharesOf(ctx, { ...wanted, dashboardId });
+  return loadShares(ctx, { ...wanted, dashboardId });
 }
 
-async function sharesOf(
+async function loadShares(
   ctx: PrincipalContext,
   wanted: ShareSearch & { dashboardId?: string },
 ): Promise<Page<ShareWithViews>> {
@@ -225,7 +225,7 @@ function validateTerms(ctx: PrincipalContext, item: SharedItem, terms: Partial<S
 
 async function withViews(ctx: PrincipalContext, shares: readonly DashboardShare[]): Promise<ShareWithViews[]> {
   const ids = shares.map(({ id }) => id);
-  const views = await viewsOf(ctx, ids);
+  const views = await readViews(ctx, ids);
   return shares.map((share) => ({
     share,
     viewCount: views.get(share.id)?.viewCount ?? 0,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { sent, viewBy } from '../../http/wire.ts';
 import { displayName, isoMilliseconds, timestamp } from '../../kernel/fields.ts';
 import { embedOptionsView, filterPolicies, origin, viewEmbedOptions } from '../viewing/service.ts';
-import { type ShareWithViews, statusOf } from './service.ts';
+import { getStatus, type ShareWithViews } from './service.ts';
 
 const MAX_ORIGINS = 50;
 
@@ -30,7 +30,7 @@ const terms = {
 type Sent = Partial<z.output<z.ZodObject<typeof terms>>>;
 
 /** The fields that were sent, as the service names them. */
-const termsOf = <Body extends Sent>({ share_filter_policies: filterPolicies, ...terms }: Body) => ({
+const toTerms = <Body extends Sent>({ share_filter_policies: filterPolicies, ...terms }: Body) => ({
   ...sent(terms),
   ...(filterPolicies !== undefined && { filterPolicies }),
 });
@@ -44,11 +44,11 @@ export const newShare = z
     expiresAt: null,
     embedOptions: {},
     filterPolicies: [],
-    ...termsOf(body),
+    ...toTerms(body),
   }));
 
 /** The body that changes a share: only fields that are sent change. */
-export const shareChanges = z.object(terms).partial().transform(termsOf);
+export const shareChanges = z.object(terms).partial().transform(toTerms);
 
 /** A share as people of the company see it. */
 export const shareView = z
@@ -87,7 +87,7 @@ export const viewShare = (
     requiresAuth: share.shareContextId !== null,
     embedOptions: viewEmbedOptions(share.embedOptions),
     shareFilterPolicies: share.filterPolicies,
-    status: statusOf(share, now()),
+    status: getStatus(share, now()),
     ...(token !== undefined && { token, url: `${baseUrl}/p/${token}` }),
     createdBy: share.createdByUserId,
     lastAccessedAt,

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import type { FailureType } from '../../kernel/failure.ts';
-import { networkOf } from '../../kernel/networks.ts';
+import { toNetwork } from '../../kernel/networks.ts';
 import { callObject } from '../../platform/objects.ts';
 import { tooManyAttempts, wrongCredentials, wrongSecondFactor } from './failures.ts';
 import { selectKnownNetwork } from './network-store.ts';
@@ -74,12 +74,12 @@ export function attemptPassword<T>(
 export const selectKnownHere = (ctx: Context, companyId: string, email: string) =>
   selectKnownNetwork(ctx.db, { companyId, email, network: networkHere(ctx), since: ctx.now() - KNOWN_MS });
 
-export const networkHere = (ctx: Context): string => networkOf(ctx.ip ?? 'unknown');
+export const networkHere = (ctx: Context): string => toNetwork(ctx.ip ?? 'unknown');
 
 /** Networks that were last used before this time are not known any more. */
 export const oldestKnownNetwork = (ctx: Context): number => ctx.now() - KNOWN_MS;
 
-export const secondFactorOf = (companyId: string, userId: string): Guess => ({
+export const guessSecondFactor = (companyId: string, userId: string): Guess => ({
   name: `second-factor:${companyId}:${userId}`,
   wrong: wrongSecondFactor,
   maxWrong: MAX_WRONG,

@@ -4,7 +4,7 @@ import { changes } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
-import { endGrantsOf, endSessionsOf } from '../sessions/queries.ts';
+import { endUserGrants, endUserSessions } from '../sessions/queries.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { endResets, setPassword } from '../users/service.ts';
 import { wrongCredentials } from './failures.ts';
@@ -25,8 +25,8 @@ export async function changePassword(ctx: UserContext, input: { current: string;
     const results = await commitAccess(ctx, onlyPrincipals(companyId, id), {
       password: setPassword(ctx.db, user, passwordHash, now),
       mail: mail.statement,
-      sessions: endSessionsOf(ctx.db, { companyId, userId: id }, now, { except: sessionId, when: afterChange }),
-      grants: endGrantsOf(ctx.db, { companyId, userId: id }, { passwordHash, now }),
+      sessions: endUserSessions(ctx.db, { companyId, userId: id }, now, { except: sessionId, when: afterChange }),
+      grants: endUserGrants(ctx.db, { companyId, userId: id }, { passwordHash, now }),
       resets: endResets(ctx.db, user, now),
     });
     // The password was changed since it was verified.

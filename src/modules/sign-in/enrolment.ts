@@ -7,10 +7,10 @@ import { afterChange } from '../../db/statements.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { User } from '../users/service.ts';
-import { attempt, secondFactorOf } from './attempts.ts';
+import { attempt, guessSecondFactor } from './attempts.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import type { SignedIn } from './complete.ts';
-import { encryptSecret, proofOf } from './factor-codes.ts';
+import { encryptSecret, proveCode } from './factor-codes.ts';
 import { pendingSignInEnded, secondFactorEnabled, secondFactorNotSetUp, wrongSecondFactor } from './failures.ts';
 import { countTry, endPending, selectPendingSetup } from './pending-store.ts';
 import { useProofAfterChange } from './proof-store.ts';
@@ -68,12 +68,12 @@ export async function enableSecondFactor(
   const factor = await unconfirmedFactor(ctx, caller.actor);
   const code = requireTotp(totp);
   const backupCodes = await withReauthentication(caller, null, reauthentication, (proof) =>
-    attempt(ctx, secondFactorOf(factor.companyId, factor.userId), async () => {
+    attempt(ctx, guessSecondFactor(factor.companyId, factor.userId), async () => {
       const { codes, stored } = await newBackupCodes(ctx, factor.id);
       const consequences = prepareConsequences(ctx, caller.actor, 'second_factor_enabled', caller.actor.sessionId);
       const results = await commitAccess(ctx, onlyPrincipals(factor.companyId, factor.userId), {
         proof,
-        use: useProofAfterChange(ctx.db, factor, await proofOf(ctx, factor, { totp: code })),
+        use: useProofAfterChange(ctx.db, factor, await proveCode(ctx, factor, { totp: code })),
         ...confirmFactor(ctx.db, factor, stored, ctx.now()),
         ...consequences.statements,
       });
@@ -94,10 +94,10 @@ async function enableAndSignIn(
   const { user, digest } = await pendingSetup(ctx, pendingToken);
   const factor = await unconfirmedFactor(ctx, user);
   const code = requireTotp(totp);
-  return attempt(ctx, secondFactorOf(user.companyId, user.id), async () => {
+  return attempt(ctx, guessSecondFactor(user.companyId, user.id), async () => {
     const now = ctx.now();
     const { codes, stored } = await newBackupCodes(ctx, factor.id);
-    const proof = await proofOf(ctx, factor, { totp: code });
+    const proof = await proveCode(ctx, factor, { totp: code });
     // Enabling ends every sign-in under way but this one.
     const enabled = { ...user, sessionEpoch: user.sessionEpoch + 1 };
     const session = await prepareSession(ctx, enabled, { when: afterChange });

@@ -3,7 +3,7 @@ import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { backupDigests } from './backup-codes.ts';
 import type { Proof } from './proof-store.ts';
 import type { SecondFactor } from './second-factor-store.ts';
-import { stepOf } from './totp.ts';
+import { findStep } from './totp.ts';
 
 /** A typed code: six digits of the authenticator, or a backup code. */
 export type SecondFactorCode = { totp: string } | { backupCode: string };
@@ -12,14 +12,14 @@ export type SecondFactorCode = { totp: string } | { backupCode: string };
 const NO_PROOF: Proof = { backupDigests: [] };
 
 /** Returns the proof that using the code consumes. */
-export async function proofOf(
+export async function proveCode(
   ctx: Context,
   factor: Pick<SecondFactor, 'id' | 'companyId' | 'secret'>,
   code: SecondFactorCode,
 ): Promise<Proof> {
   if ('backupCode' in code) return { backupDigests: await backupDigests(ctx, factor.id, code.backupCode) };
   const secret = await decrypt(ctx.config.ENCRYPTION_KEYS, factor.secret, secretContext(factor));
-  const step = stepOf(secret, code.totp, ctx.now());
+  const step = findStep(secret, code.totp, ctx.now());
   return step === null ? NO_PROOF : { step };
 }
 

@@ -47,11 +47,11 @@ export const reauthentication = <Shape extends z.ZodRawShape>(shape: Shape) =>
     })
     .transform((body) => {
       const { password, totp_token, backup_code, ...own } = body as z.output<z.ZodObject<typeof proofs>>;
-      const proof: Reauthentication = { password, code: codeOf({ totp_token, backup_code }) };
+      const proof: Reauthentication = { password, code: chooseCode({ totp_token, backup_code }) };
       return { ...(own as z.output<z.ZodObject<Shape>>), ...proof };
     });
 
-export function codeOf(body: {
+export function chooseCode(body: {
   totp_token?: string | undefined;
   backup_code?: string | undefined;
 }): SecondFactorCode | undefined {

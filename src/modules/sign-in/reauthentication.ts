@@ -3,8 +3,8 @@ import { readTogether, type Statement } from '../../db/client.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { verifyPassword } from '../../platform/passwords.ts';
 import { selectUser, type User } from '../users/service.ts';
-import { attempt, attemptPassword, secondFactorOf, selectKnownHere } from './attempts.ts';
-import { proofOf, type SecondFactorCode } from './factor-codes.ts';
+import { attempt, attemptPassword, guessSecondFactor, selectKnownHere } from './attempts.ts';
+import { proveCode, type SecondFactorCode } from './factor-codes.ts';
 import { reauthenticationRequired, wrongCredentials, wrongSecondFactor } from './failures.ts';
 import { useFreshSession, usePassword, useProof } from './proof-store.ts';
 import { type SecondFactor, selectFactor } from './second-factor-store.ts';
@@ -34,8 +34,8 @@ export async function withReauthentication<T>(
   const { companyId, id, sessionId } = ctx.actor;
   if (code !== undefined) {
     if (!factor) throw wrongSecondFactor();
-    return attempt(ctx, secondFactorOf(companyId, id), async () => {
-      const proof = await proofOf(ctx, factor, code);
+    return attempt(ctx, guessSecondFactor(companyId, id), async () => {
+      const proof = await proveCode(ctx, factor, code);
       return (await work(useProof(ctx.db, factor, proof))) ?? raise(wrongSecondFactor());
     });
   }

@@ -29,14 +29,14 @@ export type RotationState = Pick<Session, 'previousDigest' | 'previousUntil' | '
  * @returns `tokenOf` makes the successor from what the live session stores
  */
 export const prepareRotation = (ctx: Context, claims: RotationClaims) =>
-  prepareRotationOf(ctx, claims, {
+  prepareClaimedRotation(ctx, claims, {
     rotate: (key, digests, { now, retryUntil }) =>
       rotateSession(ctx.db, key, digests, { now, retryUntil, refreshMs: REFRESH_MS, sessionMs: SESSION_MS }),
     end: (companyId, id, now) => endSession(ctx.db, companyId, id, now),
   });
 
 /** Prepares the rotation of any refresh token: `rotate` and `end` are the statements for where it is stored. */
-export async function prepareRotationOf<Rotate, End>(
+export async function prepareClaimedRotation<Rotate, End>(
   ctx: Context,
   { company_id, sid, jti }: RotationClaims,
   store: {

@@ -20,7 +20,7 @@ import {
   wrongCredentials,
   wrongSecondFactor,
 } from './failures.ts';
-import { codeOf, REAUTHENTICATION, reauthentication, sixDigits, typedCode } from './fields.ts';
+import { chooseCode, REAUTHENTICATION, reauthentication, sixDigits, typedCode } from './fields.ts';
 import { logInWithSecondFactor } from './second-factor.ts';
 import { disableSecondFactor, replaceBackupCodes, resetSecondFactor } from './second-factor-changes.ts';
 import { loginResultView, viewSignedIn } from './views.ts';
@@ -35,7 +35,7 @@ const loginInput = z
     path: ['totp_token'],
     message: 'send either totp_token or backup_code',
   })
-  .transform((body) => ({ pendingToken: body.pending_2fa_token, code: codeOf(body) as SecondFactorCode }));
+  .transform((body) => ({ pendingToken: body.pending_2fa_token, code: chooseCode(body) as SecondFactorCode }));
 
 const setupInput = z
   .object({ password: triedPassword.optional(), pending_2fa_token: givenToken.optional() })

@@ -2,9 +2,9 @@ import type { Context } from '../../context.ts';
 import { changes, commit } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { attempt, secondFactorOf } from './attempts.ts';
+import { attempt, guessSecondFactor } from './attempts.ts';
 import type { SignedIn } from './complete.ts';
-import { proofOf, type SecondFactorCode } from './factor-codes.ts';
+import { proveCode, type SecondFactorCode } from './factor-codes.ts';
 import { pendingSignInEnded, wrongSecondFactor } from './failures.ts';
 import { countTry, endPending, selectPending } from './pending-store.ts';
 import { useProofAfterChange } from './proof-store.ts';
@@ -21,9 +21,9 @@ export async function logInWithSecondFactor(
   const { user } = found;
   ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
   const factor = { id: found.factorId, secret: found.secret, companyId: user.companyId };
-  return attempt(ctx, secondFactorOf(user.companyId, user.id), async () => {
+  return attempt(ctx, guessSecondFactor(user.companyId, user.id), async () => {
     const now = ctx.now();
-    const proof = await proofOf(ctx, factor, input.code);
+    const proof = await proveCode(ctx, factor, input.code);
     const session = await prepareSession(ctx, user, { when: afterChange });
     const results = await commit(ctx.db, {
       count: countTry(ctx.db, digest, now, 'login'),

@@ -9,7 +9,7 @@ import {
   type SendingContext,
   securityMail,
 } from '../mails/service.ts';
-import { endSessionsOf } from '../sessions/queries.ts';
+import { endUserSessions } from '../sessions/queries.ts';
 import type { User } from '../users/service.ts';
 
 /** The mail about a change, if the statement before it in the batch changed a row. */
@@ -44,7 +44,7 @@ export function prepareConsequences(
   return {
     statements: {
       mail: mail.statement,
-      sessions: endSessionsOf(ctx.db, { companyId, userId }, ctx.now(), { except: exceptSession, when: afterChange }),
+      sessions: endUserSessions(ctx.db, { companyId, userId }, ctx.now(), { except: exceptSession, when: afterChange }),
     },
     send: mail.send,
   };

@@ -14,7 +14,7 @@ import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
 import { attemptPassword, selectKnownHere } from './attempts.ts';
 import { completeSignIn, requireSsoOptional, type SignInResult } from './complete.ts';
 import { wrongCredentials } from './failures.ts';
-import { type Audience, audienceOf, verifyAccessToken } from './tokens.ts';
+import { type Audience, readAudience, verifyAccessToken } from './tokens.ts';
 
 export { attempt, networkHere } from './attempts.ts';
 export {
@@ -30,14 +30,19 @@ export { sessionsEnded, signInFailures, ssoRequired, userNotActive, wrongEmailed
 export { purgeSignIns, reencryptSecondFactors } from './maintenance.ts';
 export { mailCode } from './passwordless.ts';
 export { type Reauthentication, withOwnFactor } from './reauthentication.ts';
-export { newSession, prepareRotation, prepareRotationOf, type RefreshToken } from './rotation.ts';
+export {
+  newSession,
+  prepareClaimedRotation as prepareRotationOf,
+  prepareRotation,
+  type RefreshToken,
+} from './rotation.ts';
 export { countBackupCodes } from './second-factor-store.ts';
 export { mailSecurityChange, prepareConsequences, prepareSecurityMail } from './security-mails.ts';
 export { logOut, prepareSession, refreshSession, type TokenPair } from './sessions.ts';
 export {
   ACCESS_SECONDS,
-  audienceOf,
   publicKeySet,
+  readAudience as audienceOf,
   secondsUntil,
   signStatement,
   signToken,
@@ -73,7 +78,7 @@ export const byAudience =
   (ways: Partial<Record<Audience, AuthenticateToken>>): Authenticate =>
   async (ctx, request) => {
     const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
-    const audience = token === undefined ? undefined : audienceOf(token);
+    const audience = token === undefined ? undefined : readAudience(token);
     const authenticate = audience && ways[audience];
     if (token === undefined || !authenticate) throw invalidToken();
     return authenticate(ctx, token);

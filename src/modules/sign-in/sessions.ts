@@ -7,8 +7,8 @@ import type { Condition } from '../../db/statements.ts';
 import { selectCompany } from '../companies/service.ts';
 import {
   endSession,
-  endSessionOf,
-  endSessionsOf,
+  endUserSession,
+  endUserSessions,
   insertSession,
   type Session,
   selectLiveSession,
@@ -98,7 +98,7 @@ export async function ownSessions(ctx: UserContext): Promise<Session[]> {
 export async function endOwnSession(ctx: UserContext, id: string): Promise<void> {
   const owner = sessionOwner(ctx);
   const { ended } = await commitAccess(ctx, onlyPrincipals(owner.companyId, owner.userId), {
-    ended: endSessionOf(ctx.db, owner, id, ctx.now()),
+    ended: endUserSession(ctx.db, owner, id, ctx.now()),
   });
   if (ended.length === 0) throw sessionNotFound();
 }
@@ -108,7 +108,7 @@ export async function endOtherSessions(ctx: UserContext): Promise<void> {
   const owner = sessionOwner(ctx);
   await commitAccess(ctx, onlyPrincipals(owner.companyId, owner.userId), {
     signIns: endSignInsUnderWay(ctx.db, owner),
-    sessions: endSessionsOf(ctx.db, owner, ctx.now(), { except: ctx.actor.sessionId }),
+    sessions: endUserSessions(ctx.db, owner, ctx.now(), { except: ctx.actor.sessionId }),
   });
 }
 
@@ -120,7 +120,7 @@ export async function endSessionsOfUser(ctx: PrincipalContext, userId: string): 
   } = await commitAccess(ctx, onlyPrincipals(owner.companyId, userId), {
     users: selectUser(ctx.db, owner.companyId, userId),
     signIns: endSignInsUnderWay(ctx.db, owner),
-    sessions: endSessionsOf(ctx.db, owner, ctx.now()),
+    sessions: endUserSessions(ctx.db, owner, ctx.now()),
   });
   if (!user) throw userNotFound();
 }

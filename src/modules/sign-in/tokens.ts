@@ -92,7 +92,7 @@ export const verifyRefreshToken = (ctx: Context, token: string): Promise<Refresh
   verifyToken(ctx, 'console', token, 'refresh');
 
 /** The audience that a token claims, not verified: it only chooses how the token is verified. */
-export function audienceOf(token: string): Audience | undefined {
+export function readAudience(token: string): Audience | undefined {
   try {
     const { aud } = readJwt(token).claims;
     return AUDIENCES.find((each) => each === aud);

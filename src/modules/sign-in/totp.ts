@@ -14,7 +14,7 @@ export const otpauthUrl = (secret: string, email: string): string =>
   new TOTP({ issuer: ISSUER, label: email, secret: Secret.fromBase32(secret) }).toString();
 
 /** The time step of a right code at `now` (ms); null if the code is wrong. */
-export function stepOf(secret: string, code: string, now: number): number | null {
+export function findStep(secret: string, code: string, now: number): number | null {
   const delta = TOTP.validate({ token: code, secret: Secret.fromBase32(secret), window: WINDOW, timestamp: now });
   return delta === null ? null : TOTP.counter({ timestamp: now }) + delta;
 }

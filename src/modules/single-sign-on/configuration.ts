@@ -47,7 +47,7 @@ export async function getConfiguration(ctx: PrincipalContext): Promise<Configura
 }
 
 /** A company and its configuration, by slug. */
-export async function configurationOf(
+export async function toConfiguration(
   ctx: Context,
   companySlug: string,
 ): Promise<{ company: Company; configuration: Configuration }> {
@@ -69,7 +69,7 @@ async function storeConfiguration(
   input: ConfigurationInput,
 ): Promise<Configuration | undefined> {
   const { companyId } = ctx.actor;
-  const problems = problemsOf(input, ctx.config.ALLOW_PRIVATE_ISSUERS);
+  const problems = findProblems(input, ctx.config.ALLOW_PRIVATE_ISSUERS);
   const clientSecret = await secretFor(ctx, input);
   if (input.provider.type === 'oidc' && clientSecret === null) {
     problems.push({ field: 'client_secret', message: 'is needed for a new issuer or client_id' });
@@ -104,7 +104,7 @@ export async function removeConfiguration(ctx: PrincipalContext): Promise<void> 
 }
 
 /** The protocol of a company's provider. */
-export async function protocolOf(ctx: Context, company: Company, configuration: Configuration): Promise<Protocol> {
+export async function openProtocol(ctx: Context, company: Company, configuration: Configuration): Promise<Protocol> {
   const { provider, clientSecret } = configuration;
   const ours = serviceProvider(ctx, company.slug);
   if (provider.type === 'saml') return (await saml()).samlProtocol({ ...provider, ...ours, now: () => ctx.now() });
@@ -156,7 +156,7 @@ export const saml = () => import('./saml.ts');
 
 const secretContext = (companyId: string) => `sso-client:${companyId}`;
 
-function problemsOf({ provider, redirectUris }: ConfigurationInput, allowPrivate: boolean): FieldProblem[] {
+function findProblems({ provider, redirectUris }: ConfigurationInput, allowPrivate: boolean): FieldProblem[] {
   const address = (field: string, url: string) => ({ field, message: addressProblem(url, allowPrivate) });
   const ofProvider =
     provider.type === 'oidc'

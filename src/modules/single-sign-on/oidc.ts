@@ -69,7 +69,7 @@ export function oidcProtocol(provider: {
         server,
         client,
         clientAuthentication(server, provider.clientSecret),
-        grantOf(server, client, answer, state),
+        validateGrant(server, client, answer, state),
         callbackUrl,
         codeVerifier,
         providerRequestOptions(allowPrivate),
@@ -80,13 +80,18 @@ export function oidcProtocol(provider: {
       });
       requireCanonicalJwt(tokens.id_token ?? '');
       await validateApplicationLevelSignature(server, tokenAnswer, providerRequestOptions(allowPrivate));
-      return identityOf(await claimsOf(server, client, tokens, allowPrivate), trustEmail);
+      return toIdentity(await readClaims(server, client, tokens, allowPrivate), trustEmail);
     },
   };
 }
 
 /** The grant in the answer, if it belongs to this sign-in and provider. */
-function grantOf(server: AuthorizationServer, client: Client, answer: URLSearchParams, state: string): URLSearchParams {
+function validateGrant(
+  server: AuthorizationServer,
+  client: Client,
+  answer: URLSearchParams,
+  state: string,
+): URLSearchParams {
   try {
     return validateAuthResponse(server, client, answer, state);
   } catch (error) {
@@ -103,7 +108,7 @@ function clientAuthentication(server: AuthorizationServer, secret: string) {
 type Claims = Record<string, unknown>;
 
 /** The claims of the ID token, with those of the userinfo endpoint where the token does not say of an email that it is verified. */
-async function claimsOf(
+async function readClaims(
   server: AuthorizationServer,
   client: Client,
   tokens: TokenEndpointResponse,
@@ -119,7 +124,7 @@ async function claimsOf(
   return claims.email === undefined || claims.email === more.email ? { ...more, ...claims } : claims;
 }
 
-function identityOf(claims: Claims, trustEmail: boolean): Identity {
+function toIdentity(claims: Claims, trustEmail: boolean): Identity {
   if (!(verifiedBy(claims) ?? domainOwnerVerifiedBy(claims) ?? trustEmail)) {
     throw new SignInRefusal('email_not_verified', new Error(EMAIL_NOT_VERIFIED));
   }

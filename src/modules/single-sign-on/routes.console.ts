@@ -18,7 +18,7 @@ import {
   ssoNotConfigured,
   unknownState,
 } from './failures.ts';
-import { exchangeCode, finishSignIn, metadataOf, startSignIn } from './service.ts';
+import { exchangeCode, finishSignIn, readMetadata, startSignIn } from './service.ts';
 import { configurationInput, configurationView, viewConfiguration } from './views.ts';
 
 const CALLBACK =
@@ -141,7 +141,7 @@ export const singleSignOnEndpoints = [
       fails: [companyNotFound, companySuspended, ssoNotConfigured],
     },
     async ({ ctx, params }) =>
-      new Response(await metadataOf(ctx, params.company_slug), {
+      new Response(await readMetadata(ctx, params.company_slug), {
         headers: { 'Content-Type': 'application/samlmetadata+xml; charset=utf-8' },
       }),
   ),

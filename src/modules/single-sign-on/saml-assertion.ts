@@ -5,7 +5,7 @@ import {
   children,
   isNamed,
   onlyChild,
-  textOf,
+  readText,
   type XmlElement,
 } from './saml-xml.ts';
 
@@ -43,7 +43,7 @@ export function readAssertion(
   }
   const id = attribute(assertion, 'ID');
   if (!id) throw new Error('The assertion has no ID.');
-  if (textOf(onlyChild(assertion, ASSERTION, 'Issuer')) !== expected.issuer) {
+  if (readText(onlyChild(assertion, ASSERTION, 'Issuer')) !== expected.issuer) {
     throw new Error('The assertion is from another issuer.');
   }
   const conditions = childElements(onlyChild(assertion, ASSERTION, 'Conditions'));
@@ -56,8 +56,8 @@ export function readAssertion(
   return {
     id,
     until: confirmedUntil(subject, expected),
-    nameId: textOf(onlyChild(subject, ASSERTION, 'NameID')),
-    attributes: attributesOf(assertion),
+    nameId: readText(onlyChild(subject, ASSERTION, 'NameID')),
+    attributes: readAttributes(assertion),
   };
 }
 
@@ -84,7 +84,7 @@ function confirmedUntil(
   throw new Error('No bearer confirmation of the assertion is for this recipient, request and time.');
 }
 
-function attributesOf(assertion: XmlElement): Map<string, string[]> {
+function readAttributes(assertion: XmlElement): Map<string, string[]> {
   const attributes = new Map<string, string[]>();
   for (const statement of children(assertion, ASSERTION, 'AttributeStatement')) {
     for (const element of children(statement, ASSERTION, 'Attribute')) {
@@ -94,7 +94,7 @@ function attributesOf(assertion: XmlElement): Map<string, string[]> {
         (value) => childElements(value).length === 0,
       );
       for (const name of new Set(names))
-        attributes.set(name, [...(attributes.get(name) ?? []), ...values.map((value) => textOf(value))]);
+        attributes.set(name, [...(attributes.get(name) ?? []), ...values.map((value) => readText(value))]);
     }
   }
   return attributes;

@@ -40,19 +40,19 @@ const SURNAME = [
  * else it is the NameID.
  * @throws SignInRefusal where attributes hold two different addresses
  */
-export function identityOf(
+export function toIdentity(
   { nameId, attributes }: Pick<VerifiedAssertion, 'nameId' | 'attributes'>,
   configured: SamlSettings['attributes'] = {},
 ): Identity {
-  const valuesOf = (names: readonly string[]) =>
+  const findValues = (names: readonly string[]) =>
     names.flatMap((name) => attributes.get(name.toLowerCase()) ?? []).filter((value) => value !== '');
-  const emails = valuesOf(configured.email === undefined ? EMAIL : [configured.email]);
+  const emails = findValues(configured.email === undefined ? EMAIL : [configured.email]);
   const addresses = new Set(emails.flatMap((value) => claimedEmail(value) ?? []));
   if (addresses.size > 1) {
     throw new SignInRefusal('invalid_response', new Error('The assertion holds two different email addresses.'));
   }
   const [address = configured.email === undefined ? claimedEmail(nameId) : null] = addresses;
-  const [name] = valuesOf(configured.name === undefined ? NAME : [configured.name]);
-  const parts = [GIVEN_NAME, SURNAME].flatMap((names) => valuesOf(names).slice(0, 1));
+  const [name] = findValues(configured.name === undefined ? NAME : [configured.name]);
+  const parts = [GIVEN_NAME, SURNAME].flatMap((names) => findValues(names).slice(0, 1));
   return { email: address, name: name ?? (configured.name === undefined ? parts.join(' ') : undefined) };
 }

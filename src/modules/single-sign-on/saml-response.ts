@@ -8,7 +8,7 @@ import {
   onlyChild,
   PROTOCOL,
   parseXml,
-  textOf,
+  readText,
   type XmlElement,
 } from './saml-xml.ts';
 
@@ -72,7 +72,7 @@ export function checkResponse(
   if (
     issuers.length > 1 ||
     (issuers.length === 0 && isSigned) ||
-    issuers.some((it) => textOf(it) !== expected.issuer)
+    issuers.some((it) => readText(it) !== expected.issuer)
   ) {
     throw new Error('The response is from another issuer.');
   }

@@ -40,7 +40,7 @@ export function onlyChild(element: XmlElement, namespace: string, name: string):
 }
 
 /** The text of an element. @throws Error when it has child elements */
-export function textOf(element: XmlElement): string {
+export function readText(element: XmlElement): string {
   if (childElements(element).length > 0) throw new Error(`The ${element.localName} holds more than text.`);
   return (element.textContent ?? '').trim();
 }

@@ -2,7 +2,7 @@ import { generateServiceProviderMetadata, SAML } from '@node-saml/node-saml';
 import type { SamlSettings } from '../../db/schema/single-sign-on.ts';
 import type { Protocol } from './protocol.ts';
 import { readAssertion } from './saml-assertion.ts';
-import { identityOf } from './saml-identity.ts';
+import { toIdentity } from './saml-identity.ts';
 import { checkResponse, readSamlResponse } from './saml-response.ts';
 import { parseXml } from './saml-xml.ts';
 
@@ -53,7 +53,7 @@ export function samlProtocol(provider: {
       // node-saml has verified signature, audience and time; the rest is verified here, from what was signed.
       const expected = { issuer, requestId, recipient: callbackUrl, now: provider.now(), skew: CLOCK_SKEW_MS };
       const assertion = readAssertion(parseXml(signed), expected);
-      return { ...identityOf(assertion, provider.attributes), once: { id: assertion.id, until: assertion.until } };
+      return { ...toIdentity(assertion, provider.attributes), once: { id: assertion.id, until: assertion.until } };
     },
   };
 }

@@ -19,7 +19,7 @@ import {
   selectUserByEmail,
   type User,
 } from '../users/service.ts';
-import { type Configuration, configurationOf, protocolOf, saml, serviceProvider } from './configuration.ts';
+import { type Configuration, openProtocol, saml, serviceProvider, toConfiguration } from './configuration.ts';
 import {
   EMAIL_NOT_VERIFIED,
   invalidSsoCode,
@@ -58,13 +58,13 @@ export interface BegunSignIn {
 
 /** Begins a sign-in with the company's provider. */
 export async function startSignIn(ctx: Context, companySlug: string, redirectUri: string): Promise<BegunSignIn> {
-  const { company, configuration } = await configurationOf(ctx, companySlug);
+  const { company, configuration } = await toConfiguration(ctx, companySlug);
   const isAllowed = configuration.redirectUris.includes(redirectUri) || redirectUri === `${ctx.baseUrl}${OWN_PAGE}`;
   if (!isAllowed) throw redirectUriNotAllowed();
-  const protocol = await protocolOf(ctx, company, configuration);
+  const protocol = await openProtocol(ctx, company, configuration);
   const state = newSecretToken();
   const { url, expectation } = await protocol.begin(state).catch((error) => {
-    logError('sso_start_failed', rootOf(error), { company_id: company.id });
+    logError('sso_start_failed', findRootCause(error), { company_id: company.id });
     throw providerUnavailable();
   });
   const stateDigest = await sha256Hex(state);
@@ -90,7 +90,7 @@ export async function finishSignIn(
   answer: URLSearchParams,
   method: AnswerMethod,
 ): Promise<string> {
-  const { company, configuration } = await configurationOf(ctx, companySlug);
+  const { company, configuration } = await toConfiguration(ctx, companySlug);
   const state = answer.get('state') ?? answer.get('RelayState');
   if (state === null) throw unknownState();
   const [login] = await consumeLogin(ctx.db, company.id, await sha256Hex(state), ctx.now());
@@ -99,14 +99,14 @@ export async function finishSignIn(
   try {
     const keys = ctx.config.ENCRYPTION_KEYS;
     const expectation = await decrypt(keys, login.expectation, loginContext(company.id, login.stateDigest));
-    const protocol = await protocolOf(ctx, company, configuration);
+    const protocol = await openProtocol(ctx, company, configuration);
     const identity = await protocol.finish(state, expectation, answer, method).catch(refuse);
     target.searchParams.set('code', await issueCode(ctx, company, configuration, identity, login.exchangeDigest));
   } catch (error) {
     if (!(error instanceof SignInRefusal)) throw error;
     const facts = { company_id: company.id, reason: error.reason };
     if (error.cause === undefined) log('sso_refused', facts);
-    else logError('sso_refused', rootOf(error.cause), facts);
+    else logError('sso_refused', findRootCause(error.cause), facts);
     target.searchParams.set('error', error.reason);
     if (error.reason === 'email_not_verified') target.searchParams.set('error_description', EMAIL_NOT_VERIFIED);
   }
@@ -134,8 +134,8 @@ export const hasSingleSignOn = async (ctx: Context, companyId: string): Promise<
   (await selectConfiguration(ctx.db, companyId)).length > 0;
 
 /** Our SAML metadata for the company's provider. */
-export async function metadataOf(ctx: Context, companySlug: string): Promise<string> {
-  const { company, configuration } = await configurationOf(ctx, companySlug);
+export async function readMetadata(ctx: Context, companySlug: string): Promise<string> {
+  const { company, configuration } = await toConfiguration(ctx, companySlug);
   if (configuration.provider.type !== 'saml') throw ssoNotConfigured();
   const { entityId, callbackUrl } = serviceProvider(ctx, company.slug);
   return (await saml()).serviceProviderMetadata(entityId, callbackUrl);
@@ -153,8 +153,8 @@ function refuse(error: unknown): never {
 }
 
 /** The innermost cause: the error of the library or the network. */
-const rootOf = (error: unknown): unknown =>
-  error instanceof Error && error.cause instanceof Error ? rootOf(error.cause) : error;
+const findRootCause = (error: unknown): unknown =>
+  error instanceof Error && error.cause instanceof Error ? findRootCause(error.cause) : error;
 
 /** A one-time code for the user of this identity, who is created where the company allows it. */
 const issueCode = (
@@ -190,7 +190,7 @@ const issueCode = (
         {
           code: insertCode(ctx.db, record),
           user: created ? [created.statement] : [],
-          assertion: once ? [insertAssertion(ctx.db, await assertionOf(company.id, once))] : [],
+          assertion: once ? [insertAssertion(ctx.db, await makeAssertionKey(company.id, once))] : [],
         },
         { 'sso_assertions.id_digest': assertionUsed, 'users.email': emailTaken },
       );
@@ -205,7 +205,7 @@ const issueCode = (
 
 const assertionUsed = () => new SignInRefusal('invalid_response', new Error('The assertion was used before.'));
 
-const assertionOf = async (companyId: string, { id, until }: { id: string; until: number }) => ({
+const makeAssertionKey = async (companyId: string, { id, until }: { id: string; until: number }) => ({
   companyId,
   idDigest: await sha256Hex(id),
   expiresAt: until,

@@ -40,7 +40,7 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
     if (!provider) throw new errors.JWTClaimValidationFailed('no provider of this issuer and audience', {});
     const { payload, protectedHeader } = await verifyJwt(
       token,
-      await keySetOf(provider, ctx.config.ALLOW_PRIVATE_ISSUERS),
+      await fetchKeySet(provider, ctx.config.ALLOW_PRIVATE_ISSUERS),
       {
         algorithms: ALGORITHMS,
         issuer: provider.issuer,
@@ -56,7 +56,7 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
     if ((protectedHeader.typ ?? 'JWT').toUpperCase() !== 'JWT') throw new errors.JWTInvalid('not an ID token');
     const { aud, azp } = payload;
     if (Array.isArray(aud) && aud.length > 1 && azp !== provider.audience) throw new errors.JWTInvalid('azp differs');
-    return claimsOf(payload, provider);
+    return toClaims(payload, provider);
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (error instanceof errors.JOSEError && !PROVIDER_ERRORS.has(error.code)) throw invalidSocialToken();
@@ -65,7 +65,7 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
   }
 }
 
-function claimsOf(payload: JWTPayload, { issuer, trustEmail = false }: SocialProvider): IdTokenClaims {
+function toClaims(payload: JWTPayload, { issuer, trustEmail = false }: SocialProvider): IdTokenClaims {
   const { sub, email } = payload;
   if (typeof sub !== 'string' || sub === '' || sub.length > LONGEST_SUBJECT) throw new errors.JWTInvalid('no subject');
   return {
@@ -81,7 +81,7 @@ function issuedBy(providers: SocialProvider[], { iss, aud }: JWTPayload): Social
   return providers.find(({ issuer, audience }) => issuer === iss && audiences.includes(audience));
 }
 
-async function keySetOf({ issuer, jwksUri }: SocialProvider, allowPrivate: boolean): Promise<KeySet> {
+async function fetchKeySet({ issuer, jwksUri }: SocialProvider, allowPrivate: boolean): Promise<KeySet> {
   const address = jwksUri ?? (await discover(issuer, allowPrivate)).jwks_uri;
   if (!address) throw new errors.JWKSInvalid('The provider names no jwks_uri.');
   const key = `${allowPrivate} ${address}`;

@@ -36,7 +36,7 @@ export type { SocialProvider };
 
 /** The providers of the caller's company. */
 export async function getSocialProviders(ctx: PrincipalContext): Promise<SocialProvider[]> {
-  return providersOf(ctx, ctx.actor.companyId);
+  return readProviders(ctx, ctx.actor.companyId);
 }
 
 /** Replaces the providers of the caller's company. */
@@ -45,7 +45,7 @@ export async function putSocialProviders(
   providers: SocialProvider[],
 ): Promise<SocialProvider[]> {
   const problems = providers.flatMap((provider, index) =>
-    problemsOf(provider, index, ctx.config.ALLOW_PRIVATE_ISSUERS),
+    findProblems(provider, index, ctx.config.ALLOW_PRIVATE_ISSUERS),
   );
   if (problems.length > 0) throw invalid(problems);
   const notices = await prepareNoticesToAdministrators(ctx, 'social_changed');
@@ -56,8 +56,8 @@ export async function putSocialProviders(
 }
 
 /** The issuers by which people of a company can sign in on our own page. */
-export const issuersOf = async (ctx: Context, companyId: string): Promise<string[]> => [
-  ...new Set((await providersOf(ctx, companyId)).map(({ issuer }) => issuer)),
+export const readIssuers = async (ctx: Context, companyId: string): Promise<string[]> => [
+  ...new Set((await readProviders(ctx, companyId)).map(({ issuer }) => issuer)),
 ];
 
 export interface BegunAtProvider {
@@ -79,7 +79,7 @@ export async function beginAtProvider(
   const company = await companyBySlug(ctx, companySlug);
   requireActiveCompany(company);
   // The first of an issuer is meant for pages: the audiences of apps know no address to lead back to.
-  const provider = (await providersOf(ctx, company.id)).find((configured) => configured.issuer === issuer);
+  const provider = (await readProviders(ctx, company.id)).find((configured) => configured.issuer === issuer);
   if (!provider) throw socialProviderNotFound();
   const { ALLOW_PRIVATE_ISSUERS: allowPrivate } = ctx.config;
   const server = await discover(issuer, allowPrivate);
@@ -108,7 +108,7 @@ export async function signInWithIdToken(
   input: { companySlug: string; idToken: string },
 ): Promise<SignInResult> {
   const company = await companyBySlug(ctx, input.companySlug);
-  const claims = await verifyIdToken(ctx, await providersOf(ctx, company.id), input.idToken);
+  const claims = await verifyIdToken(ctx, await readProviders(ctx, company.id), input.idToken);
   const { email, isEmailVerified } = claims;
   const address = claimedEmail(email);
   if (address === null || !isEmailVerified) throw invalidSocialToken();
@@ -163,12 +163,12 @@ export async function purgeUsedTokens(ctx: Context): Promise<void> {
   await deleteOldUsedTokens(ctx.db, ctx.now());
 }
 
-async function providersOf(ctx: Context, companyId: string): Promise<SocialProvider[]> {
+async function readProviders(ctx: Context, companyId: string): Promise<SocialProvider[]> {
   const [configuration] = await selectSocialConfiguration(ctx.db, companyId);
   return configuration?.providers ?? [];
 }
 
-function problemsOf(
+function findProblems(
   { issuer, jwksUri, trustEmail = false }: SocialProvider,
   index: number,
   allowPrivate: boolean,

@@ -23,8 +23,8 @@ import {
 import type { JobError, JobProgress, Source, WorkedJob } from './job.ts';
 import { type Look, lookProblem } from './look.ts';
 import { JobProblem, Superseded, tableGone } from './problems.ts';
-import { bytesOf, type StoredFile } from './receive.ts';
-import { deleteMade, type Item, itemsOf, nextUnprepared, prepareItem, textsOf } from './sources.ts';
+import { type StoredFile, sumBytes } from './receive.ts';
+import { deleteMade, type Item, listSources, nextUnprepared, prepareItem, toItems } from './sources.ts';
 import { failWork, saveProgress, type Work, workOnJob } from './work.ts';
 import { finishAnalysis } from './work-store.ts';
 
@@ -60,12 +60,12 @@ export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise
 
 async function analyse(work: Work<AnalysisState>): Promise<boolean> {
   const { ctx, job } = work;
-  let state = job.state?.analysis === ANALYSIS ? job.state : newState(job.files, lookOf(job));
+  let state = job.state?.analysis === ANALYSIS ? job.state : newState(job.files, getLook(job));
   let bytes = 0;
   const save = async (next: Worked) => {
     bytes += next.bytes;
     state = next.state;
-    await saveProgress(work, state, progressOf(job, state));
+    await saveProgress(work, state, toProgress(job, state));
     job.step += 1;
   };
   while (!isRead(state)) {
@@ -100,7 +100,7 @@ async function tryNextBlock(ctx: CompanyContext, before: AnalysisState, inferenc
   const { items, widening } = before;
   if (!widening) throw new Error('nothing is to be tried');
   const { file, doubts, wants } = widening;
-  const [source, reading] = [textsOf(items)[file], inference.files[file]];
+  const [source, reading] = [listSources(items)[file], inference.files[file]];
   if (!source || !reading) throw new Error('a text has a reading');
   const from = widening.position ?? reading.start;
   if (from.offset >= reading.end)
@@ -114,11 +114,11 @@ async function tryNextBlock(ctx: CompanyContext, before: AnalysisState, inferenc
 /** Ends an analysis with a problem. A later look does not fail the job: it waits again, with its previous schema. */
 async function endWith(work: Work<AnalysisState | FetchState>, error: JobError): Promise<void> {
   const { ctx, database, job } = work;
-  const look = lookOf(job);
+  const look = getLook(job);
   const { inferredSchema: schema, reading } = job;
   if (!look || !schema || !reading || error.code === tableGone.code) return failWork(work, error);
   const rows = schema.total_row_count_estimate;
-  const bytes = bytesOf(reading.sources);
+  const bytes = sumBytes(reading.sources);
   const outcome = {
     schema: { ...schema, problem: lookProblem(look, error) },
     reading,
@@ -129,7 +129,7 @@ async function endWith(work: Work<AnalysisState | FetchState>, error: JobError):
 }
 
 /** The look of a job's analysis, also from a state of an earlier version of the program. */
-const lookOf = ({ state }: WorkedJob<AnalysisState | FetchState>): Look | null =>
+const getLook = ({ state }: WorkedJob<AnalysisState | FetchState>): Look | null =>
   state && 'look' in state ? state.look : null;
 
 /** Deletes objects that the analysis made; those that remain are deleted with the job. */
@@ -142,7 +142,7 @@ async function forget(ctx: CompanyContext, made: Parameters<typeof deleteMade>[1
 const newState = (files: StoredFile[], look: Look | null): AnalysisState => ({
   analysis: ANALYSIS,
   look,
-  items: itemsOf(files),
+  items: toItems(files),
   finished: [],
   reading: null,
   widening: null,
@@ -165,14 +165,14 @@ async function prepareNext(ctx: CompanyContext, jobId: string, state: AnalysisSt
 
 async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promise<Worked> {
   const { items, finished, reading } = before;
-  const source = textsOf(items)[finished.length] as Source;
+  const source = listSources(items)[finished.length] as Source;
   const from =
     reading ??
     beginInference({
       fileName: source.name,
       sheet: source.sheet,
       records: source.records ?? null,
-      said: saidOf(source, before),
+      said: getSaid(source, before),
     });
   const block = await readBlock(ctx.files, source, from.offset, Math.max(blockBytes(ctx.config), from.wants));
   const after = feed(from, block.bytes, block.last);
@@ -183,7 +183,7 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
 }
 
 /** The reading options for a text. A text made of a sheet or of records has a fixed form: options for text files do not apply. */
-function saidOf({ sheet, records, delimiter }: Source, { look }: AnalysisState): Said {
+function getSaid({ sheet, records, delimiter }: Source, { look }: AnalysisState): Said {
   if (records) return {};
   const { sheet: _, ...said } = look?.said ?? {};
   const { header, skip_lines } = said;
@@ -199,12 +199,12 @@ async function saveSchema(
   const { ctx, database, job } = work;
   const growth = job.evolve === 'none' ? null : { doubts: state.widening?.doubts ?? null };
   const { schema, ...reading } = finish(state.finished, table, job.key, growth);
-  const texts = textsOf(state.items);
+  const texts = listSources(state.items);
   const [file] = job.files;
   // Several texts of one file come from an archive, whose name says what they are together.
   if (file && job.files.length < texts.length) schema.suggested_table_name = tableName(file.original_name);
   const progress: JobProgress = {
-    ...progressOf(job, state),
+    ...toProgress(job, state),
     rows_processed: schema.total_row_count_estimate,
     rows_total: schema.total_row_count_estimate,
   };
@@ -223,14 +223,14 @@ async function columnsOfTable({ ctx, job }: Work<AnalysisState>): Promise<TableC
   }
 }
 
-function progressOf(job: WorkedJob<AnalysisState>, { items, finished, reading }: AnalysisState): JobProgress {
+function toProgress(job: WorkedJob<AnalysisState>, { items, finished, reading }: AnalysisState): JobProgress {
   const all = reading ? [...finished, reading] : finished;
   // How long the texts will be is not known before.
-  const texts = nextUnprepared(items) < 0 ? textsOf(items) : null;
+  const texts = nextUnprepared(items) < 0 ? listSources(items) : null;
   return {
     rows_processed: all.reduce((rows, file) => rows + file.rows, 0),
     rows_total: null,
-    bytes_processed: texts ? bytesOf(texts.slice(0, finished.length)) + (reading?.offset ?? 0) : 0,
-    bytes_total: bytesOf(texts ?? job.files),
+    bytes_processed: texts ? sumBytes(texts.slice(0, finished.length)) + (reading?.offset ?? 0) : 0,
+    bytes_total: sumBytes(texts ?? job.files),
   };
 }

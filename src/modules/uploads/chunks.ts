@@ -122,7 +122,7 @@ export function findMisfitValue({ plan, from, block, last }: Chunk): void {
 }
 
 /** The problem in Postgres's error (`COPY "table", line 12, column price: "abc"`), with the line number in the file. */
-export function rowProblemOf({ plan, from }: Chunk, error: PostgresError): JobProblem {
+export function toRowProblem({ plan, from }: Chunk, error: PostgresError): JobProblem {
   const [, line, column, value] = /, line (\d+)(?:, column ([^:]+): "(.*)")?/s.exec(error.where ?? '') ?? [];
   const where = {
     line: from.line + Number(line ?? 1) - 1,

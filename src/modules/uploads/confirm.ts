@@ -37,7 +37,7 @@ const NO_SOURCE = 'is not a column of the files';
 export function matchColumns(confirmed: Sent[], inferred: InferredColumn[]): ConfirmedColumn[] {
   const matching = new Matching();
   const matched = confirmed.flatMap((column, place) => {
-    const source = sourceOf(column, place, confirmed.length, inferred)?.source_index;
+    const source = findSource(column, place, confirmed.length, inferred)?.source_index;
     const isNamed = column.source_index !== undefined;
     if (source === undefined || source === null) {
       return isNamed
@@ -50,7 +50,12 @@ export function matchColumns(confirmed: Sent[], inferred: InferredColumn[]): Con
   return matched;
 }
 
-function sourceOf(column: Sent, place: number, count: number, inferred: InferredColumn[]): InferredColumn | undefined {
+function findSource(
+  column: Sent,
+  place: number,
+  count: number,
+  inferred: InferredColumn[],
+): InferredColumn | undefined {
   if (column.source_index !== undefined) return inferred.find((source) => source.source_index === column.source_index);
   const named = inferred.find((source) => source.name === column.name);
   return named ?? (count === inferred.length ? inferred[place] : undefined);

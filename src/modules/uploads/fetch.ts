@@ -14,7 +14,7 @@ import {
   sourceTypeUnknown,
   sourceUnreachable,
 } from './problems.ts';
-import { filesOf, mediaTypeOf, PIECE_BYTES, pieceOf, safeFileName } from './receive.ts';
+import { makePieceKey, makePrefix, normalizeMediaType, PIECE_BYTES, safeFileName } from './receive.ts';
 import { withinFileQuota } from './room.ts';
 import { mediaType, nameInAnswer, nameInPath } from './source-name.ts';
 import { saveProgress, type Work } from './work.ts';
@@ -257,7 +257,7 @@ class Download {
     if ((total ?? 0) > this.#limits.bytes) throw new JobProblem(sourceTooLarge);
     const goesOn = isPlain && headers.get('accept-ranges')?.toLowerCase() !== 'none';
     const etag = goesOn ? strong(headers.get('etag')) : null;
-    this.#state = { ...this.#state, found: { name: found, type: mediaTypeOf(mediaType(headers)) }, etag, total };
+    this.#state = { ...this.#state, found: { name: found, type: normalizeMediaType(mediaType(headers)) }, etag, total };
   }
 
   /** Checks that an answer continues the same file. @throws JobProblem where the file has changed */
@@ -318,7 +318,7 @@ class Download {
   async #storePiece(): Promise<void> {
     const { ctx } = this.#work;
     const piece = this.#state.received / PIECE_BYTES;
-    await storing(ctx.files.put(pieceOf(this.#file(), piece), this.#buffer.subarray(0, this.#length)));
+    await storing(ctx.files.put(makePieceKey(this.#file(), piece), this.#buffer.subarray(0, this.#length)));
     this.#state = { ...this.#state, received: this.#offset, tries: 0 };
     this.#fetched += this.#length;
     this.#length = this.#connections = this.#empty = 0;
@@ -330,7 +330,8 @@ class Download {
   async #finish(): Promise<void> {
     const { ctx, database, job } = this.#work;
     const file = { ...this.#file(), size_bytes: this.#offset };
-    const key = file.size_bytes < PIECE_BYTES ? file.storage_path : pieceOf(file, this.#state.received / PIECE_BYTES);
+    const key =
+      file.size_bytes < PIECE_BYTES ? file.storage_path : makePieceKey(file, this.#state.received / PIECE_BYTES);
     if (this.#length > 0 || file.size_bytes === 0) {
       await storing(ctx.files.put(key, this.#buffer.subarray(0, this.#length)));
     }
@@ -347,9 +348,9 @@ class Download {
     const { found, restarts } = this.#state;
     return {
       original_name: found?.name ?? '',
-      storage_path: `${filesOf(ctx.actor.companyId, job.id)}/${restarts}`,
+      storage_path: `${makePrefix(ctx.actor.companyId, job.id)}/${restarts}`,
       size_bytes: 0,
-      mime_type: found?.type ?? mediaTypeOf(''),
+      mime_type: found?.type ?? normalizeMediaType(''),
     };
   }
 

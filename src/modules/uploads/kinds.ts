@@ -61,7 +61,7 @@ export const isAccepted = (name: string, types = ACCEPTED_TYPES): boolean =>
   types.some((type) => name.toLowerCase().endsWith(type));
 
 /** The kind of a file by its name; null for a name of no kind. */
-export function kindOf(name: string): KindName | null {
+export function findKind(name: string): KindName | null {
   const found = ENTRIES.find(([, { extensions }]) => isAccepted(name, extensions));
   return found?.[0] ?? null;
 }
@@ -69,9 +69,9 @@ export function kindOf(name: string): KindName | null {
 /** The name of a gzip file without `.gz`; null for a name of other files. */
 export function unpackedName(name: string): string | null {
   const bare = name.slice(0, -PACKED.length);
-  return isAccepted(name, [PACKED]) && kindOf(bare) !== null ? bare : null;
+  return isAccepted(name, [PACKED]) && findKind(bare) !== null ? bare : null;
 }
 
 /** The ending of file names for a media type; undefined for a type of no kind. */
-export const endingOf = (mediaType: string): string | undefined =>
+export const findEnding = (mediaType: string): string | undefined =>
   ENTRIES.find(([, { mediaTypes }]) => mediaTypes.includes(mediaType))?.[1].extensions[0];

@@ -14,13 +14,13 @@ import {
   readChunk,
   requireConfirmed,
   requireReading,
-  rowProblemOf,
+  toRowProblem,
 } from './chunks.ts';
 import type { ZoneEdges } from './inference/index.ts';
 import type { JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
 import { publish } from './publish.ts';
-import { bytesOf } from './receive.ts';
+import { sumBytes } from './receive.ts';
 import { stagingTable } from './staging.ts';
 import { zoneEdges } from './time-zones.ts';
 import { saveProgress, type Work, workOnJob } from './work.ts';
@@ -39,7 +39,7 @@ export async function loadUpload(ctx: CompanyContext, jobId: string): Promise<vo
 
 async function load(work: Work<LoadState>): Promise<boolean> {
   const { ctx, job } = work;
-  const plans = planFiles(job, await zoneOf(work));
+  const plans = planFiles(job, await readZoneEdges(work));
   let state = job.state ?? (await createStagingTable(work));
   let budget = ctx.config.UPLOAD_MESSAGE_BYTES;
   let chunk = await readChunk(ctx, job, plans, state);
@@ -55,13 +55,13 @@ async function load(work: Work<LoadState>): Promise<boolean> {
     if (!next) return true;
     chunk = await next;
   }
-  const progress = progressOf(job, state);
+  const progress = toProgress(job, state);
   await publish(work, state, { ...progress, bytes_processed: progress.bytes_total });
   return false;
 }
 
 /** The edges of the confirmed time zone, where a column may have values beyond them; null elsewhere. */
-async function zoneOf({ database, job }: Work<LoadState>): Promise<ZoneEdges | null> {
+async function readZoneEdges({ database, job }: Work<LoadState>): Promise<ZoneEdges | null> {
   const zone = requireConfirmed(job).time_zone;
   const matters = zone !== null && loadedColumns(job).some(({ type }) => type === 'datetime');
   return matters ? zoneEdges(database, zone) : null;
@@ -74,7 +74,7 @@ async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
   const state: LoadState = { table_id: ctx.newId(), file: 0, position: null, rows: 0 };
   if (job.mode === 'upsert') state.starts = [];
   await database.transaction(async (tx) => {
-    await saveProgress(work, state, progressOf(job, state), tx);
+    await saveProgress(work, state, toProgress(job, state), tx);
     const table = { schema: 'console' as const, name: state.table_id, id: state.table_id };
     await tx.execute(createTable(table, loadedColumns(job), false));
     for (const statement of countRowIds(state.table_id)) await tx.execute(statement);
@@ -90,7 +90,7 @@ async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
 async function copyChunk(work: Work<LoadState>, chunk: Chunk, onSent: () => void): Promise<LoadState> {
   const { ctx, database, job } = work;
   const { after: state } = chunk;
-  const step = guardedAdvance(job, job.step, { state, progress: progressOf(job, state) }, isoTimestamp(ctx.now()));
+  const step = guardedAdvance(job, job.step, { state, progress: toProgress(job, state) }, isoTimestamp(ctx.now()));
   const text = [
     `SET LOCAL statement_timeout = ${CHUNK_TIMEOUT_MS}; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
     'SET LOCAL synchronous_commit = off',
@@ -112,7 +112,7 @@ async function explainRefusal(work: Work<LoadState>, chunk: Chunk, error: unknow
   if (error.code === GUARD_REFUSED) throw new Superseded();
   if (!isAboutData(error.code)) throw error;
   findMisfitValue(chunk);
-  throw rowProblemOf(chunk, (await findRefusedRow(work, chunk)) ?? error);
+  throw toRowProblem(chunk, (await findRefusedRow(work, chunk)) ?? error);
 }
 
 /** Finds Postgres's error for the first bad row of a chunk, by a trial row by row that is rolled back. */
@@ -138,13 +138,13 @@ async function findRefusedRow({ database, job }: Work<LoadState>, chunk: Chunk):
 /** Thrown to roll back a trial in which Postgres took every row. */
 const ROLLBACK = new Error('no row was refused');
 
-function progressOf(job: WorkedJob<LoadState>, { file, position, rows }: LoadState): JobProgress {
+function toProgress(job: WorkedJob<LoadState>, { file, position, rows }: LoadState): JobProgress {
   const { sources } = requireReading(job);
   return {
     rows_processed: rows,
     rows_total: job.inferredSchema?.total_row_count_estimate ?? null,
-    bytes_processed: bytesOf(sources.slice(0, file)) + (position?.offset ?? 0),
-    bytes_total: bytesOf(sources),
+    bytes_processed: sumBytes(sources.slice(0, file)) + (position?.offset ?? 0),
+    bytes_total: sumBytes(sources),
   };
 }
 

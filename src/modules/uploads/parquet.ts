@@ -1,6 +1,6 @@
 import { type Footer, readFooter } from '../../formats/parquet/footer.ts';
 import { ParquetProblem } from '../../formats/parquet/problem.ts';
-import { beginParquet, type ParquetState, readParquet, typesOf } from '../../formats/parquet/read.ts';
+import { beginParquet, listTypes, type ParquetState, readParquet } from '../../formats/parquet/read.ts';
 import type { RecordFacts } from '../../formats/records/facts.ts';
 import { RecordTooLong, RecordWriter } from '../../formats/records/writer.ts';
 import { type Segment, SegmentWriter } from '../../platform/segments.ts';
@@ -62,17 +62,17 @@ export async function continueParquet(
     await pass();
     await output.flush();
     const reading = { state, text: [...from.text, ...output.segments], written: from.written + own };
-    return { reading, facts: done ? factsOf(name, footer, state) : null };
+    return { reading, facts: done ? toFacts(name, footer, state) : null };
   } catch (error) {
     if (error instanceof RecordTooLong) throw problems.ofParquet(name, new ParquetProblem('row_too_long'));
     throw error instanceof ParquetProblem ? problems.ofParquet(name, error) : error;
   }
 }
 
-function factsOf(file: string, footer: Footer, { notNumbers }: ParquetState): RecordFacts {
+function toFacts(file: string, footer: Footer, { notNumbers }: ParquetState): RecordFacts {
   if (footer.rows === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
   const names = footer.columns.map(({ name }) => name.slice(0, MAX_NAME_LENGTH));
-  return { names, types: typesOf(footer), notNumbers, encoding: 'utf-8' };
+  return { names, types: listTypes(footer), notNumbers, encoding: 'utf-8' };
 }
 
 /** The most characters of a column's name. */

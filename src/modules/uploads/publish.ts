@@ -4,7 +4,7 @@ import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import { type Column, MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
-import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
+import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
@@ -81,7 +81,7 @@ export async function vacuumTable({ actor }: CompanyContext, database: TenantSql
 
 /** The problem of rows that violate an index of the table; undefined for other errors. */
 function refusedByIndex(error: unknown): JobProblem | undefined {
-  const refusal = indexRefusalOf(error);
+  const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
   return new JobProblem(
     refusal.why === 'duplicate' ? duplicateValue(refusal.columns.join(', '), refusal.value) : tooLongForIndex,

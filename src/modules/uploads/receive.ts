@@ -1,4 +1,4 @@
-import { boundaryOf, MultipartMalformed, type PartHeaders } from '../../formats/multipart/headers.ts';
+import { MultipartMalformed, type PartHeaders, parseBoundary } from '../../formats/multipart/headers.ts';
 import { MultipartReader } from '../../formats/multipart/reader.ts';
 import type { SentBody } from '../../kernel/files.ts';
 import { withFewMarks } from '../../kernel/text.ts';
@@ -23,7 +23,7 @@ import { FORM_TYPES, isAccepted } from './kinds.ts';
 export interface StoredFile {
   /** The name that the sender gave it, as {@link safeFileName} makes it. Never part of a path. */
   original_name: string;
-  /** Its key in R2, or the prefix of its pieces' keys: see {@link segmentsOf}. */
+  /** Its key in R2, or the prefix of its pieces' keys: see {@link listSegments}. */
   storage_path: string;
   size_bytes: number;
   mime_type: string;
@@ -68,7 +68,7 @@ const UNKNOWN_TYPE = 'application/octet-stream';
  * of reach.
  */
 export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, prefix: string): Promise<UploadForm> {
-  const boundary = boundaryOf(type);
+  const boundary = parseBoundary(type);
   if (!boundary || !stream) throw notMultipart();
   const maxBytes = MAX_UPLOAD_BYTES + MAX_FORM_BYTES;
   const reader = new MultipartReader(stream, boundary, { blockBytes: PIECE_BYTES, maxBytes, tooLarge });
@@ -93,24 +93,24 @@ export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, 
 }
 
 /** The pieces of a stored file, in their order. */
-export function segmentsOf(file: StoredFile): Segment[] {
+export function listSegments(file: StoredFile): Segment[] {
   const { storage_path: key, size_bytes: size, pieces } = file;
   if (pieces === undefined && size < PIECE_BYTES) return [{ key, bytes: size }];
   const names = pieces ?? Array.from({ length: Math.ceil(size / PIECE_BYTES) }, (_, piece) => piece);
   return names.map((name, piece) => ({
-    key: pieceOf(file, name),
+    key: makePieceKey(file, name),
     bytes: Math.min(PIECE_BYTES, size - piece * PIECE_BYTES),
   }));
 }
 
-export const pieceOf = (file: Pick<StoredFile, 'storage_path'>, piece: number | string): string =>
+export const makePieceKey = (file: Pick<StoredFile, 'storage_path'>, piece: number | string): string =>
   `${file.storage_path}/${piece}`;
 
 /** Deletes stored files from R2. */
 export async function deleteFiles(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
   await deleteObjects(
     bucket,
-    files.flatMap((file) => segmentsOf(file).map(({ key }) => key)),
+    files.flatMap((file) => listSegments(file).map(({ key }) => key)),
   );
 }
 
@@ -120,17 +120,17 @@ export async function discardFiles(bucket: R2Bucket, files: StoredFile[]): Promi
 }
 
 /** The prefix in R2 of a company's uploads, or of one job's. */
-export const filesOf = (companyId: string, jobId?: string): string =>
+export const makePrefix = (companyId: string, jobId?: string): string =>
   jobId === undefined ? `uploads/${companyId}` : `uploads/${companyId}/${jobId}`;
 
 /** The id of the job that an object in R2 belongs to. */
-export const jobIdOf = (key: string): string => key.split('/')[2] ?? '';
+export const parseJobId = (key: string): string => key.split('/')[2] ?? '';
 
 /** Whether a part of the form is a file: both ways to repeat a field of a form are in use. */
 const isFile = ({ name }: PartHeaders): boolean => name === 'files' || name === 'files[]';
 
 /** The size of all files together. */
-export const bytesOf = (files: { size_bytes: number }[]): number =>
+export const sumBytes = (files: { size_bytes: number }[]): number =>
   files.reduce((sum, file) => sum + file.size_bytes, 0);
 
 async function receiveFile(
@@ -153,13 +153,13 @@ async function receiveFile(
     original_name: name,
     storage_path: `${prefix}/${form.files.length}`,
     size_bytes: 0,
-    mime_type: mediaTypeOf(part.mediaType),
+    mime_type: normalizeMediaType(part.mediaType),
   };
   form.files.push(file);
-  await store(reader, bucket, file, MAX_UPLOAD_BYTES - bytesOf(form.files));
+  await store(reader, bucket, file, MAX_UPLOAD_BYTES - sumBytes(form.files));
 }
 
-/** Puts the part that is being read into R2, piece by piece, under the keys of {@link segmentsOf}. */
+/** Puts the part that is being read into R2, piece by piece, under the keys of {@link listSegments}. */
 async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile, maxBytes: number): Promise<void> {
   for (let piece = 0, last = false; !last; piece += 1) {
     const block = await reader.block(PIECE_BYTES);
@@ -167,12 +167,14 @@ async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile
     file.size_bytes += block.bytes.length;
     if (file.size_bytes > maxBytes) throw tooLarge();
     if (block.bytes.length === 0 && piece > 0) return;
-    await storing(bucket.put(file.size_bytes < PIECE_BYTES ? file.storage_path : pieceOf(file, piece), block.bytes));
+    await storing(
+      bucket.put(file.size_bytes < PIECE_BYTES ? file.storage_path : makePieceKey(file, piece), block.bytes),
+    );
   }
 }
 
 /** The media type of a file as it is shown: an invalid one becomes the unknown type. */
-export const mediaTypeOf = (sent: string): string =>
+export const normalizeMediaType = (sent: string): string =>
   /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(sent) ? sent : UNKNOWN_TYPE;
 
 async function fieldText(reader: MultipartReader): Promise<string> {

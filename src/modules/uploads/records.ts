@@ -80,7 +80,7 @@ export async function continueRecords(
       if (isLast) {
         await output.flush();
         const all = { ...from, offset: size, encoding, json, text: [...from.text, ...output.segments] };
-        return { state: all, facts: factsOf(name, all, encoding) };
+        return { state: all, facts: toFacts(name, all, encoding) };
       }
       if (taken === 0 && wanted >= MOST_BYTES) throw new JsonProblem('too_long', json.line);
       wanted = taken > 0 ? block : Math.min(wanted * 2, MOST_BYTES);
@@ -92,7 +92,7 @@ export async function continueRecords(
   return { state: { ...from, offset, encoding, json, text: [...from.text, ...output.segments] }, facts: null };
 }
 
-function factsOf(file: string, { json }: RecordsState, encoding: Encoding): RecordFacts {
+function toFacts(file: string, { json }: RecordsState, encoding: Encoding): RecordFacts {
   const { names } = json;
   if (json.objects === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
   if (names.length === 0) throw new problems.JobProblem(problems.fileWithoutColumns(file));

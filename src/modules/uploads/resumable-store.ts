@@ -57,7 +57,7 @@ interface Row {
 const COLUMNS = `id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, evolve, key_columns, metadata, length,
   received, pieces, is_finished, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
 const KEY = 'id = $1 AND company_id = $2 AND created_by_user_id = $3';
-const keyOf = ({ id, companyId, createdByUserId }: UploadKey) => [id, companyId, createdByUserId];
+const keyParameters = ({ id, companyId, createdByUserId }: UploadKey) => [id, companyId, createdByUserId];
 
 const toUpload = (row: Row): ResumableUpload => ({
   id: row.id,
@@ -116,7 +116,10 @@ export async function insertUpload(
 }
 
 export async function readUpload(tx: TenantTx, key: UploadKey): Promise<ResumableUpload | undefined> {
-  const [row] = await tx.query<Row>(`SELECT ${COLUMNS} FROM console.resumable_uploads WHERE ${KEY}`, keyOf(key));
+  const [row] = await tx.query<Row>(
+    `SELECT ${COLUMNS} FROM console.resumable_uploads WHERE ${KEY}`,
+    keyParameters(key),
+  );
   return row && toUpload(row);
 }
 
@@ -134,7 +137,7 @@ export async function claimUpload(
     `UPDATE console.resumable_uploads SET writer = $4, writer_until = now() + make_interval(secs => $5)
      WHERE ${KEY} AND NOT is_finished AND updated_at > $6 AND received = $7
        AND (writer IS NULL OR writer_until < now()) RETURNING ${COLUMNS}`,
-    [...keyOf(key), writer, seconds, since, offset],
+    [...keyParameters(key), writer, seconds, since, offset],
   );
   return row && toUpload(row);
 }
@@ -155,7 +158,7 @@ export async function keepWriting(
     `UPDATE console.resumable_uploads
      SET received = $5, pieces = $6::json, updated_at = $7, writer_until = now() + make_interval(secs => $8)
      WHERE ${KEY} AND writer = $4`,
-    [...keyOf(key), writer, received, JSON.stringify(pieces), at, seconds],
+    [...keyParameters(key), writer, received, JSON.stringify(pieces), at, seconds],
   );
   return kept === 1;
 }
@@ -169,7 +172,7 @@ export async function stopWriting(
   const stopped = await tx.execute(
     `UPDATE console.resumable_uploads SET received = $5, pieces = $6::json, updated_at = $7, writer = NULL
      WHERE ${KEY} AND writer = $4`,
-    [...keyOf(key), writer, received, JSON.stringify(pieces), at],
+    [...keyParameters(key), writer, received, JSON.stringify(pieces), at],
   );
   return stopped === 1;
 }
@@ -182,7 +185,7 @@ export async function finishUpload(tx: TenantTx, key: UploadKey, at: string): Pr
   const [row] = await tx.query<Row>(
     `UPDATE console.resumable_uploads SET is_finished = true, writer = NULL, updated_at = $4
      WHERE ${KEY} AND NOT is_finished RETURNING ${COLUMNS}`,
-    [...keyOf(key), at],
+    [...keyParameters(key), at],
   );
   return row && toUpload(row);
 }
@@ -205,7 +208,7 @@ export async function deleteUpload(
 ): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<Row>(
     `DELETE FROM console.resumable_uploads WHERE ${KEY} AND updated_at > $4 RETURNING ${COLUMNS}`,
-    [...keyOf(key), since],
+    [...keyParameters(key), since],
   );
   return row && toUpload(row);
 }

@@ -7,7 +7,7 @@ import { deleteObjects } from '../../platform/stored-files.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 import { beyondLength, checksumMismatch, uploadLocked, uploadNotFound } from './failures.ts';
-import { filesOf, PIECE_BYTES, pieceOf, type StoredFile } from './receive.ts';
+import { makePieceKey, makePrefix, PIECE_BYTES, type StoredFile } from './receive.ts';
 import * as uploads from './resumable-store.ts';
 import { RESUME_AFTER_MS } from './service.ts';
 
@@ -35,9 +35,9 @@ export interface SentBytes {
 }
 
 /** The file of an upload, for its job. */
-export const fileOf = (upload: uploads.ResumableUpload): StoredFile => ({
+export const toStoredFile = (upload: uploads.ResumableUpload): StoredFile => ({
   original_name: upload.fileName,
-  storage_path: `${filesOf(upload.companyId, upload.id)}/0`,
+  storage_path: `${makePrefix(upload.companyId, upload.id)}/0`,
   size_bytes: upload.length,
   mime_type: upload.mimeType,
   pieces: upload.pieces,
@@ -53,7 +53,7 @@ export const newWriter = (): string => crypto.randomUUID().slice(-12);
  * @param names names of pieces
  */
 export async function discardPieces(ctx: PrincipalContext, upload: uploads.ResumableUpload, names: string[]) {
-  const keys = names.map((name) => pieceOf(fileOf(upload), name));
+  const keys = names.map((name) => makePieceKey(toStoredFile(upload), name));
   await withinTime(DISCARD_MS, deleteObjects(ctx.files, keys)).catch((error) => logError('files_not_deleted', error));
 }
 
@@ -171,7 +171,7 @@ export class Writing {
     const { received, pieces } = this.#reached;
     const left = received % PIECE_BYTES;
     if (left === 0) return;
-    const key = pieceOf(fileOf(this.#upload), pieces.at(-1) as string);
+    const key = makePieceKey(toStoredFile(this.#upload), pieces.at(-1) as string);
     const rest = await storing(this.#ctx.files.get(key));
     if (rest?.size !== left) throw storageUnavailable().because(new Error(`${key} is not what it was`));
     await storing(this.#fill(rest.body));
@@ -195,7 +195,7 @@ export class Writing {
     const { received, pieces } = this.#reached;
     const name = pieceName(pieces.length, this.#writer);
     this.#uncounted.push(name);
-    const key = pieceOf(fileOf(this.#upload), name);
+    const key = makePieceKey(toStoredFile(this.#upload), name);
     await storing(this.#ctx.files.put(key, this.#buffer.subarray(0, this.#length)));
     this.#length = 0;
     this.#reached = { received, pieces: [...pieces, name] };

@@ -9,7 +9,7 @@ import { storageUnavailable, storing } from '../../platform/file-storage.ts';
 import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
-import { databaseOf, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { openDatabaseIfAny, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import { tableBusy, tableNotFound } from '../managed-tables/failures.ts';
 import { getTable, inTransaction, lockTable } from '../managed-tables/service.ts';
 import {
@@ -26,9 +26,9 @@ import {
 import type { UploadMode } from './job.ts';
 import { ACCEPTED_TYPES, isAccepted } from './kinds.ts';
 import { tableChanged } from './problems.ts';
-import { filesOf, mediaTypeOf, pieceOf, safeFileName } from './receive.ts';
+import { makePieceKey, makePrefix, normalizeMediaType, safeFileName } from './receive.ts';
 import * as uploads from './resumable-store.ts';
-import { fileOf, newWriter, pieceName, type SentBytes, WRITER_SECONDS, Writing } from './resumable-writing.ts';
+import { newWriter, pieceName, type SentBytes, toStoredFile, WRITER_SECONDS, Writing } from './resumable-writing.ts';
 import { requireFileRoom } from './room.ts';
 import { keyFor, RESUME_AFTER_MS, requireChanging, toEvolve, toMode } from './service.ts';
 import * as store from './store.ts';
@@ -81,7 +81,7 @@ async function insert(ctx: PrincipalContext, wanted: NewResumable): Promise<uplo
   if (length > MAX_RESUMABLE_BYTES) throw resumableTooLarge();
   const fileName = safeFileName(wanted.fileName);
   if (!isAccepted(fileName)) throw wrongFileType(fileName, ACCEPTED_TYPES);
-  const mode = modeOf(wanted);
+  const mode = toUploadMode(wanted);
   const evolve = toEvolve(wanted.evolve ?? null);
   requireChanging(ctx, mode, tableId ?? null, evolve);
   const database = await requireDatabase(ctx);
@@ -92,7 +92,7 @@ async function insert(ctx: PrincipalContext, wanted: NewResumable): Promise<uplo
     companyId: ctx.actor.companyId,
     createdByUserId: ctx.actor.id,
     fileName,
-    mimeType: mediaTypeOf(wanted.mimeType),
+    mimeType: normalizeMediaType(wanted.mimeType),
     userTableId: tableId ?? null,
     mode,
     evolve,
@@ -107,7 +107,8 @@ async function insert(ctx: PrincipalContext, wanted: NewResumable): Promise<uplo
   // Before anything else, so that a sweep deletes what nobody goes on with.
   await scheduleSweep(ctx, now + RESUME_AFTER_MS);
   // An empty file is stored as well: its job fails, and says why.
-  for (const name of upload.pieces) await storing(ctx.files.put(pieceOf(fileOf(upload), name), new Uint8Array()));
+  for (const name of upload.pieces)
+    await storing(ctx.files.put(makePieceKey(toStoredFile(upload), name), new Uint8Array()));
   const limits = { most: MAX_BEGUN, since: expiry(ctx), at: isoTimestamp(now) };
   await database.transaction(async (tx) => {
     if (!(await uploads.insertUpload(tx, upload, limits))) throw tooManyBegun(MAX_BEGUN);
@@ -116,7 +117,7 @@ async function insert(ctx: PrincipalContext, wanted: NewResumable): Promise<uplo
   return upload;
 }
 
-function modeOf({ tableId, mode, evolve, key }: NewResumable): UploadMode {
+function toUploadMode({ tableId, mode, evolve, key }: NewResumable): UploadMode {
   if (tableId === undefined) {
     const said = { mode, evolve, key: key.length > 0 ? key : undefined };
     const alone = Object.entries(said).flatMap(([field, value]) => (value === undefined ? [] : [field]));
@@ -136,7 +137,7 @@ const expiry = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - RESUMAB
 
 /** The ARN of the table that an upload is for; of all tables where it makes a table, or does not exist. */
 export async function resumableArn(ctx: PrincipalContext, id: string): Promise<string> {
-  const database = ID_PATTERN.test(id) ? await databaseOf(ctx) : undefined;
+  const database = ID_PATTERN.test(id) ? await openDatabaseIfAny(ctx) : undefined;
   const upload = database && (await uploads.readUpload(database, keyOfUpload(ctx, id)));
   return resourceArn('managed-tables:upload', ctx.actor.companyId, upload?.userTableId ?? '*');
 }
@@ -211,7 +212,7 @@ async function insertJob(tx: TenantTx, ctx: CompanyContext, upload: uploads.Resu
   const { id, companyId, createdByUserId, mode, evolve, key, userTableId, length } = upload;
   const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: length };
   const createdAt = isoTimestamp(ctx.now());
-  const job = { id, companyId, createdByUserId, files: [fileOf(upload)], progress, createdAt };
+  const job = { id, companyId, createdByUserId, files: [toStoredFile(upload)], progress, createdAt };
   const isKeyThere = userTableId === null || (await holdsKey(tx, ctx, userTableId, { mode, key }));
   await store.insertJob(tx, { ...job, mode, evolve, key, userTableId });
   if (!isKeyThere) await store.failJob(tx, { id, companyId }, tableChanged, createdAt);
@@ -256,7 +257,7 @@ export async function endUpload(ctx: PrincipalContext, id: string): Promise<void
 }
 
 async function deleteBytes(ctx: PrincipalContext, id: string): Promise<void> {
-  const prefix = `${filesOf(ctx.actor.companyId, id)}/`;
+  const prefix = `${makePrefix(ctx.actor.companyId, id)}/`;
   for (let isMore = true; isMore; ) {
     const page = await ctx.files.list({ prefix, limit: KEYS_PER_PAGE });
     await deleteObjects(

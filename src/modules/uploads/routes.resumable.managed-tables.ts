@@ -161,7 +161,7 @@ export const resumableUploadEndpoints = [
     async ({ ctx, params, request }) => {
       requireVersion(request);
       requireBytes(request);
-      const sent = { offset: offsetOf(request.headers), ...sentBy(request) };
+      const sent = { offset: parseOffset(request.headers), ...sentBy(request) };
       return answer(204, await appendBytes(ctx, params.uploadId, sent));
     },
   ),
@@ -183,7 +183,7 @@ export const resumableUploadEndpoints = [
       if (request.headers.get('x-http-method-override') !== 'PATCH')
         throw wrongUploadHeader('X-HTTP-Method-Override', 'PATCH');
       requireBytes(request);
-      const sent = { offset: offsetOf(request.headers), ...sentBy(request) };
+      const sent = { offset: parseOffset(request.headers), ...sentBy(request) };
       return answer(204, await appendBytes(ctx, params.uploadId, sent));
     },
   ),
@@ -217,7 +217,7 @@ function requireBytes({ headers }: Request): void {
   if (type.trim().toLowerCase() !== BYTES) throw wrongUploadType();
 }
 
-function offsetOf(headers: Headers): number {
+function parseOffset(headers: Headers): number {
   const offset = countIn(headers, 'Upload-Offset');
   if (!Number.isSafeInteger(offset)) throw wrongUploadHeader('Upload-Offset', `at most ${MAX_RESUMABLE_BYTES}`);
   return offset;
@@ -235,7 +235,7 @@ function describedBy(headers: Headers): NewResumable {
   const length = countIn(headers, 'Upload-Length');
   if (length > MAX_RESUMABLE_BYTES) throw resumableTooLarge();
   const metadata = headers.get('upload-metadata') ?? '';
-  const said = metadataOf(metadata);
+  const said = parseMetadata(metadata);
   const fileName = said.get('filename') ?? '';
   if (fileName === '') throw invalid([{ field: 'filename', message: 'is required' }]);
   return {
@@ -254,7 +254,7 @@ function describedBy(headers: Headers): NewResumable {
 }
 
 /** Reads metadata, `name base64,name base64`. */
-function metadataOf(header: string): Map<string, string> {
+function parseMetadata(header: string): Map<string, string> {
   const wrong = (expected: string) => wrongUploadHeader('Upload-Metadata', expected);
   if (header.length > MAX_METADATA) throw wrong(`at most ${MAX_METADATA} characters`);
   const said = new Map<string, string>();

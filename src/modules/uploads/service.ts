@@ -10,7 +10,7 @@ import { resourceArn } from '../../permissions/arn.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
-import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { databaseToRead, openDatabaseIfAny, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import {
   getTable,
   inTransaction,
@@ -35,7 +35,7 @@ import {
 } from './job.ts';
 import { problemsOfLook, type SaidOfFiles } from './look.ts';
 import { cancelled } from './problems.ts';
-import { bytesOf, discardFiles, filesOf, receiveForm, type StoredFile, type UploadForm } from './receive.ts';
+import { discardFiles, makePrefix, receiveForm, type StoredFile, sumBytes, type UploadForm } from './receive.ts';
 import { requireFileRoom, requireSomeRoom, withinFileQuota } from './room.ts';
 import * as store from './store.ts';
 import { knowsTimeZone } from './time-zones.ts';
@@ -50,7 +50,7 @@ export { MAX_FILES, MAX_UPLOAD_BYTES } from './failures.ts';
 export { measureCompany } from './room.ts';
 export { readLoadedDays } from './sweep-store.ts';
 
-function keyOf(ctx: CompanyContext, id: string): store.JobKey {
+function toJobKey(ctx: CompanyContext, id: string): store.JobKey {
   if (!ID_PATTERN.test(id)) throw jobNotFound();
   return { id, companyId: ctx.actor.companyId };
 }
@@ -135,7 +135,7 @@ const newJob = (ctx: PrincipalContext, id: string, files: StoredFile[]): store.N
   companyId: ctx.actor.companyId,
   createdByUserId: ctx.actor.id,
   files,
-  progress: { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) },
+  progress: { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: sumBytes(files) },
   createdAt: isoTimestamp(ctx.now()),
 });
 
@@ -151,7 +151,7 @@ async function insertJob(
     tableId,
   }: { mode: UploadMode; evolve?: Evolve; keys: string[]; tableId: string | null },
 ): Promise<void> {
-  const bytes = bytesOf(job.files);
+  const bytes = sumBytes(job.files);
   if (tableId === null) {
     const made = { ...job, mode, evolve, key: null, userTableId: null };
     return withinFileQuota(ctx, database, bytes, (tx) => store.insertJob(tx, made));
@@ -195,7 +195,7 @@ async function startJob(
   const id = ctx.newId();
   // Before anything else, so that a sweep deletes what a crash leaves behind.
   await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
-  const form = await receiveForm(sent, ctx.files, filesOf(companyId, id));
+  const form = await receiveForm(sent, ctx.files, makePrefix(companyId, id));
   const { files } = form;
   try {
     await insert(newJob(ctx, id, files), form);
@@ -209,19 +209,19 @@ async function startJob(
 }
 
 /** The ARN of the table that a job loads into; of all tables where it makes a table, or does not exist. */
-export const jobArn = (ctx: PrincipalContext, id: string): Promise<string> => findArn(databaseOf, ctx, id);
+export const jobArn = (ctx: PrincipalContext, id: string): Promise<string> => findArn(openDatabaseIfAny, ctx, id);
 
 /** As `jobArn`, for a request that only reads. */
 export const jobArnToRead = (ctx: PrincipalContext, id: string): Promise<string> => findArn(databaseToRead, ctx, id);
 
-async function findArn(open: typeof databaseOf, ctx: PrincipalContext, id: string): Promise<string> {
+async function findArn(open: typeof openDatabaseIfAny, ctx: PrincipalContext, id: string): Promise<string> {
   const database = ID_PATTERN.test(id) ? await open(ctx) : undefined;
-  const job = database && (await store.readJob(database, keyOf(ctx, id)));
+  const job = database && (await store.readJob(database, toJobKey(ctx, id)));
   return resourceArn('managed-tables:upload', ctx.actor.companyId, job?.userTableId ?? '*');
 }
 
 export async function getJob(ctx: PrincipalContext, id: string): Promise<UploadJob> {
-  const key = keyOf(ctx, id);
+  const key = toJobKey(ctx, id);
   const database = await databaseToRead(ctx);
   return permitted(ctx, 'managed-tables:list', database && (await store.readJob(database, key)));
 }
@@ -241,7 +241,7 @@ export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
 
 /** Returns a job, if the caller is allowed the action on its table. */
 export async function requireJob(ctx: PrincipalContext, action: TableAction, id: string): Promise<UploadJob> {
-  return permitted(ctx, action, await store.readJob(await requireJobsDatabase(ctx), keyOf(ctx, id)));
+  return permitted(ctx, action, await store.readJob(await requireJobsDatabase(ctx), toJobKey(ctx, id)));
 }
 
 function permitted(ctx: PrincipalContext, action: TableAction, job: UploadJob | undefined): UploadJob {
@@ -255,7 +255,7 @@ type TableAction = 'managed-tables:list' | 'managed-tables:upload';
 /** Confirms the inferred schema, as changed by a person, and queues the load. Of several confirms of one job one wins. */
 export async function confirmUpload(ctx: PrincipalContext, id: string, confirmation: Confirmation): Promise<void> {
   const database = await requireJobsDatabase(ctx);
-  const key = keyOf(ctx, id);
+  const key = toJobKey(ctx, id);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
   requireChanging(ctx, job.mode, job.userTableId, job.evolve);
   if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
@@ -268,7 +268,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
     rows_processed: 0,
     rows_total: job.inferredSchema.total_row_count_estimate,
     bytes_processed: 0,
-    bytes_total: job.progress?.bytes_total ?? bytesOf(job.files),
+    bytes_total: job.progress?.bytes_total ?? sumBytes(job.files),
   };
   try {
     if (!(await store.confirmJob(database, key, { schema, progress }, isoTimestamp(ctx.now()))))
@@ -287,7 +287,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
  */
 export async function analyseAgain(ctx: PrincipalContext, id: string, said: SaidOfFiles): Promise<void> {
   const database = await requireJobsDatabase(ctx);
-  const key = keyOf(ctx, id);
+  const key = toJobKey(ctx, id);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
   // Whoever says which line names the columns is shown it, and line by line the whole file.
   const choosesNames = said.header === true || said.skip_lines !== undefined;
@@ -332,7 +332,7 @@ export async function cancelUpload(ctx: PrincipalContext, id: string): Promise<v
   await requireJob(ctx, 'managed-tables:upload', id);
   await tellChange(ctx, (announced) =>
     inTransaction(database, async (tx) => {
-      const locked = await store.lockJob(tx, keyOf(ctx, id));
+      const locked = await store.lockJob(tx, toJobKey(ctx, id));
       if (!locked) throw jobNotFound();
       if (locked.status === 'done' || locked.status === 'failed') throw jobEnded();
       await failLockedJob(tx, ctx, id, locked.state, cancelled);
@@ -343,7 +343,7 @@ export async function cancelUpload(ctx: PrincipalContext, id: string): Promise<v
 
 /** The company's Postgres, for work on an existing job. @throws jobNotFound before provisioning, as no job exists then */
 export async function requireJobsDatabase(ctx: CompanyContext): Promise<TenantSql> {
-  const database = await databaseOf(ctx);
+  const database = await openDatabaseIfAny(ctx);
   if (!database) throw jobNotFound();
   return database;
 }

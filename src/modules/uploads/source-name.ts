@@ -1,4 +1,4 @@
-import { endingOf, isAccepted } from './kinds.ts';
+import { findEnding, isAccepted } from './kinds.ts';
 import { safeFileName } from './receive.ts';
 
 /** The headers of an answer that are read here. */
@@ -19,7 +19,7 @@ export function nameInPath(address: string): string {
 export function nameInAnswer(headers: AnswerHeaders, inPath: string): string | null {
   const disposed = dispositionName(headers.get('content-disposition') ?? '');
   if (disposed !== null && isAccepted(disposed)) return disposed;
-  const ending = endingOf(mediaType(headers));
+  const ending = findEnding(mediaType(headers));
   if (ending === undefined) return null;
   const stem = (disposed || inPath).replace(/\.[^.]*$/, '');
   return safeFileName(`${stem || 'arquivo'}${ending}`);

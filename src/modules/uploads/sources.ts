@@ -3,7 +3,7 @@ import { isGzip } from '../../formats/gzip/unpack.ts';
 import type { JsonForm } from '../../formats/json/read.ts';
 import type { RecordFacts } from '../../formats/records/facts.ts';
 import type { Converted, SheetOutput } from '../../formats/workbook/choice.ts';
-import { type Content, contentOf } from '../../formats/workbook/content.ts';
+import { type Content, detectContent } from '../../formats/workbook/content.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
 import { MAX_TEXTS_BYTES } from '../../formats/workbook/texts.ts';
 import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
@@ -14,7 +14,7 @@ import { chooseEntries } from './archive.ts';
 import { blockBytes } from './blocks.ts';
 import { continueUnpacking } from './gzip.ts';
 import type { Source } from './job.ts';
-import { type KindName, kindOf, unpackedName } from './kinds.ts';
+import { findKind, type KindName, unpackedName } from './kinds.ts';
 import { beginReading, continueParquet, PARQUET_BYTES, type ParquetReading } from './parquet.ts';
 import {
   archiveDamaged,
@@ -29,7 +29,7 @@ import {
   workbookTooLarge,
   workbookUnreadable,
 } from './problems.ts';
-import { filesOf, type StoredFile, safeFileName, segmentsOf } from './receive.ts';
+import { listSegments, makePrefix, type StoredFile, safeFileName } from './receive.ts';
 import { beginRecords, continueRecords, type RecordsState } from './records.ts';
 import {
   beginConversion,
@@ -75,16 +75,16 @@ export interface Making {
 /** The most texts of a job: archives made to harm have more. */
 const MAX_ITEMS = 100;
 
-export const itemsOf = (files: StoredFile[]): Item[] =>
+export const toItems = (files: StoredFile[]): Item[] =>
   files.map((file) => ({
     kind: 'file',
     name: file.original_name,
-    segments: segmentsOf(file),
+    segments: listSegments(file),
     size_bytes: file.size_bytes,
   }));
 
 /** The items that are texts. */
-export const textsOf = (items: Item[]): Source[] =>
+export const listSources = (items: Item[]): Source[] =>
   items.flatMap((item) => {
     if (item.kind !== 'text') return [];
     const { kind: _, ...source } = item;
@@ -109,9 +109,9 @@ export async function prepareItem(
   const next = await nextStage(ctx, making, items[index] as Item);
   const all = items.toSpliced(index, 1, ...next.items);
   if (all.reduce((sum, item) => sum + convertedBytes(item), 0) > MAX_WORKBOOK_BYTES) {
-    throw new JobProblem(workbookTooLarge(nameOf(items[index])));
+    throw new JobProblem(workbookTooLarge(getName(items[index])));
   }
-  if (all.length > MAX_ITEMS) throw new JobProblem(archiveOfTooManyFiles(nameOf(items[index]), MAX_ITEMS));
+  if (all.length > MAX_ITEMS) throw new JobProblem(archiveOfTooManyFiles(getName(items[index]), MAX_ITEMS));
   return { items: all, bytes: next.bytes };
 }
 
@@ -121,7 +121,7 @@ function convertedBytes(item: Item): number {
   return item.kind === 'text' && item.sheet ? item.size_bytes : 0;
 }
 
-const nameOf = (item: Item | undefined): string => item?.name ?? '';
+const getName = (item: Item | undefined): string => item?.name ?? '';
 
 /** The results of one stage of an item, and about how many bytes it took. */
 interface Stage {
@@ -169,19 +169,19 @@ const STAGES: Record<KindName, (ctx: CompanyContext, making: Making, item: FileI
   json: (ctx, _, item) => identifyRecords(ctx, item, 'array'),
   ndjson: (ctx, _, item) => identifyRecords(ctx, item, 'lines'),
   parquet: async (_ctx, _making, item) => ({
-    items: [{ kind: 'parquet', ...storedOf(item), reading: beginReading() }],
+    items: [{ kind: 'parquet', ...toStored(item), reading: beginReading() }],
     bytes: 0,
   }),
-  archive: async (ctx, _, item) => ({ items: await entriesOf(ctx, storedOf(item)), bytes: HEAD_BYTES }),
+  archive: async (ctx, _, item) => ({ items: await readEntries(ctx, toStored(item)), bytes: HEAD_BYTES }),
 };
 
 async function identify(ctx: CompanyContext, making: Making, item: FileItem): Promise<Stage> {
   const unpacked = unpackedName(item.name);
-  if (unpacked === null) return STAGES[kindOf(item.name) ?? 'csv'](ctx, making, item);
-  const head = await headOf(ctx, item);
-  if (isGzip(head)) return { items: [{ kind: 'packed', ...storedOf(item), unpacked: [] }], bytes: 0 };
+  if (unpacked === null) return STAGES[findKind(item.name) ?? 'csv'](ctx, making, item);
+  const head = await readHead(ctx, item);
+  if (isGzip(head)) return { items: [{ kind: 'packed', ...toStored(item), unpacked: [] }], bytes: 0 };
   // A server that says that it packed the file has given it unpacked.
-  if (['unknown', 'zip', 'biff'].includes(contentOf(head))) throw new JobProblem(gzipDamaged(item.name));
+  if (['unknown', 'zip', 'biff'].includes(detectContent(head))) throw new JobProblem(gzipDamaged(item.name));
   return { items: [{ ...item, name: unpacked }], bytes: 0 };
 }
 
@@ -190,35 +190,35 @@ const withDelimiter = ({ items, bytes }: Stage, delimiter: string): Stage => ({
   bytes,
 });
 
-const storedOf = ({ name, segments, size_bytes }: FileItem): Stored => ({ name, segments, size_bytes });
+const toStored = ({ name, segments, size_bytes }: FileItem): Stored => ({ name, segments, size_bytes });
 
-const textOf = (item: FileItem): Item => ({ kind: 'text', sheet: null, ...storedOf(item) });
+const toTextItem = (item: FileItem): Item => ({ kind: 'text', sheet: null, ...toStored(item) });
 
 /** Takes a text as it is. @throws JobProblem for other content */
 async function identifyText(ctx: CompanyContext, _: Making, item: FileItem): Promise<Stage> {
-  const other = OTHER_CONTENT[contentOf(await headOf(ctx, item))];
+  const other = OTHER_CONTENT[detectContent(await readHead(ctx, item))];
   if (other) throw new JobProblem(contentUnreadable(item.name, other));
-  return { items: [textOf(item)], bytes: 0 };
+  return { items: [toTextItem(item)], bytes: 0 };
 }
 
 /** Takes a file of records. An error page may have the name of the requested file. @throws JobProblem for other content */
 async function identifyRecords(ctx: CompanyContext, item: FileItem, form: JsonForm): Promise<Stage> {
-  const content = contentOf(await headOf(ctx, item));
+  const content = detectContent(await readHead(ctx, item));
   const other = content === 'json' ? undefined : OTHER_CONTENT[content];
   if (other) throw new JobProblem(contentUnreadable(item.name, other));
-  return { items: [{ kind: 'records', ...storedOf(item), reading: beginRecords(form) }], bytes: 0 };
+  return { items: [{ kind: 'records', ...toStored(item), reading: beginRecords(form) }], bytes: 0 };
 }
 
 /** Detects the content of a workbook: other programs write texts, HTML and XML under the name of an old one. */
 async function identifyWorkbook(ctx: CompanyContext, making: Making, item: FileItem): Promise<Stage> {
   const { name } = item;
-  const stored = storedOf(item);
-  const content = contentOf(await headOf(ctx, item));
-  const isOld = kindOf(name) === 'oldWorkbook';
+  const stored = toStored(item);
+  const content = detectContent(await readHead(ctx, item));
+  const isOld = findKind(name) === 'oldWorkbook';
   const other = OTHER_CONTENT[content];
   if (content === 'zip') return { items: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
   if (content === 'biff') return (await convertBiffFile(ctx, making, stored)) ?? later(ctx, item);
-  if (isOld && content === 'text') return { items: [textOf(item)], bytes: 0 };
+  if (isOld && content === 'text') return { items: [toTextItem(item)], bytes: 0 };
   if (isOld && content === 'html') return convertAtOnce(ctx, making, stored, convertHtmlWorkbook);
   if (isOld && content === 'sheets') return convertAtOnce(ctx, making, stored, convertXml2003);
   if (isOld && other) throw new JobProblem(contentUnreadable(name, other));
@@ -228,12 +228,12 @@ async function identifyWorkbook(ctx: CompanyContext, making: Making, item: FileI
   throw new JobProblem(notWorkbook(name, other, isReadAsOld ? '.xls' : undefined));
 }
 
-const headOf = (ctx: CompanyContext, item: FileItem): Promise<Uint8Array> =>
-  readerOf(ctx, storedOf(item))(0, HEAD_BYTES);
+const readHead = (ctx: CompanyContext, item: FileItem): Promise<Uint8Array> =>
+  createReader(ctx, toStored(item))(0, HEAD_BYTES);
 
-async function entriesOf(ctx: CompanyContext, archive: Stored): Promise<Item[]> {
+async function readEntries(ctx: CompanyContext, archive: Stored): Promise<Item[]> {
   try {
-    const entries = await readDirectory(readerOf(ctx, archive), archive.size_bytes);
+    const entries = await readDirectory(createReader(ctx, archive), archive.size_bytes);
     return chooseEntries(archive.name, archive.size_bytes, entries).map((entry) => ({
       kind: 'entry',
       name: safeFileName(entry.name),
@@ -248,7 +248,7 @@ async function entriesOf(ctx: CompanyContext, archive: Stored): Promise<Item[]> 
 async function unpackEntry(ctx: CompanyContext, making: Making, item: Item & { kind: 'entry' }): Promise<Stage> {
   const writer = new SegmentWriter(ctx.files, () => newKey(ctx, making));
   try {
-    await unpack(zipOf(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
+    await unpack(openZip(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
   } catch (error) {
     throw archiveProblem(error, item.archive.name);
   }
@@ -267,7 +267,7 @@ async function convertWorkbook(ctx: CompanyContext, making: Making, item: Item &
   const budget = ctx.config.UPLOAD_MESSAGE_BYTES;
   const environment = {
     bucket: ctx.files,
-    zip: zipOf(ctx, item),
+    zip: openZip(ctx, item),
     newKey: () => newKey(ctx, making),
     sheet: making.sheet,
     budget,
@@ -287,7 +287,7 @@ const UNPACKED_SHARE = 16;
 
 async function unpackFile(ctx: CompanyContext, making: Making, item: Item & { kind: 'packed' }): Promise<Stage> {
   const { name, size_bytes: size } = item;
-  const { stream } = zipOf(ctx, item);
+  const { stream } = openZip(ctx, item);
   const environment = {
     bucket: ctx.files,
     newKey: () => newKey(ctx, making),
@@ -306,7 +306,7 @@ async function readRecords(ctx: CompanyContext, making: Making, item: Item & { k
   const environment = {
     bucket: ctx.files,
     newKey: () => newKey(ctx, making),
-    read: readerOf(ctx, item),
+    read: createReader(ctx, item),
     budget: ctx.config.UPLOAD_MESSAGE_BYTES,
     block: blockBytes(ctx.config),
   };
@@ -321,7 +321,7 @@ async function readParquetFile(ctx: CompanyContext, making: Making, item: Item &
   const environment = {
     bucket: ctx.files,
     newKey: () => newKey(ctx, making),
-    read: readerOf(ctx, item),
+    read: createReader(ctx, item),
     budget: ctx.config.UPLOAD_MESSAGE_BYTES,
   };
   const read = await withWorkbookLimit(async (reserve) => {
@@ -356,7 +356,7 @@ async function convertAtOnce(
 ): Promise<Stage> {
   const file = {
     size: stored.size_bytes,
-    read: readerOf(ctx, stored),
+    read: createReader(ctx, stored),
     sheet: making.sheet,
     begin: () => segmentOutput(ctx, making),
   };
@@ -371,7 +371,7 @@ async function convertBiffFile(ctx: CompanyContext, making: Making, stored: Stor
     await reserve(Math.min(MAX_TEXTS_BYTES, 2 * stored.size_bytes));
     const converted = await convertBiffWorkbook(stored.name, {
       size: stored.size_bytes,
-      read: readerOf(ctx, stored),
+      read: createReader(ctx, stored),
       sheet: making.sheet,
       begin: () => segmentOutput(ctx, making),
       reserve,
@@ -401,7 +401,7 @@ const sheetText = (name: string, { text: segments, sheet }: Converted<Segment[]>
 
 /** The prefix of objects made for a job: beside its files, so that they are deleted with them. */
 const madeFor = (companyId: string, { jobId, look }: Pick<Making, 'jobId' | 'look'>): string =>
-  `${filesOf(companyId, jobId)}/made${look > 0 ? `/${look}` : ''}`;
+  `${makePrefix(companyId, jobId)}/made${look > 0 ? `/${look}` : ''}`;
 
 /** The number of objects that are listed, and deleted, at a time. */
 const KEYS_PER_PAGE = 1000;
@@ -417,7 +417,7 @@ export async function deleteMade(
 ): Promise<void> {
   const prefix = `${madeFor(ctx.actor.companyId, { jobId, look: 0 })}/`;
   const kept = new Set(texts.flatMap(({ segments }) => segments.map(({ key }) => key)));
-  const lookOf = (key: string) => Number(/^(\d+)\//.exec(key.slice(prefix.length))?.[1] ?? 0);
+  const parseLook = (key: string) => Number(/^(\d+)\//.exec(key.slice(prefix.length))?.[1] ?? 0);
   let cursor: string | undefined;
   do {
     const page = await ctx.files.list({
@@ -428,7 +428,7 @@ export async function deleteMade(
     const keys = page.objects.map(({ key }) => key);
     await deleteObjects(
       ctx.files,
-      keys.filter((key) => !kept.has(key) && (only || lookOf(key) < look)),
+      keys.filter((key) => !kept.has(key) && (only || parseLook(key) < look)),
     );
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);
@@ -438,7 +438,7 @@ export async function deleteMade(
 const newKey = (ctx: CompanyContext, making: Making): string =>
   `${madeFor(ctx.actor.companyId, making)}/${crypto.randomUUID()}`;
 
-function readerOf(ctx: CompanyContext, { name, segments, size_bytes: size }: Stored): ReadRange {
+function createReader(ctx: CompanyContext, { name, segments, size_bytes: size }: Stored): ReadRange {
   return async (offset, length) => {
     const bytes = await readSegments(ctx.files, segments, offset, Math.min(length, size - offset));
     if (!bytes) throw new JobProblem(fileMissing(name));
@@ -449,8 +449,8 @@ function readerOf(ctx: CompanyContext, { name, segments, size_bytes: size }: Sto
 /** The number of bytes of a packed entry that are read at a time. */
 const PACKED_BYTES = 4 * 1024 * 1024;
 
-function zipOf(ctx: CompanyContext, stored: Stored): ZipSource {
-  const read = readerOf(ctx, stored);
+function openZip(ctx: CompanyContext, stored: Stored): ZipSource {
+  const read = createReader(ctx, stored);
   const stream = (offset: number, length: number) => {
     let at = offset;
     return new ReadableStream<Uint8Array>({

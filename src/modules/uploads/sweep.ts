@@ -1,18 +1,18 @@
 import type { CompanyContext } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
-import { createdAtOf } from '../../kernel/ids.ts';
+import { getCreatedAt } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
-import { databaseOf, type Sizes } from '../managed-database/service.ts';
+import { openDatabaseIfAny, type Sizes } from '../managed-database/service.ts';
 import { purgeTrash, sweepExports, sweepIndexes, tellChange } from '../managed-tables/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { dropKept } from './kept-rows.ts';
 import { type KeptTable, readKept } from './load-store.ts';
 import { expired, Superseded } from './problems.ts';
-import { filesOf, jobIdOf } from './receive.ts';
+import { makePrefix, parseJobId } from './receive.ts';
 import { finishWhole, RESUMABLE_MS } from './resumable.ts';
 import { begunAmong, deleteExpired, oldestUpload } from './resumable-store.ts';
 import { FILE_RETENTION_MS, measureCompany } from './room.ts';
@@ -38,7 +38,7 @@ const TABLES_PER_RUN = 100;
  * @returns when the next sweep is due, in milliseconds, null if none is; and the sizes of the company's data
  */
 export async function sweepCompany(ctx: CompanyContext): Promise<{ next: number | null; sizes?: Sizes }> {
-  const database = await databaseOf(ctx);
+  const database = await openDatabaseIfAny(ctx);
   if (!database) return { next: null };
   const tasks: Record<string, () => Promise<number>> = {
     jobs: () => sweepJobs(ctx, database),
@@ -158,18 +158,18 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
   let cursor: string | undefined;
   do {
     const page = await ctx.files.list({
-      prefix: `${filesOf(companyId)}/`,
+      prefix: `${makePrefix(companyId)}/`,
       limit: KEYS_PER_PAGE,
       ...(cursor !== undefined && { cursor }),
     });
-    const ids = new Set(page.objects.map(({ key }) => jobIdOf(key)));
+    const ids = new Set(page.objects.map(({ key }) => parseJobId(key)));
     // First: one that is finished meanwhile has a job then.
     const begun = await begunAmong(database, companyId, [...ids]);
     const jobs = await store.readJobs(database, companyId, [...ids]);
     const jobsById = new Map(jobs.map((job) => [job.id, job]));
     const overdue: string[] = [];
     for (const { key } of page.objects) {
-      const id = jobIdOf(key);
+      const id = parseJobId(key);
       if (begun.has(id)) continue;
       const deletable = neededUntil(id, jobsById.get(id)) + FILE_RETENTION_MS;
       if (deletable <= ctx.now()) overdue.push(key);
@@ -183,6 +183,6 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
 
 /** The time when a job ended, in milliseconds; without a job, when the upload began, which its id tells. */
 function neededUntil(id: string, job: store.SweptJob | undefined): number {
-  if (!job) return createdAtOf(id);
+  if (!job) return getCreatedAt(id);
   return job.status === 'done' || job.status === 'failed' ? job.updatedAt : Number.POSITIVE_INFINITY;
 }

@@ -11,7 +11,6 @@ import {
   deleteLockedTable,
   type Evolved,
   inShapeChange,
-  keyOf,
   lockTable,
   type ManagedTable,
   requireTablesDatabaseToRead,
@@ -19,6 +18,7 @@ import {
   selectUndoLimit,
   TRASH_RETENTION_MS,
   tellChange,
+  toTableKey,
   toUndoLimit,
   type UndoLimit,
   type UndoLimitRow,
@@ -43,7 +43,7 @@ export interface Undone {
 const since = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - UNDOABLE_MS);
 
 /** The reason why a load cannot be undone; undefined when it can, unless a unique index forbids it. */
-function refusalOf(
+function findRefusal(
   load: Load,
   lastLoadId: string | undefined,
   limit: UndoLimit,
@@ -73,8 +73,8 @@ export async function listLoads(
     loads.count,
     loads.page,
   ]);
-  const { last, limit } = undoStateOf(limits, lasts);
-  const undoable = (load: Load) => refusalOf(load, last, limit, from) === undefined;
+  const { last, limit } = toUndoState(limits, lasts);
+  const undoable = (load: Load) => findRefusal(load, last, limit, from) === undefined;
   return {
     total: Number(count?.total ?? 0),
     records: rows.map(toLoad).map((load) => ({ ...load, undoable: undoable(load) })),
@@ -87,11 +87,11 @@ interface Named {
 
 /** The statements that read the table's last load and the limit of its undos. */
 const undoReads = (ctx: CompanyContext, tableId: string): [limit: Statement, last: Statement] => {
-  const key = keyOf(ctx, tableId);
+  const key = toTableKey(ctx, tableId);
   return [selectUndoLimit(key), selectLastLoad(key.companyId, tableId)];
 };
 
-function undoStateOf([limit]: UndoLimitRow[], [last]: Named[]): { limit: UndoLimit; last: string | undefined } {
+function toUndoState([limit]: UndoLimitRow[], [last]: Named[]): { limit: UndoLimit; last: string | undefined } {
   if (!limit) throw tableNotFound();
   return { limit: toUndoLimit(limit), last: last?.id };
 }
@@ -122,8 +122,8 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
         if (load.evolved) requireAction(ctx.actor, 'managed-tables:update', tableId);
         const table = await lockLoadedTable(tx, ctx, load, tableId);
         changing(table.displayName);
-        const { limit, last } = undoStateOf(...(await tx.queryAll<[UndoLimitRow, Named]>(undoReads(ctx, tableId))));
-        const refusal = refusalOf(load, last, limit, since(ctx));
+        const { limit, last } = toUndoState(...(await tx.queryAll<[UndoLimitRow, Named]>(undoReads(ctx, tableId))));
+        const refusal = findRefusal(load, last, limit, since(ctx));
         if (refusal) throw notUndoable(refusal);
         const outcome = await (mode === 'create' ? deleteMade(tx, ctx, table) : takeBack(tx, ctx, table, load));
         await markUndone(tx, key, ctx.actor.id, isoTimestamp(ctx.now()));
@@ -149,7 +149,7 @@ async function lockLoadedTable(
     return await lockTable(tx, ctx, tableId, load.mode === 'create' || load.evolved ? 'shape' : 'rows');
   } catch (error) {
     if (!tableNotFound.matches(error)) throw error;
-    const ofItself = refusalOf(load, load.jobId, { after: 0, endedBy: null }, since(ctx));
+    const ofItself = findRefusal(load, load.jobId, { after: 0, endedBy: null }, since(ctx));
     throw notUndoable(ofItself ?? 'table_deleted');
   }
 }

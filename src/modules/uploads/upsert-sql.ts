@@ -23,38 +23,38 @@ function keyValue(of: string, name: string): string {
   return name === ROW_ID ? `CASE WHEN btrim(${value}) ~ '${UUID}' THEN btrim(${value})::uuid END` : value;
 }
 
-const keyOf = (of: string, key: string[]): string => key.map((name) => keyValue(of, name)).join(', ');
-const columnsOf = (of: string, names: string[]): string => names.map((name) => `${of}.${quoted(name)}`).join(', ');
+const keyExpression = (of: string, key: string[]): string => key.map((name) => keyValue(of, name)).join(', ');
+const qualifyColumns = (of: string, names: string[]): string => names.map((name) => `${of}.${quoted(name)}`).join(', ');
 const sameKey = ({ key }: Upsert): string =>
   key.map((name) => `present.${quoted(name === ROW_ID ? 'id' : name)} = ${keyValue('staged', name)}`).join(' AND ');
 const isNew = (upsert: Upsert): string => `NOT EXISTS (SELECT FROM ${target(upsert)} WHERE ${sameKey(upsert)})`;
 
 /** Selects a row if any two staged rows have the same key. */
 export const selectAnyDuplicateKey = (upsert: Upsert): string =>
-  `SELECT FROM ${staged(upsert)} GROUP BY ${keyOf('staged', upsert.key)} HAVING count(*) > 1 LIMIT 1`;
+  `SELECT FROM ${staged(upsert)} GROUP BY ${keyExpression('staged', upsert.key)} HAVING count(*) > 1 LIMIT 1`;
 
 /** Selects the first staged row whose key an earlier one has: its number in the load, from 1, and its key as texts. */
 export const selectFirstDuplicateKey = (upsert: Upsert): string => `
-  SELECT numbered."$row" AS row, ${textsOf('numbered', upsert.key)} AS key FROM (
+  SELECT numbered."$row" AS row, ${textExpressions('numbered', upsert.key)} AS key FROM (
     SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row",
-      row_number() OVER (PARTITION BY ${keyOf('staged', upsert.key)} ORDER BY staged."id") AS "$nth"
+      row_number() OVER (PARTITION BY ${keyExpression('staged', upsert.key)} ORDER BY staged."id") AS "$nth"
     FROM ${staged(upsert)}
   ) AS numbered WHERE numbered."$nth" = 2 ORDER BY numbered."$row" LIMIT 1`;
 
 /** Selects the first staged row whose key no row of the table has, with the columns of `selectFirstDuplicateKey`. */
 export const selectFirstNew = (upsert: Upsert): string => `
-  SELECT staged."$row" AS row, ${textsOf('staged', upsert.key)} AS key FROM (
+  SELECT staged."$row" AS row, ${textExpressions('staged', upsert.key)} AS key FROM (
     SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row" FROM ${staged(upsert)}
   ) AS staged WHERE ${isNew(upsert)} ORDER BY staged."$row" LIMIT 1`;
 
-const textsOf = (of: string, names: string[]): string =>
+const textExpressions = (of: string, names: string[]): string =>
   `ARRAY[${names.map((name) => `${of}.${quoted(name)}::text`).join(', ')}]`;
 
 /** Updates the rows of the same key whose other values differ. There must be other columns. */
 export function updateSame(upsert: Upsert): string {
   const { others } = upsert;
   const sets = others.map((name) => `${quoted(name)} = staged.${quoted(name)}`).join(', ');
-  const differs = `ROW(${columnsOf('present', others)}) IS DISTINCT FROM ROW(${columnsOf('staged', others)})`;
+  const differs = `ROW(${qualifyColumns('present', others)}) IS DISTINCT FROM ROW(${qualifyColumns('staged', others)})`;
   return `UPDATE ${target(upsert)} SET ${sets} FROM ${staged(upsert)} WHERE ${sameKey(upsert)} AND ${differs}`;
 }
 
@@ -65,6 +65,6 @@ export function updateSame(upsert: Upsert): string {
 export function insertNew(upsert: Upsert, beginning: string): string {
   const names = [...upsert.key, ...upsert.others];
   return `INSERT INTO ${qualified('public', upsert.table)} ("id", ${names.map(quoted).join(', ')})
-    SELECT (${literal(beginning)} || right(staged."id"::text, 12))::uuid, ${columnsOf('staged', names)}
+    SELECT (${literal(beginning)} || right(staged."id"::text, 12))::uuid, ${qualifyColumns('staged', names)}
     FROM ${staged(upsert)} WHERE ${isNew(upsert)} ORDER BY staged."id"`;
 }

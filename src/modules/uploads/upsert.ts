@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { lockAgainstWrites } from '../../tenant-sql/ddl.ts';
-import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
+import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { tooManyIndexes } from '../managed-tables/failures.ts';
 import { type ManagedTable, requireUniqueIndex } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns } from './chunks.ts';
@@ -63,7 +63,7 @@ async function indexKey(tx: TenantTx, ctx: CompanyContext, tableId: string, key:
     await requireUniqueIndex(tx, ctx, tableId, key);
   } catch (error) {
     if (tooManyIndexes.matches(error)) throw new JobProblem(noIndexLeft);
-    const refusal = indexRefusalOf(error);
+    const refusal = toIndexRefusal(error);
     throw refusal?.why === 'duplicate' ? new JobProblem(keyNotUnique(key, refusal.value)) : error;
   }
 }

@@ -5,7 +5,7 @@ import type { JobMessage } from '../../platform/job-messages.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { databaseFull } from '../../tenant-sql/failures.ts';
-import { databaseOf } from '../managed-database/service.ts';
+import { openDatabaseIfAny } from '../managed-database/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { InferenceError } from './inference/index.ts';
 import type { JobError, JobProgress, WorkedJob } from './job.ts';
@@ -44,7 +44,7 @@ export async function workOnJob<State>(
 ): Promise<void> {
   const { jobId, type } = message;
   const { companyId } = ctx.actor;
-  const database = await databaseOf(ctx);
+  const database = await openDatabaseIfAny(ctx);
   if (!database) return;
   const key = { id: jobId, companyId };
   const lease = { limit: MAX_ACTIVE_JOBS, until: isoTimestamp(ctx.now() + LEASE_MS) };
@@ -59,7 +59,7 @@ export async function workOnJob<State>(
     if (more) await ctx.jobs.send({ type, companyId, jobId });
   } catch (error) {
     if (error instanceof Superseded) return;
-    const problem = problemOf(error);
+    const problem = toJobError(error);
     if (!problem) throw error;
     await endWith({ ctx, database, job }, problem).catch(unlessSuperseded);
   } finally {
@@ -93,7 +93,7 @@ export async function saveProgress<State>(
   if (!(await advance(tx, job, job.step, { state, progress }, isoTimestamp(ctx.now())))) throw new Superseded();
 }
 
-function problemOf(error: unknown): JobError | undefined {
+function toJobError(error: unknown): JobError | undefined {
   if (error instanceof JobProblem) return error.error;
   if (databaseFull.matches(error)) return noRoom;
   if (quotaExceeded.matches(error)) return quotaPassed(error.detail);

@@ -8,8 +8,8 @@ import {
   considered,
   isTable,
   NO_CHOICE,
-  namesOf,
   SheetUnknown,
+  toNames,
 } from '../../formats/workbook/choice.ts';
 import { withHeaders } from '../../formats/workbook/first-rows.ts';
 import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from '../../formats/workbook/limits.ts';
@@ -103,7 +103,7 @@ export async function continueConversion(
   try {
     const workbook = await openWorkbook(environment.zip, file.size, environment.reserve);
     const wanted = environment.sheet;
-    let state = wanted === undefined ? from : { ...from, sheet: placeOf(workbook, wanted) };
+    let state = wanted === undefined ? from : { ...from, sheet: findSheet(workbook, wanted) };
     for (let left = environment.budget; !state.result && left > 0; ) {
       const { sheet, xml, choice } = state;
       const next = workbook.sheets[sheet];
@@ -124,11 +124,11 @@ export async function continueConversion(
   } catch (error) {
     if (error instanceof SheetUnknown)
       throw new problems.JobProblem(problems.sheetUnknown(file.name, environment.sheet));
-    throw problemOf(error, file.name);
+    throw toProblem(error, file.name);
   }
 }
 
-function placeOf({ sheets }: Workbook, wanted: string): number {
+function findSheet({ sheets }: Workbook, wanted: string): number {
   const place = sheets.findIndex(({ name }) => name === wanted);
   if (place < 0) throw new SheetUnknown();
   return place;
@@ -159,7 +159,7 @@ async function convertSheet(
 ): Promise<ConversionState> {
   const { bucket, newKey, budget } = environment;
   const size = bytesIn(xml);
-  const merges = await mergesOf(bucket, xml, size, state.rows.names);
+  const merges = await loadMerges(bucket, xml, size, state.rows.names);
   const writer = new SegmentWriter(bucket, newKey);
   let { rows, written, header, joined } = state;
   const until = rows.offset + budget;
@@ -183,7 +183,7 @@ async function convertSheet(
   const text = [...state.text, ...writer.segments];
   if (!rows.done) return { ...state, written, rows, text, header, joined };
   const { name } = workbook.sheets[state.sheet] as Sheet;
-  const names = namesOf(workbook.sheets.map((sheet) => sheet.name));
+  const names = toNames(workbook.sheets.map((sheet) => sheet.name));
   const converted = { text, sheet: { name, width: rows.width, header, ...names } };
   const counts = { filled: rows.filled - joined, narrow: rows.narrow };
   if (environment.sheet !== undefined && counts.filled === 0)
@@ -218,7 +218,7 @@ const FIRST_BLOCK_BYTES = 256 * 1024;
 /** The most bytes at the end of a sheet in which merged cells are looked for: they are listed behind the rows. */
 const TAIL_BYTES = 4 * 1024 * 1024;
 
-async function mergesOf(bucket: R2Bucket, xml: Segment[], size: number, names: Namespaces | null): Promise<Merges> {
+async function loadMerges(bucket: R2Bucket, xml: Segment[], size: number, names: Namespaces | null): Promise<Merges> {
   const tail = await segmentBytes(bucket, xml, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
   return readMerges(tail, names ?? namesIn(await segmentBytes(bucket, xml, 0, FIRST_BLOCK_BYTES)));
 }
@@ -229,7 +229,7 @@ async function segmentBytes(bucket: R2Bucket, xml: Segment[], offset: number, le
   return bytes;
 }
 
-function problemOf(error: unknown, file: string): unknown {
+function toProblem(error: unknown, file: string): unknown {
   if (error instanceof WorkbookTooLarge || error instanceof ZipTooLarge)
     return new problems.JobProblem(problems.workbookTooLarge(file));
   if (error instanceof ZipDamaged || error instanceof XmlUnreadable)

@@ -21,22 +21,22 @@ export interface UsedBy {
 
 type Counted = 'mails' | 'modelCalls' | 'executions';
 
-const quotaOf = (companyId: string, quota: Quota): SQL =>
+const selectQuota = (companyId: string, quota: Quota): SQL =>
   sql`(select ${companies.quotas} ->> ${`$.${quota}`} from ${companies} where ${eq(companies.id, companyId)})`;
 
-const countedOf = ({ companyId, at }: UsedBy, column: 'mails' | 'model_calls'): SQL =>
+const selectCounted = ({ companyId, at }: UsedBy, column: 'mails' | 'model_calls'): SQL =>
   sql`coalesce((select ${sql.identifier(column)} from ${usageDays} where company_id = ${companyId} and day = ${dayNumber(at)}), 0)`;
 
 /** Mails that are stored to be handed over: they are taken from the day's, though not counted. */
 const pendingMails = (companyId: string): SQL =>
   sql`(select count(*) from ${mailRequests} where company_id = ${companyId} and due_at > 0)`;
 
-const mailsTaken = (by: UsedBy): SQL => sql`${countedOf(by, 'mails')} + ${pendingMails(by.companyId)}`;
+const mailsTaken = (by: UsedBy): SQL => sql`${selectCounted(by, 'mails')} + ${pendingMails(by.companyId)}`;
 
 const isBelow = (use: SQL, limit: SQL): SQL => sql`(${limit} is null or ${use} < ${limit})`;
 
 /** Holds while the company may mail one more on that day. */
-export const mayMail = (by: UsedBy): SQL => isBelow(mailsTaken(by), quotaOf(by.companyId, 'mails_per_day'));
+export const mayMail = (by: UsedBy): SQL => isBelow(mailsTaken(by), selectQuota(by.companyId, 'mails_per_day'));
 
 /** Adds to a count of a day, if a condition holds; subtracts where `count` is below zero. */
 export function countUse(
@@ -63,7 +63,7 @@ export async function takeMail(db: ControlDb, by: UsedBy): Promise<boolean> {
 /** Counts a call of a model that is about to be made. @throws quotaExceeded where that would pass the quota */
 export async function takeModelCall(ctx: CompanyContext): Promise<void> {
   const by = { companyId: ctx.actor.companyId, at: ctx.now() };
-  const [limit, use] = [quotaOf(by.companyId, 'model_calls_per_day'), countedOf(by, 'model_calls')];
+  const [limit, use] = [selectQuota(by.companyId, 'model_calls_per_day'), selectCounted(by, 'model_calls')];
   const taken = await countUse(ctx.db, by, 'modelCalls', 1, isBelow(use, limit));
   if (taken.length > 0) return;
   const [found] = await ctx.db.all<{ limit: number; use: number }>(sql`select ${limit} as "limit", ${use} as "use"`);
@@ -89,16 +89,16 @@ export interface Held {
 export const NOTHING: Held = { users: 0, tables: 0, rows: 0, tableBytes: 0, fileBytes: 0 };
 
 export const selectHeld = (db: ControlDb, companyIds: readonly string[]) => {
-  const sizeOf = (column: 'tables' | 'rows' | 'tableBytes' | 'fileBytes') =>
+  const sumSizes = (column: 'tables' | 'rows' | 'tableBytes' | 'fileBytes') =>
     sql<number>`coalesce(${managedDatabases[column]}, 0)`;
   return db
     .select({
       companyId: companies.id,
       users: sql<number>`coalesce(${userCounts.living}, 0)`,
-      tables: sizeOf('tables'),
-      rows: sizeOf('rows'),
-      tableBytes: sizeOf('tableBytes'),
-      fileBytes: sizeOf('fileBytes'),
+      tables: sumSizes('tables'),
+      rows: sumSizes('rows'),
+      tableBytes: sumSizes('tableBytes'),
+      fileBytes: sumSizes('fileBytes'),
     })
     .from(companies)
     .leftJoin(userCounts, eq(userCounts.companyId, companies.id))

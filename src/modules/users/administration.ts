@@ -21,7 +21,7 @@ import {
   userStillInvited,
 } from './failures.ts';
 import { requireUnlikePerson } from './fields.ts';
-import { nameOf, prepareActiveUser, statusOf } from './service.ts';
+import { defaultName, getStatus, prepareActiveUser } from './service.ts';
 import {
   endResets,
   readUsers,
@@ -83,7 +83,7 @@ export async function createUser(
   });
   // Spares the work of hashing; the index decides.
   if (taken.length > 0) throw emailTaken();
-  if (company) requireUnlikePerson(password, { email, name: nameOf(email), company }, 'password');
+  if (company) requireUnlikePerson(password, { email, name: defaultName(email), company }, 'password');
   const passwordHash = await hashPassword(password);
   const { record, statement } = prepareActiveUser(ctx, companyId, { email, passwordHash, metadata });
   await commit(ctx.db, { inserted: statement }, NAMES_ARE_UNIQUE);
@@ -147,7 +147,7 @@ export async function activateUser(ctx: PrincipalContext, id: string): Promise<U
 /** Keeps a user from signing in, and ends the sessions. */
 export async function deactivateUser(ctx: PrincipalContext, id: string): Promise<User> {
   if (id === ctx.actor.id) throw selfNotDeactivatable();
-  if (statusOf(await findUser(ctx, id)) === 'invited') throw userStillInvited();
+  if (getStatus(await findUser(ctx, id)) === 'invited') throw userStillInvited();
   return changeUser(ctx, id, { isActive: false });
 }
 

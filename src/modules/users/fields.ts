@@ -7,7 +7,7 @@ const MAXIMUM_LENGTH = 128;
 const LONGEST_TYPED = 8 * MAXIMUM_LENGTH;
 
 /** A password of at least `minimum` characters, counted in NFC, in which it is hashed. */
-const passwordOf = (minimum: number) =>
+const passwordField = (minimum: number) =>
   z
     .string()
     // Nothing else is asked of a longer one: to normalize marks takes the square of their number.
@@ -22,14 +22,14 @@ const passwordOf = (minimum: number) =>
 
 /** A password that someone chooses: `minimum` to 128 characters, not one of the most common. */
 export const newPassword = (minimum: number) =>
-  passwordOf(minimum)
+  passwordField(minimum)
     .refine((password) => !isCommonPassword(password), 'is one of the most common passwords; choose another')
     .meta({
       description: `${minimum} to ${MAXIMUM_LENGTH} characters; neither a common password nor one made of the name, email or company.`,
     });
 
 /** A password that is tried at sign-in: bounded, otherwise whatever was typed. */
-export const triedPassword = passwordOf(1);
+export const triedPassword = passwordField(1);
 
 /** The owner of a password: their email, name and company, which the password must not be made of. */
 export interface PasswordOwner {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { noContent, ok, versioned } from '../../http/endpoint.ts';
 import { sortedList, sortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { displayName, idsInput } from '../../kernel/fields.ts';
 import { activateUser, deactivateUser, deleteOtherUser, listUsersWithGroups } from './administration.ts';
 import {
@@ -48,7 +48,7 @@ export const consoleUserEndpoints = [
       summary: 'List users',
       description: 'Active, invited and deactivated users. The newest first, unless `sort_by` says otherwise.',
       query: userListQuery,
-      returns: ok(listOf(consoleUserView)),
+      returns: ok(listSchema(consoleUserView)),
       fails: [],
     },
     async ({ ctx, query }) =>

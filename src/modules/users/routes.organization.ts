@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { sent } from '../../http/wire.ts';
 import { email, metadata } from '../../kernel/fields.ts';
 import { changeUser, createUser, deleteUser, findUser, listUsers } from './administration.ts';
@@ -44,7 +44,7 @@ export const organizationUserEndpoints = [
       summary: 'List users',
       description: 'Lists deleted users too with `include_deleted=true`, which only administrators may send.',
       query: userListQuery,
-      returns: ok(listOf(organizationUserView)),
+      returns: ok(listSchema(organizationUserView)),
       ...INCLUDE_DELETED.contract,
       fails: [],
     },

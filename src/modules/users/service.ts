@@ -31,7 +31,7 @@ export {
 export type { User, UserChanges, UserStatus, UserWithGroups };
 
 /** The status of a user: invited ones have never been active. */
-export function statusOf(user: Pick<User, 'isActive' | 'activatedAt'>): UserStatus {
+export function getStatus(user: Pick<User, 'isActive' | 'activatedAt'>): UserStatus {
   if (user.isActive) return 'active';
   return user.activatedAt === null ? 'invited' : 'inactive';
 }
@@ -63,7 +63,7 @@ export function prepareInvitedUser(ctx: Context, companyId: string, input: Pick<
 }
 
 /** The name of somebody of whom only the email is known. */
-export const nameOf = (email: string): string => email.split('@')[0] as string;
+export const defaultName = (email: string): string => email.split('@')[0] as string;
 
 function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'isActive' | 'activatedAt'>): User {
   const now = ctx.now();
@@ -71,7 +71,7 @@ function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'i
     id: ctx.newId(),
     companyId,
     email: input.email,
-    name: input.name ?? nameOf(input.email),
+    name: input.name ?? defaultName(input.email),
     externalId: input.externalId ?? null,
     passwordHash: input.passwordHash,
     isOwner: input.isOwner ?? false,

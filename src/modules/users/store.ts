@@ -1,5 +1,5 @@
 import { and, asc, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
-import { isBindingOf } from '../../access/sources.ts';
+import { isBindingOfPrincipal } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage, type SearchRequest } from '../../db/page.ts';
@@ -7,7 +7,7 @@ import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
 import { contains, inAnyCase } from '../../db/search.ts';
-import { afterChange, byId, exists, livingById, whichOf } from '../../db/statements.ts';
+import { afterChange, byId, exists, livingById, matchesDeletion } from '../../db/statements.ts';
 import { type Denials, isNothingDenied } from '../../permissions/denials.ts';
 
 export type User = typeof users.$inferSelect;
@@ -33,7 +33,7 @@ export const selectGroupsOfUser = (db: ControlDb, companyId: string, userId: str
   db
     .selectDistinct({ groupId: groupBindings.groupId })
     .from(groupBindings)
-    .where(isBindingOf({ companyId, principalType: 'user', principalId: userId }))
+    .where(isBindingOfPrincipal({ companyId, principalType: 'user', principalId: userId }))
     .orderBy(asc(groupBindings.groupId));
 
 /** Records a sign-in, if the statement before it in the batch, which begins the session, changed a row. */
@@ -93,14 +93,14 @@ export const selectUserEvenDeleted = (db: ControlDb, companyId: string, id: stri
     .where(byId(users, companyId, id));
 
 /** The orders of a list of users, with the columns of a table that hold their values. */
-const orderOf = (table: typeof users | typeof accountUsers) => ({
+const sortColumns = (table: typeof users | typeof accountUsers) => ({
   created_at: table.createdAt,
   updated_at: table.updatedAt,
   email: table.email,
   last_login_at: table.lastLoginAt,
 });
 
-export type UserPageRequest = PageRequest<keyof ReturnType<typeof orderOf>>;
+export type UserPageRequest = PageRequest<keyof ReturnType<typeof sortColumns>>;
 
 /** The users that a list leaves out: deleted ones, those not attached to an account, and those that are denied. */
 export interface UserFilter {
@@ -114,7 +114,7 @@ export function readUsers(db: ControlDb, companyId: string, filter: UserFilter, 
   const { accountId } = filter;
   const listing =
     accountId === undefined ? ofCompany(companyId, filter) : ofAccount(companyId, { ...filter, accountId }, page.by);
-  return readPage(db, listing, { ...page, by: orderOf(users)[page.by] });
+  return readPage(db, listing, { ...page, by: sortColumns(users)[page.by] });
 }
 
 /** A group as the users in it show it. */
@@ -159,7 +159,7 @@ const HAS_STATUS: Record<UserStatus, SQL> = {
 };
 
 /** The members of a group, in any account: nobody where the group is denied. */
-const membersOf = (db: ControlDb, companyId: string, groupId: string, denied: Denials) =>
+const selectMembers = (db: ControlDb, companyId: string, groupId: string, denied: Denials) =>
   db
     .select({ id: groupBindings.principalId })
     .from(groupBindings)
@@ -200,7 +200,7 @@ export function readUsersWithGroups(
     contains([users.name, users.email], search),
     where,
     status && HAS_STATUS[status],
-    groupId === undefined ? undefined : inArray(users.id, membersOf(db, companyId, groupId, denied.groups)),
+    groupId === undefined ? undefined : inArray(users.id, selectMembers(db, companyId, groupId, denied.groups)),
   ].filter((condition) => condition !== undefined);
   return readPage(
     db,
@@ -214,7 +214,7 @@ export function readUsersWithGroups(
 
 const ofCompany = (companyId: string, { which, denied }: UserFilter) => ({
   table: users,
-  filter: and(eq(users.companyId, companyId), whichOf(users, which), isNotDenied(users.id, denied)) as SQL,
+  filter: and(eq(users.companyId, companyId), matchesDeletion(users, which), isNotDenied(users.id, denied)) as SQL,
   ...(isNothingDenied(denied) && {
     total: sql`select ${which === 'all' ? userCounts.total : userCounts.living} from ${userCounts} where ${eq(userCounts.companyId, companyId)}`,
   }),
@@ -227,7 +227,7 @@ const ofAccount = (
   by: UserPageRequest['by'],
 ) => ({
   table: users,
-  via: { table: accountUsers, id: accountUsers.userId, by: orderOf(accountUsers)[by] },
+  via: { table: accountUsers, id: accountUsers.userId, by: sortColumns(accountUsers)[by] },
   filter: and(
     eq(accountUsers.companyId, companyId),
     eq(accountUsers.accountId, accountId),
@@ -288,7 +288,7 @@ export const removeMemberships = (db: ControlDb, companyId: string, id: string) 
     .delete(groupBindings)
     .where(
       and(
-        isBindingOf({ companyId, principalType: 'user', principalId: id }),
+        isBindingOfPrincipal({ companyId, principalType: 'user', principalId: id }),
         exists(users, byId(users, companyId, id), isNotNull(users.deletedAt)),
       ),
     );

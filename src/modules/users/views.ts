@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { viewBy } from '../../http/wire.ts';
 import { metadata, timestamp } from '../../kernel/fields.ts';
-import { statusOf, type User, type UserInGroups, type UserWithGroups } from './service.ts';
+import { getStatus, type User, type UserInGroups, type UserWithGroups } from './service.ts';
 
 /** The status of a user. */
 export const userStatus = z.enum(['invited', 'active', 'inactive']);
@@ -26,7 +26,7 @@ export const consoleUserView = z
 
 const shown = viewBy(consoleUserView);
 export const viewConsoleUser = ({ user, groupIds }: UserInGroups) =>
-  shown({ ...user, status: statusOf(user), groupIds, groups: undefined });
+  shown({ ...user, status: getStatus(user), groupIds, groups: undefined });
 
 /** A user of a list. @param expanded whether the groups themselves are shown beside their ids */
 export const viewUserOfList = (expanded: boolean) => (user: UserWithGroups) => ({
@@ -43,7 +43,7 @@ export const userStatusView = consoleUserView.pick({ _id: true, email: true, sta
 export const viewUserStatus = (user: User): z.input<typeof userStatusView> => ({
   _id: user.id,
   email: user.email,
-  status: statusOf(user),
+  status: getStatus(user),
 });
 
 /** A user as the organization API shows it. */

@@ -7,7 +7,7 @@ import { canonicalValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { DataVersions, type ReadOf } from '../managed-database/service.ts';
 import type { Refusals, Visualization } from '../visualizations/service.ts';
-import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';
+import { getRecord, listVisualizations, type SharedItem } from './shared-item.ts';
 
 /** The time for which the result of a single visualization is cached, in seconds. Dashboards have a setting for it. */
 const DEFAULT_CACHE_SECONDS = 60;
@@ -42,7 +42,7 @@ export async function cachedAnswer(
   limits: Limits,
 ): Promise<CachedAnswer> {
   const seconds = item.type === 'dashboard' ? item.dashboard.cacheSeconds : DEFAULT_CACHE_SECONDS;
-  const digest = await digestOf(ctx, item, values, limits);
+  const digest = await computeDigest(ctx, item, values, limits);
   // Read before any of the data: what is found current by it, or stored, was read of this version or a later one.
   const versions = item.data && new DataVersions(item.data, ctx.now());
   const address = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${digest}`;
@@ -58,7 +58,7 @@ export async function cachedAnswer(
       return versions?.isCurrent(of) && ctx.now() - at <= maxAge ? preparedJson(known.body) : undefined;
     },
     async store(text, tables) {
-      const of = versions?.readOf(tables);
+      const of = versions?.readVersions(tables);
       if (!of || seconds === 0) return;
       const kept = { seconds, about: JSON.stringify({ ...of, at: ctx.now() }) };
       await putCached('results', address, text, kept).catch((error) => logError('result_not_kept', error));
@@ -70,15 +70,15 @@ export async function cachedAnswer(
  * The digest that tells a result from others of the same data. It is made of everything that the result depends on: the company,
  * the version of what is executed, all bound values, the enforced slugs, and the refused visualizations.
  */
-export async function digestOf(
+export async function computeDigest(
   ctx: CompanyContext,
   item: SharedItem,
   values: BoundValues,
   limits: Limits,
 ): Promise<string> {
   const { companyId } = ctx.actor;
-  const record = recordOf(item);
-  const charts = visualizationsOf(item).map(({ id, version }) => `${id}.${version}`);
+  const record = getRecord(item);
+  const charts = listVisualizations(item).map(({ id, version }) => `${id}.${version}`);
   const refused = [...limits.refusals].map(([id, { reason }]) => `${id} ${reason}`);
   const parts = [
     companyId,

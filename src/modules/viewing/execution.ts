@@ -2,13 +2,13 @@ import type { CompanyContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { type PreparedAnswer, preparedJson } from '../../kernel/files.ts';
-import { textOf } from '../../platform/bounded.ts';
+import { readText } from '../../platform/bounded.ts';
 import type { ViewAnswer } from '../../presentation/viewing.ts';
 import { downloadsDisabled, policyViolation } from '../../sharing/failures.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { boundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
-import { optionsUnder, runDashboard, widgetOf } from '../dashboards/service.ts';
+import { findWidget, optionsUnder, runDashboard } from '../dashboards/service.ts';
 import { keptResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {
   denials,
@@ -21,9 +21,9 @@ import {
   viewExecution,
 } from '../visualizations/service.ts';
 import { answerEarly } from './answer-early.ts';
-import { type CachedAnswer, cachedAnswer, digestOf, type Limits } from './cached-answer.ts';
+import { type CachedAnswer, cachedAnswer, computeDigest, type Limits } from './cached-answer.ts';
 import { executeOnce } from './coalesce.ts';
-import { type SharedItem, visualizationsOf } from './shared-item.ts';
+import { listVisualizations, type SharedItem } from './shared-item.ts';
 import { withSlot } from './slot.ts';
 
 /** The time for which a last result is kept: from one working day to the next. */
@@ -78,7 +78,7 @@ export async function executeFor(
     return { answer: await answerExecution(ctx, item, values, limits, cached, maxAge) };
   }
   const visualization =
-    item.type === 'dashboard' ? widgetOf(item, wanted) : requireSameVisualization(item.visualization, wanted);
+    item.type === 'dashboard' ? findWidget(item, wanted) : requireSameVisualization(item.visualization, wanted);
   const { id, name } = visualization;
   const result =
     (await resultIn(await cached.lookUp(), id)) ??
@@ -102,7 +102,7 @@ export async function viewFor(
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<View> {
   const { values, limits } = bindParameters(ctx, item, rules, parameters);
-  const digest = await digestOf(ctx, item, values, limits);
+  const digest = await computeDigest(ctx, item, values, limits);
   return { digest, run: () => withSlot(ctx, () => run(ctx, item, values, limits)) };
 }
 
@@ -124,7 +124,7 @@ function requireSameVisualization(visualization: Visualization, wanted: string |
 /** The result of a visualization in an answer, unless it failed there. */
 async function resultIn(answer: PreparedAnswer | undefined, visualizationId: string): Promise<Execution | undefined> {
   if (!answer) return undefined;
-  const known = JSON.parse(await textOf(answer.body)) as ViewAnswer;
+  const known = JSON.parse(await readText(answer.body)) as ViewAnswer;
   const results = 'results' in known ? known.results : [known.result];
   const { columns, rows, truncated = false } = results.find((each) => each.visualization_id === visualizationId) ?? {};
   return columns && rows && { visualizationId, durationMs: 0, cached: true, result: { columns, rows, truncated } };
@@ -152,15 +152,15 @@ async function answerExecution(
     });
     const asOf = isoTimestamp(ctx.now());
     const executions = await run(own, item, values, limits);
-    const text = jsonOf(item, executions);
+    const text = toJson(item, executions);
     // Failures are not cached, as they may be gone by the next request; and a large result is not held twice in memory.
     const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
     if (text.length <= MAX_CACHED && isLasting) {
       const known = executions.map((execution) => ({ ...execution, cached: true }));
-      const tables = tablesOf(executions);
-      await store(jsonOf(item, known, { as_of: asOf }), tables);
+      const tables = listTables(executions);
+      await store(toJson(item, known, { as_of: asOf }), tables);
       const keeping = { length: text.length, seconds: LAST_SECONDS, tables };
-      last.keep(() => jsonOf(item, known, { as_of: asOf, waking: true }), keeping);
+      last.keep(() => toJson(item, known, { as_of: asOf, waking: true }), keeping);
     }
     return text;
   };
@@ -172,7 +172,7 @@ async function answerExecution(
           if (isChanging) begin();
           // A viewer who waited for a slot looks the result up again: others may have computed it meanwhile.
           const known = await lookUp(maxAge);
-          return known ? textOf(known.body) : compute(own, tell);
+          return known ? readText(known.body) : compute(own, tell);
         }),
       ),
     );
@@ -185,7 +185,7 @@ async function answerExecution(
 function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): Refusals {
   const denied = denials(
     ctx,
-    visualizationsOf(item).map(({ id }) => id),
+    listVisualizations(item).map(({ id }) => id),
   );
   const failure = policyViolation();
   return new Map([...denied, ...[...rules.refused].map((id) => [id, failure] as const)]);
@@ -201,11 +201,11 @@ async function run(ctx: CompanyContext, item: SharedItem, values: BoundValues, l
 }
 
 /** The tables that all executions read; a refused one reads none. */
-const tablesOf = (executions: readonly Execution[]): string[] => [
+const listTables = (executions: readonly Execution[]): string[] => [
   ...new Set(executions.flatMap((each) => ('result' in each ? (each.result.tables ?? UNKNOWN_TABLES) : []))),
 ];
 
-function jsonOf(item: SharedItem, executions: readonly Execution[], more = {}): string {
+function toJson(item: SharedItem, executions: readonly Execution[], more = {}): string {
   const results = executions.map((execution) => viewExecution(execution));
   return JSON.stringify({ ...(item.type === 'dashboard' ? { results } : { result: results[0] }), ...more });
 }

@@ -8,18 +8,18 @@ export { optionsQuery, optionsView } from '../dashboards/views.ts';
 export { type ExecutionQuery, executeFor, optionsFor, type View, viewFor } from './execution.ts';
 export {
   dashboardReads,
-  inputsOf,
+  getRecord as recordOf,
+  listInputs as inputsOf,
+  listVisualizations as visualizationsOf,
   loadSharedItem,
+  makeRules as rulesOf,
   optionsSource,
-  recordOf,
   requireSharingOf,
-  rulesOf,
   type SharedItem,
   sharedDashboard,
   sharedVisualization,
   viewSharedItem,
   visualizationReads,
-  visualizationsOf,
 } from './shared-item.ts';
 export {
   candidatesView,

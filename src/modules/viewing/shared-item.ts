@@ -74,10 +74,10 @@ export async function loadSharedItem(ctx: CompanyContext, type: TargetType, id: 
   return sharedDashboard(await readTogether(ctx.db, dashboardReads(ctx.db, companyId, id)));
 }
 
-export const recordOf = (item: SharedItem): Dashboard | Visualization =>
+export const getRecord = (item: SharedItem): Dashboard | Visualization =>
   item.type === 'dashboard' ? item.dashboard : item.visualization;
 
-export const visualizationsOf = (item: SharedItem): readonly Visualization[] =>
+export const listVisualizations = (item: SharedItem): readonly Visualization[] =>
   item.type === 'dashboard' ? item.visualizations : [item.visualization];
 
 /** Sharing a dashboard requires the permission to share its visualizations, and to be denied nothing of it. */
@@ -85,19 +85,19 @@ export function requireSharingOf(ctx: PrincipalContext, item: SharedItem): void 
   if (item.type === 'dashboard') requireNotDenied(ctx, [item.dashboard.id], ['dashboards:get']);
   requireSharingAll(
     ctx,
-    visualizationsOf(item).map(({ id }) => id),
+    listVisualizations(item).map(({ id }) => id),
   );
 }
 
 /** The inputs that accept a value. */
-export function inputsOf(item: SharedItem): Input[] {
+export function listInputs(item: SharedItem): Input[] {
   return item.type === 'dashboard'
     ? dashboardInputs(item.dashboard, item.visualizations)
     : visualizationInputs(item.visualization);
 }
 
 /** The rules for a viewer under these terms. */
-export const rulesOf = (item: SharedItem, terms: Terms): ViewerRules => viewerRules(inputsOf(item), terms);
+export const makeRules = (item: SharedItem, terms: Terms): ViewerRules => viewerRules(listInputs(item), terms);
 
 const NO_COLUMNS = { x: null, y: [], series: null, options: {} };
 const NONE: ReadonlySet<string> = new Set();
@@ -107,8 +107,8 @@ const NONE: ReadonlySet<string> = new Set();
  * @param hidden ids of the visualizations that the viewer is denied
  */
 export function viewSharedItem(item: SharedItem, rules: ViewerRules, hidden: Pick<Refusals, 'has'> = NONE) {
-  const { id, name, slug, description } = recordOf(item);
-  const visualizations = visualizationsOf(item);
+  const { id, name, slug, description } = getRecord(item);
+  const visualizations = listVisualizations(item);
   const whole = visualizations.map((chart) => ({ visualization_id: chart.id, x: 0, y: 0, w: 12, h: 8 }));
   return {
     id,

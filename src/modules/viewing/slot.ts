@@ -11,7 +11,7 @@ import { tooManyViewers } from './failures.ts';
 export async function withSlot<T>(ctx: CompanyContext, work: () => Promise<T>): Promise<T> {
   const { VIEWER_GATE } = ctx.bindings;
   const { companyId } = ctx.actor;
-  const slot = { id: newSecretToken(), viewer: viewerOf(ctx) };
+  const slot = { id: newSecretToken(), viewer: getViewer(ctx) };
   // Asking again with the same id does not take a second slot.
   const enter = () => callObject(VIEWER_GATE, companyId, async (gate) => await gate.enter(slot));
   if (!(await enter()) && !(await pauseBeforeRetry().then(enter))) {
@@ -25,7 +25,7 @@ export async function withSlot<T>(ctx: CompanyContext, work: () => Promise<T>): 
 }
 
 /** The id under which a viewer is counted: each holder of a token counts as one, and so does each person. */
-const viewerOf = ({ actor }: CompanyContext): string => {
+const getViewer = ({ actor }: CompanyContext): string => {
   if (actor.kind === 'viewer') return actor.tokenId;
   return actor.kind === 'system' ? actor.kind : actor.id;
 };

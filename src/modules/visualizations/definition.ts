@@ -97,7 +97,7 @@ export function templateProblems(
   }
 }
 
-export const kindsOf = (parameters: readonly Pick<Parameter, 'slug' | 'kind'>[]): ReadonlyMap<string, ParameterKind> =>
+export const mapKinds = (parameters: readonly Pick<Parameter, 'slug' | 'kind'>[]): ReadonlyMap<string, ParameterKind> =>
   new Map(parameters.map(({ slug: name, kind }) => [name, kind]));
 
 const fields = {
@@ -136,7 +136,7 @@ export type NewVisualization = z.output<typeof newVisualization>;
 export type VisualizationChanges = z.output<typeof visualizationChanges>;
 
 /** The length of a visualization, as it counts for that of a dashboard. */
-export const lengthOf = ({ sql, parameters }: { sql: string; parameters: readonly Parameter[] }): number =>
+export const measureLength = ({ sql, parameters }: { sql: string; parameters: readonly Parameter[] }): number =>
   sql.length + JSON.stringify(parameters).length;
 
 export function definitionProblems({
@@ -146,5 +146,5 @@ export function definitionProblems({
   sql: string;
   parameters: readonly Parameter[];
 }): FieldProblem[] {
-  return [...parameterProblems(parameters, 'parameters'), ...templateProblems(sql, kindsOf(parameters), 'sql')];
+  return [...parameterProblems(parameters, 'parameters'), ...templateProblems(sql, mapKinds(parameters), 'sql')];
 }

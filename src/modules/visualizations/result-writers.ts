@@ -1,7 +1,7 @@
 import { csvLine } from '../../formats/csv/write.ts';
 import { withoutFormula } from '../../formats/formulas.ts';
 import { MAX_CELL_TEXT, WorkbookWriter } from '../../formats/workbook/write.ts';
-import { cellOf, isTooLong } from '../../formats/workbook/written-cells.ts';
+import { isTooLong, toWrittenCell } from '../../formats/workbook/written-cells.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { Cell, ResultColumn, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 
@@ -49,7 +49,7 @@ export function resultFile(
   facts: Record<string, unknown> = {},
 ): ReadableStream<Uint8Array> {
   if (written.format === 'xlsx') requireCells(columns, rows, written.safe);
-  const pieces = piecesOf(resultWriter(written), columns, rows, facts);
+  const pieces = splitPieces(resultWriter(written), columns, rows, facts);
   return new ReadableStream<Uint8Array>({
     pull(controller) {
       const { value, done } = pieces.next();
@@ -59,7 +59,7 @@ export function resultFile(
   });
 }
 
-function* piecesOf(
+function* splitPieces(
   writer: ResultWriter,
   columns: readonly ResultColumn[],
   rows: readonly Cell[][],
@@ -72,7 +72,7 @@ function* piecesOf(
 
 function requireCells(columns: readonly ResultColumn[], rows: readonly Cell[][], safe = false): void {
   const at = columns.findIndex(({ type }, index) =>
-    rows.some((row) => isTooLong(cellOf(row[index] ?? null, type, safe))),
+    rows.some((row) => isTooLong(toWrittenCell(row[index] ?? null, type, safe))),
   );
   if (at < 0) return;
   const message = `cannot be xlsx: "${columns[at]?.name}" has a text of more than ${MAX_CELL_TEXT} characters, which no cell can hold`;
@@ -140,7 +140,8 @@ function workbookWriter(safe: boolean, title: string): ResultWriter {
       );
       return book.write();
     },
-    rows: (rows) => book.write(rows.map((row) => row.map((cell, at) => cellOf(cell, types[at] as string, safe)))),
+    rows: (rows) =>
+      book.write(rows.map((row) => row.map((cell, at) => toWrittenCell(cell, types[at] as string, safe)))),
     end: () => book.end(),
   };
 }

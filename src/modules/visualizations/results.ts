@@ -42,7 +42,7 @@ export function viewExecution(execution: Execution, explain = false): z.input<ty
   const { visualizationId, durationMs, cached } = execution;
   const timing = { duration_ms: durationMs, cached };
   if ('failure' in execution) {
-    return { visualization_id: visualizationId, error: errorOf(execution.failure, explain), ...timing };
+    return { visualization_id: visualizationId, error: toError(execution.failure, explain), ...timing };
   }
   const { columns, rows, truncated } = execution.result;
   return { visualization_id: visualizationId, columns, rows, row_count: rows.length, truncated, ...timing };
@@ -57,7 +57,7 @@ export function viewPreview({
   return { columns, rows, row_count: rows.length, truncated, duration_ms: durationMs, cached };
 }
 
-function errorOf(failure: Failure, explain: boolean): { error_code: string; message: string } {
+function toError(failure: Failure, explain: boolean): { error_code: string; message: string } {
   const { kind, message, detail } = toldFailure(failure, explain);
   if (kind === 'forbidden') {
     return { error_code: policyViolation.matches(failure) ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message };
@@ -121,7 +121,7 @@ export const truncation = ({ truncated }: { truncated: boolean }): Record<string
  * @param explain whether the reader wrote the SQL or may change it
  * @throws the failure of an execution that failed, as it is told otherwise
  */
-export function fileOf(
+export function buildFile(
   execution: Execution,
   { name, format, safe }: { name: string; format: ResultFormat; safe: boolean },
   explain = false,

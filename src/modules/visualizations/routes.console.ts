@@ -3,7 +3,7 @@ import { isAllowed } from '../../access/requirements.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
@@ -19,9 +19,9 @@ import {
 } from './failures.ts';
 import { previewVisualization } from './preview.ts';
 import {
+  buildFile,
   executionSchema,
   fileMediaTypes,
-  fileOf,
   fileQuery,
   previewSchema,
   viewExecution,
@@ -65,7 +65,7 @@ export const visualizationEndpoints = [
       summary: 'List visualizations',
       description: 'Without those that the caller is denied, and without data. Newest first.',
       query: searchableList,
-      returns: ok(listOf(visualizationRecord)),
+      returns: ok(listSchema(visualizationRecord)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
@@ -165,7 +165,7 @@ export const visualizationEndpoints = [
       const { visualization, execution } = await executeVisualization(ctx, params.id, body.parameters);
       // Who may change the SQL is told what the database says about it.
       const explain = isAllowed(ctx.actor, 'visualizations:update', params.id);
-      if (format) return fileOf(execution, { name: visualization.name, format, safe: safe === 'true' }, explain);
+      if (format) return buildFile(execution, { name: visualization.name, format, safe: safe === 'true' }, explain);
       return Response.json({ result: viewExecution(execution, explain) } satisfies z.input<typeof executed>);
     },
   ),

@@ -9,11 +9,11 @@ import { type CompiledSql, compileTemplate, placeInTemplate, usedSlugs } from '.
 import {
   type BoundValue,
   type BoundValues,
-  defaultOf,
+  getDefault,
   isChoice,
   type Parameter,
 } from '../../sql-templates/parameters.ts';
-import { TemplateError, templateOf } from '../../sql-templates/template.ts';
+import { getTemplate, TemplateError } from '../../sql-templates/template.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';
 import {
@@ -25,7 +25,7 @@ import {
   type UserSqlResult,
 } from '../../tenant-sql/user-sql.ts';
 import { openAnotherReadonlyDatabase, openReadonlyDatabase } from '../managed-database/service.ts';
-import { kindsOf } from './definition.ts';
+import { mapKinds } from './definition.ts';
 import type { Visualization } from './store.ts';
 
 /** A visualization and the values to run it with. A parameter without one takes its own default. */
@@ -196,7 +196,7 @@ async function executeAll(sql: TenantSql, pending: PendingRun[], shared: Shared)
   return Promise.all(
     prepared.map(async (each, index) => {
       const outcome =
-        each instanceof Failure ? { failure: each } : await outcomeOf(results[statements.indexOf(each)] as Result);
+        each instanceof Failure ? { failure: each } : await settle(results[statements.indexOf(each)] as Result);
       const durationMs = Math.round(performance.now() - startedAt);
       const { visualization } = (pending[index] as PendingRun)[1];
       return { visualizationId: visualization.id, durationMs, cached: false, ...outcome };
@@ -206,7 +206,7 @@ async function executeAll(sql: TenantSql, pending: PendingRun[], shared: Shared)
 
 type Result = Promise<UserSqlResult>;
 
-const outcomeOf = (result: Result): Promise<{ result: UserSqlResult } | { failure: Failure }> =>
+const settle = (result: Result): Promise<{ result: UserSqlResult } | { failure: Failure }> =>
   result.then(
     (result) => ({ result }),
     (failure: unknown) => {
@@ -228,7 +228,7 @@ function prepare({ visualization, values, enforced }: Run, shared: Shared): Limi
   const left = Math.floor(shared.endsAt - performance.now());
   if (left <= 0) throw queryTimedOut();
   const own = ownValues(visualization.parameters, values);
-  const used = usedSlugs(templateOf(visualization.sql), own);
+  const used = usedSlugs(getTemplate(visualization.sql), own);
   if (visualization.parameters.some(({ slug }) => enforced?.has(slug) && !used.has(slug))) throw policyViolation();
   const seesNothing = [...own.values()].some(allowsNothing);
   return {
@@ -245,7 +245,7 @@ function prepare({ visualization, values, enforced }: Run, shared: Shared): Limi
 }
 
 /** The statement of a run, for whoever runs it otherwise. */
-export const statementOf = ({ visualization, values }: Run): CompiledSql =>
+export const compileStatement = ({ visualization, values }: Run): CompiledSql =>
   compileOrFail(visualization, ownValues(visualization.parameters, values));
 
 /** A value for each of a visualization's parameters. */
@@ -253,7 +253,7 @@ function ownValues(parameters: readonly Parameter[], values: BoundValues): Bound
   return new Map(
     parameters.map((parameter): [string, BoundValue] => {
       const { slug, kind, required } = parameter;
-      const value = values.has(slug) ? (values.get(slug) as BoundValue) : defaultOf(parameter);
+      const value = values.has(slug) ? (values.get(slug) as BoundValue) : getDefault(parameter);
       if (value === null && required) throw invalid([{ field: `parameters.${slug}`, message: 'is required' }]);
       if (value !== null && !fits(kind, value)) {
         throw invalid([
@@ -277,18 +277,18 @@ function fits(kind: Parameter['kind'], value: NonNullable<BoundValue>): boolean 
  */
 export function failedCharacter({ visualization: { sql, parameters }, values }: Run, failure: Failure) {
   if (failure.cause instanceof TemplateError) return charactersBefore(sql, failure.cause.position) + 1;
-  const [template, kinds, own] = [templateOf(sql), kindsOf(parameters), ownValues(parameters, values)];
+  const [template, kinds, own] = [getTemplate(sql), mapKinds(parameters), ownValues(parameters, values)];
   const index = failedAt(compileTemplate(template, kinds, own), failure);
   return index === undefined ? undefined : charactersBefore(sql, placeInTemplate(template, kinds, own, index)) + 1;
 }
 
 /** Compiles SQL for the values of its parameters. @throws queryFailed where it is no template, or they do not fit */
 export function compileOrFail(
-  { sql, parameters }: { sql: string; parameters: Parameters<typeof kindsOf>[0] },
+  { sql, parameters }: { sql: string; parameters: Parameters<typeof mapKinds>[0] },
   values: BoundValues,
 ): CompiledSql {
   try {
-    return compileTemplate(templateOf(sql), kindsOf(parameters), values);
+    return compileTemplate(getTemplate(sql), mapKinds(parameters), values);
   } catch (error) {
     throw error instanceof TemplateError ? queryFailed().because(error) : error;
   }

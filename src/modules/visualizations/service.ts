@@ -6,14 +6,14 @@ import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { slugFrom } from '../../kernel/text.ts';
 import { viewerRules } from '../../sharing/rules.ts';
-import { attributesOf, type Input } from '../../sharing/terms.ts';
+import { type Input, listAttributes } from '../../sharing/terms.ts';
 import { boundValues } from '../../sharing/values.ts';
-import { takesList, templateOf } from '../../sql-templates/template.ts';
+import { getTemplate, takesList } from '../../sql-templates/template.ts';
 import { requireSharingAll, unseenAt } from './access.ts';
 import {
   definitionProblems,
-  lengthOf,
   MAX_DASHBOARD_LENGTH,
+  measureLength,
   type NewVisualization,
   type VisualizationChanges,
 } from './definition.ts';
@@ -33,9 +33,9 @@ import {
 
 export { denials, type Refusals, requireNotDenied, requireSharingAll, unseenAt } from './access.ts';
 export {
-  kindsOf,
-  lengthOf,
   MAX_DASHBOARD_LENGTH,
+  mapKinds as kindsOf,
+  measureLength as lengthOf,
   parameterFields,
   parameterProblems,
   templateProblems,
@@ -44,15 +44,15 @@ export {
 export { visualizationNotFound } from './failures.ts';
 export { resultFile, resultWriter, type Written } from './result-writers.ts';
 export {
+  buildFile as fileOf,
   executionSchema,
   fileMediaTypes,
-  fileOf,
   requireFormat,
   truncation,
   viewExecution,
   widgetQuery,
 } from './results.ts';
-export { compileOrFail, type Execution, execute, statementOf } from './run.ts';
+export { compileOrFail, compileStatement as statementOf, type Execution, execute } from './run.ts';
 export type { Visualization };
 export { selectVisualization, selectVisualizations };
 
@@ -131,14 +131,14 @@ export function visualizationInputs({
   sql,
   parameters,
 }: Pick<Visualization, 'id' | 'sql' | 'parameters'>): Input[] {
-  const template = templateOf(sql);
+  const template = getTemplate(sql);
   return parameters.map((parameter) => ({
     ...parameter,
     origin: 'filter',
     takesList: takesList(template, parameter.slug, parameter.kind),
     appliesTo: [id],
     skips: [],
-    viewerAttributes: attributesOf(parameter),
+    viewerAttributes: listAttributes(parameter),
     unbound: [],
   }));
 }
@@ -178,7 +178,7 @@ async function requireUnpublished(ctx: CompanyContext, id: string): Promise<void
  */
 async function requireRoom(ctx: CompanyContext, next: Visualization): Promise<void> {
   const [beside] = await selectLongestBeside(ctx.db, next.companyId, next.id);
-  if ((beside?.length ?? 0) + lengthOf(next) <= MAX_DASHBOARD_LENGTH) return;
+  if ((beside?.length ?? 0) + measureLength(next) <= MAX_DASHBOARD_LENGTH) return;
   const message = `is too long for a dashboard that it is on: at most ${MAX_DASHBOARD_LENGTH} characters of SQL and parameters together`;
   throw invalid([{ field: 'sql', message }]);
 }

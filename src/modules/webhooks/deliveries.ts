@@ -2,10 +2,10 @@ import type { PrincipalContext } from '../../context.ts';
 import type { Page } from '../../db/page.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { Delivery, DeliveryStatus } from '../../objects/webhook-sender.ts';
-import { AUDIT_RECORDS, eventTypeOf } from './event-types.ts';
+import { AUDIT_RECORDS, findEventType } from './event-types.ts';
 import { deliveryNotFound, endpointNotActive, noAuditStream } from './failures.ts';
-import { type Endpoint, getEndpoint, senderOf } from './service.ts';
-import { sendingOf } from './tell.ts';
+import { callSender, type Endpoint, getEndpoint } from './service.ts';
+import { toSending } from './tell.ts';
 
 export type { Delivery };
 
@@ -23,7 +23,7 @@ export async function listDeliveries(
   part: { page: number; perPage: number },
 ): Promise<Page<Delivery>> {
   await getEndpoint(ctx, endpointId);
-  const { total, records } = await senderOf(ctx, endpointId, async (sender) => await sender.list(filter, part));
+  const { total, records } = await callSender(ctx, endpointId, async (sender) => await sender.list(filter, part));
   return { total, records: records as Delivery[], ...part };
 }
 
@@ -33,7 +33,7 @@ export async function getDelivery(
   id: string,
 ): Promise<Delivery & { body: string }> {
   await getEndpoint(ctx, endpointId);
-  const found = ID_PATTERN.test(id) ? await senderOf(ctx, endpointId, async (sender) => await sender.get(id)) : null;
+  const found = ID_PATTERN.test(id) ? await callSender(ctx, endpointId, async (sender) => await sender.get(id)) : null;
   if (!found) throw deliveryNotFound();
   return found as Delivery & { body: string };
 }
@@ -41,22 +41,22 @@ export async function getDelivery(
 /** Sends a delivery again, whatever became of it. */
 export async function resendDelivery(ctx: PrincipalContext, endpointId: string, id: string): Promise<void> {
   await requireActive(ctx, endpointId);
-  const isFound = ID_PATTERN.test(id) && (await senderOf(ctx, endpointId, async (sender) => await sender.resend(id)));
+  const isFound = ID_PATTERN.test(id) && (await callSender(ctx, endpointId, async (sender) => await sender.resend(id)));
   if (!isFound) throw deliveryNotFound();
 }
 
 /** Sends deliveries again that have failed since a time (ms). @returns how many */
 export async function resendFailed(ctx: PrincipalContext, endpointId: string, since: number): Promise<number> {
   await requireActive(ctx, endpointId);
-  return senderOf(ctx, endpointId, async (sender) => await sender.resendFailed(since));
+  return callSender(ctx, endpointId, async (sender) => await sender.resendFailed(since));
 }
 
 /** Sends an example of an event. @returns the id of the delivery */
 export async function sendTest(ctx: PrincipalContext, endpointId: string, type: string): Promise<string> {
   const { companyId } = await requireActive(ctx, endpointId);
-  const example = { id: ctx.newId(), type, at: ctx.now(), data: eventTypeOf(type).example };
-  const [id] = await senderOf(ctx, endpointId, async (sender) =>
-    sender.take({ companyId, endpointId }, [sendingOf(example)]),
+  const example = { id: ctx.newId(), type, at: ctx.now(), data: findEventType(type).example };
+  const [id] = await callSender(ctx, endpointId, async (sender) =>
+    sender.take({ companyId, endpointId }, [toSending(example)]),
   );
   return id as string;
 }

@@ -116,7 +116,7 @@ export const EVENT_TYPE_NAMES = EVENT_TYPES.map(({ type }) => type) as [EventTyp
 const BY_NAME = new Map<string, EventType>(EVENT_TYPES.map((each) => [each.type, each]));
 
 /** @throws where a version that is not this one has told it */
-export function eventTypeOf(name: string): EventType {
+export function findEventType(name: string): EventType {
   const found = BY_NAME.get(name);
   if (!found) throw new Error(`There is no event type ${name}.`);
   return found;
@@ -130,4 +130,4 @@ export const wants = (eventTypes: readonly string[], type: string): boolean =>
 export const isOfShares = (type: string): boolean => (SHARE_EVENT_TYPES as readonly string[]).includes(type);
 
 /** The schema of the body that an endpoint is sent. */
-export const payloadOf = ({ type, data }: EventType) => z.object({ type: z.literal(type), timestamp, data });
+export const payloadSchema = ({ type, data }: EventType) => z.object({ type: z.literal(type), timestamp, data });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { accepted, created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { sent } from '../../http/wire.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoMilliseconds, isoTimestamp } from '../../kernel/fields.ts';
@@ -71,7 +71,7 @@ export const webhookEndpointsOfConsole = [
       summary: 'List webhook endpoints',
       description: 'Newest first; a company has at most 20. Their secrets were shown when they were made.',
       query: pageQuery('per_page'),
-      returns: ok(listOf(endpointView)),
+      returns: ok(listSchema(endpointView)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage } }) =>
@@ -169,7 +169,7 @@ export const webhookEndpointsOfConsole = [
         status: z.enum(DELIVERY_STATUSES).optional(),
         event_type: eventTypeName.optional(),
       }),
-      returns: ok(listOf(deliveryView)),
+      returns: ok(listSchema(deliveryView)),
       fails: [endpointNotFound],
     },
     async ({ ctx, params, query: { page, per_page: perPage, status, event_type: eventType } }) =>

@@ -143,7 +143,7 @@ function requireGoodAddress(ctx: Context, url: string): void {
 }
 
 /** Asks the object of an endpoint. */
-export const senderOf = <T>(
+export const callSender = <T>(
   { bindings }: Pick<Context, 'bindings'>,
   endpointId: string,
   ask: (sender: DurableObjectStub<WebhookSender>) => Promise<T>,
@@ -158,7 +158,7 @@ async function tellSender(
   id: string,
   tell: (sender: DurableObjectStub<WebhookSender>) => Promise<void>,
 ): Promise<void> {
-  await senderOf(ctx, id, tell).catch((error) => logError('webhook_sender_not_told', error, { endpoint_id: id }));
+  await callSender(ctx, id, tell).catch((error) => logError('webhook_sender_not_told', error, { endpoint_id: id }));
 }
 
 /** The kinds of records of the company's log that an endpoint is told of. */

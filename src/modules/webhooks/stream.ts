@@ -1,15 +1,15 @@
 import type { CompanyContext } from '../../context.ts';
 import type { Followed } from '../../logs/following.ts';
-import { keyOf, LOG_KINDS, type Logged, type LogKey, type LogKind } from '../../logs/log.ts';
+import { LOG_KINDS, type Logged, type LogKey, type LogKind, toKey } from '../../logs/log.ts';
 import type { Sending } from '../../objects/webhook-sender.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { callObject } from '../../platform/objects.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { exportLog } from '../company-log/service.ts';
-import { AUDIT_RECORDS, eventTypeOf } from './event-types.ts';
-import { kindsFor, senderOf } from './service.ts';
+import { AUDIT_RECORDS, findEventType } from './event-types.ts';
+import { callSender, kindsFor } from './service.ts';
 import { selectActiveEndpoints, selectEndpoint } from './store.ts';
-import { handOut, sendingOf } from './tell.ts';
+import { handOut, toSending } from './tell.ts';
 
 /** Records of one event. */
 const BATCH = 500;
@@ -49,24 +49,24 @@ type Log = ReturnType<CompanyContext['bindings']['COMPANY_LOG']['getByName']>;
 const shareSendings = ({ actor: { companyId } }: CompanyContext, records: readonly Logged[]): Sending[] =>
   records.map((record) => {
     const event = record as Logged<'share'>;
-    const { view } = eventTypeOf(event.type);
+    const { view } = findEventType(event.type);
     const data = view({ ...event, companyId } as never, undefined as never);
-    return sendingOf({ id: event.id, type: event.type, at: event.occurredAt, data });
+    return toSending({ id: event.id, type: event.type, at: event.occurredAt, data });
   });
 
 const auditSendings = async (ctx: CompanyContext, { records, lateRecords }: Followed): Promise<Sending[]> =>
   Promise.all(
-    [records, lateRecords].filter((some) => some.length > 0).map((some) => batchOf(ctx, some as Logged<'audit'>[])),
+    [records, lateRecords].filter((some) => some.length > 0).map((some) => buildBatch(ctx, some as Logged<'audit'>[])),
   );
 
 /** A batch of the audit trail, whose id is the same for the same first and last records. @param of tells batches of a backfill from others */
-async function batchOf(ctx: CompanyContext, records: readonly Logged<'audit'>[], of = ''): Promise<Sending> {
+async function buildBatch(ctx: CompanyContext, records: readonly Logged<'audit'>[], of = ''): Promise<Sending> {
   const { companyId } = ctx.actor;
   const [first, last] = [records[0], records.at(-1)] as [Logged, Logged];
   const id = (await sha256Hex([companyId, AUDIT_RECORDS, of, first.id, last.id].join('\n'))).slice(0, 24);
   const whole = records.map((record) => ({ ...record, companyId }));
-  const data = eventTypeOf(AUDIT_RECORDS).view({ records: whole } as never, undefined as never);
-  return sendingOf({ id, type: AUDIT_RECORDS, at: Math.max(first.occurredAt, last.occurredAt), data });
+  const data = findEventType(AUDIT_RECORDS).view({ records: whole } as never, undefined as never);
+  return toSending({ id, type: AUDIT_RECORDS, at: Math.max(first.occurredAt, last.occurredAt), data });
 }
 
 /** Sends an endpoint the stored records of the audit trail, the newest first, behind all else that it is sent. */
@@ -79,15 +79,15 @@ export async function backfillAudit(
   const [endpoint] = await selectEndpoint(ctx.db, companyId, endpointId);
   if (endpoint?.status !== 'active') return;
   const send = async (records: Logged<'audit'>[]) => {
-    const sending = { ...(await batchOf(ctx, records, backfillId)), later: true };
-    await senderOf(ctx, endpointId, async (sender) => await sender.take({ companyId, endpointId }, [sending]));
+    const sending = { ...(await buildBatch(ctx, records, backfillId)), later: true };
+    await callSender(ctx, endpointId, async (sender) => await sender.take({ companyId, endpointId }, [sending]));
   };
   const reader = { actor: ctx.actor as never, bindings: ctx.bindings, files: ctx.files };
   let batch: Logged<'audit'>[] = [];
   let sent = 0;
   let last: LogKey | undefined;
   for await (const { companyId: _, ...record } of exportLog(reader, 'audit', { from, to, values: {} })) {
-    const key = keyOf(record);
+    const key = toKey(record);
     if (before && (key.at > before.at || (key.at === before.at && key.id >= before.id))) continue;
     batch.push(record as Logged<'audit'>);
     if (batch.length < BATCH) continue;

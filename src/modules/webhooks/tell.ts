@@ -3,10 +3,10 @@ import { readTogether } from '../../db/client.ts';
 import { inParameters } from '../../db/statements.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { Sending } from '../../objects/webhook-sender.ts';
-import { connectionIdOf, databaseOf } from '../managed-database/service.ts';
-import { eventTypeOf, wants } from './event-types.ts';
+import { openDatabaseIfAny, readConnectionId } from '../managed-database/service.ts';
+import { findEventType, wants } from './event-types.ts';
 import type { Also } from './events/views.ts';
-import { senderOf } from './service.ts';
+import { callSender } from './service.ts';
 import {
   deleteEvents,
   insertEvents,
@@ -31,7 +31,7 @@ export interface Told {
 /** An endpoint, by its id, with the types of events that it wants. */
 export type Listener = { id: string; eventTypes: string[] };
 
-export const sendingOf = ({ id, type, at, data }: Told): Sending => ({
+export const toSending = ({ id, type, at, data }: Told): Sending => ({
   id,
   type,
   body: JSON.stringify({ type, timestamp: isoTimestamp(at), data }),
@@ -48,7 +48,7 @@ export async function handOut(
     listeners.map(async ({ id, eventTypes }) => {
       const wanted = sendings.filter(({ type }) => wants(eventTypes, type));
       if (wanted.length === 0) return;
-      await senderOf(ctx, id, async (sender) => await sender.take({ companyId, endpointId: id }, wanted));
+      await callSender(ctx, id, async (sender) => await sender.take({ companyId, endpointId: id }, wanted));
     }),
   );
 }
@@ -64,31 +64,31 @@ export async function tellEvents(ctx: CompanyContext): Promise<void> {
     if (found.length === 0) return;
     const wanted = found.filter(({ type }) => listeners.some(({ eventTypes }) => wants(eventTypes, type)));
     if (wanted.length > 0) {
-      const also = await alsoOf(ctx, wanted);
+      const also = await readAlso(ctx, wanted);
       await handOut(
         ctx,
         listeners,
-        wanted.map((event) => sendingOf(toldOf(event, also))),
+        wanted.map((event) => toSending(toTold(event, also))),
       );
     }
     for (const some of inParameters(found)) await deleteEvents(ctx.db, companyId, some).run();
   }
 }
 
-const toldOf = ({ id, type, record, occurredAt }: StoredEvent, also: (id: unknown) => Also): Told => ({
+const toTold = ({ id, type, record, occurredAt }: StoredEvent, also: (id: unknown) => Also): Told => ({
   id,
   type,
   at: occurredAt,
-  data: eventTypeOf(type).view(record as never, also(record.id)),
+  data: findEventType(type).view(record as never, also(record.id)),
 });
 
 /** Reads further data for the records of events: lists as they are now. */
-async function alsoOf(ctx: CompanyContext, events: readonly StoredEvent[]): Promise<(id: unknown) => Also> {
+async function readAlso(ctx: CompanyContext, events: readonly StoredEvent[]): Promise<(id: unknown) => Also> {
   const ids = [...new Set(events.map(({ record }) => String(record.id)))];
   const ofTables = events.some(({ type }) => type.startsWith('table.'));
   const [lists, connectionId] = await Promise.all([
     readTogether(ctx.db, listReads(ctx.db, ctx.actor.companyId, ids)),
-    ofTables ? connectionIdOf(ctx) : null,
+    ofTables ? readConnectionId(ctx) : null,
   ]);
   const of = (rows: readonly { of: string; id: string }[], id: unknown) =>
     rows.filter((row) => row.of === id).map((row) => row.id);
@@ -105,7 +105,7 @@ async function alsoOf(ctx: CompanyContext, events: readonly StoredEvent[]): Prom
  * their ids.
  */
 export async function collectEvents(ctx: CompanyContext): Promise<void> {
-  const database = await databaseOf(ctx);
+  const database = await openDatabaseIfAny(ctx);
   if (!database) return;
   for (;;) {
     const rows = await database.query<{ id: string; type: string; record: Record<string, unknown>; at: string }>(

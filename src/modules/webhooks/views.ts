@@ -4,7 +4,7 @@ import { viewBy } from '../../http/wire.ts';
 import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import { DELIVERY_STATUSES, type Delivery } from '../../objects/webhook-sender.ts';
 import { TRY_ERRORS } from '../../platform/webhooks.ts';
-import { EVENT_TYPE_NAMES, type EventType, payloadOf } from './event-types.ts';
+import { EVENT_TYPE_NAMES, type EventType, payloadSchema } from './event-types.ts';
 
 export const eventTypeName = z.enum(EVENT_TYPE_NAMES).meta({ id: 'WebhookEventType' });
 
@@ -126,15 +126,15 @@ export const eventTypeView = z.object({
 export const viewEventType = (each: EventType): z.input<typeof eventTypeView> => ({
   type: each.type,
   description: each.description,
-  schema: schemaOf(each),
+  schema: toSchema(each),
 });
 
 /**
  * The body that is sent, as a JSON Schema that needs no other: linters and generators take a `$ref` for one to the document
  * around it.
  */
-function schemaOf(each: EventType): Record<string, unknown> {
-  const { $defs, ...schema } = z.toJSONSchema(payloadOf(each), { unrepresentable: 'any' });
+function toSchema(each: EventType): Record<string, unknown> {
+  const { $defs, ...schema } = z.toJSONSchema(payloadSchema(each), { unrepresentable: 'any' });
   const whole = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(whole);
     if (typeof value !== 'object' || value === null) return value;

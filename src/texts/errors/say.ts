@@ -99,8 +99,8 @@ export interface FieldExplanation {
 }
 
 /** Why, where a sentence only says where its problem is: why that is one. */
-const reasonOf = (found: Found | undefined): FieldReason | undefined =>
-  (found?.values.problem === undefined ? undefined : reasonOf(find(found.values.problem))) ?? found?.sentence.reason;
+const getReason = (found: Found | undefined): FieldReason | undefined =>
+  (found?.values.problem === undefined ? undefined : getReason(find(found.values.problem))) ?? found?.sentence.reason;
 
 const AT_LEAST_ONE = /^must (not be empty|hold at least one\b)/;
 
@@ -112,7 +112,7 @@ export function explainField(english: string, locale: Locale): FieldExplanation 
   );
   if (AT_LEAST_ONE.test(english)) limits.push(['min', 1]);
   return {
-    reason: reasonOf(found) ?? 'format',
+    reason: getReason(found) ?? 'format',
     message: inLanguage(english, found, locale),
     ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
   };

@@ -1,7 +1,7 @@
 import type { MailLinkView } from '../../presentation/mail-links.ts';
 import { ApiProblem, call } from '../api.ts';
 import { h } from '../dom.ts';
-import { fieldOf, formOf, passwordField } from '../mail-links/form.ts';
+import { buildField, buildForm, passwordField } from '../mail-links/form.ts';
 import { forgetToken, linkOfPage, takeToken } from '../mail-links/link.ts';
 import { addressForManagers, dressPage, howToSignIn, paragraph, paragraphAbout, showCard } from '../mail-links/page.ts';
 import { LINK_TEXTS } from '../mail-links/texts.ts';
@@ -14,7 +14,7 @@ const TIME = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'long', timeStyle: 'sh
 function ask(token: string, link: MailLinkView): void {
   const { email, company, name, sso_only: ssoOnly, expires_at: expiresAt } = link;
   const fields = [
-    fieldOf('name', LINK_TEXTS.name, { autocomplete: 'name', required: true, maxlength: 200, value: name }),
+    buildField('name', LINK_TEXTS.name, { autocomplete: 'name', required: true, maxlength: 200, value: name }),
     passwordField(LINK_TEXTS.password),
   ] as const;
   const accept = async () => {
@@ -29,7 +29,7 @@ function ask(token: string, link: MailLinkView): void {
   };
   showCard(TEXTS.join(company.name), [
     paragraphAbout(email, (ssoOnly ? TEXTS.invitedWithSso : TEXTS.invited)(company.name, email)),
-    formOf(TEXTS.action, fields, accept, { before: addressForManagers(link) }),
+    buildForm(TEXTS.action, fields, accept, { before: addressForManagers(link) }),
     expiresAt !== null && paragraph(TEXTS.goodUntil(TIME.format(new Date(expiresAt))), 'small'),
   ]);
   fields[1].input.focus();

@@ -1,6 +1,6 @@
 import type { ViewBranding } from '../../presentation/viewing.ts';
 import { h } from '../dom.ts';
-import { type ChartColours, type Scheme, STANDARD, themeOf } from './theme.ts';
+import { type ChartColours, makeTheme, type Scheme, STANDARD } from './theme.ts';
 
 /** The colours of charts, in the brand of the page. */
 let chartsByScheme: Record<Scheme, ChartColours> = STANDARD;
@@ -25,7 +25,7 @@ export function dressForPrint(isPrinted: boolean): void {
   if (isPrinted) {
     const { background: _ground, text_color: _text, ...onWhite } = worn;
     dataset.print = dataset.theme ?? '';
-    for (const name of Object.keys(themeOf(worn).properties)) style.removeProperty(name);
+    for (const name of Object.keys(makeTheme(worn).properties)) style.removeProperty(name);
     wear(onWhite);
     dataset.theme = 'light';
   } else {
@@ -38,7 +38,7 @@ export function dressForPrint(isPrinted: boolean): void {
 
 function wear(brand: ViewBranding): void {
   const { style, dataset } = document.documentElement;
-  const { scheme, properties, charts } = themeOf(brand);
+  const { scheme, properties, charts } = makeTheme(brand);
   if (scheme !== undefined) {
     dataset.theme = scheme;
     // Its colours are read on its own background only, also within another page.
@@ -51,7 +51,7 @@ function wear(brand: ViewBranding): void {
 }
 
 /** The company's logo, else its name; nothing where the brand has neither. */
-export function logoOf({ name, logo_url: logo }: ViewBranding): HTMLElement | undefined {
+export function buildLogo({ name, logo_url: logo }: ViewBranding): HTMLElement | undefined {
   if (logo !== undefined) {
     // The page's own origin serves it, whatever the system is called outside.
     return h('img', { class: 'mark', src: new URL(logo, location.href).pathname, alt: name ?? '' });

@@ -75,7 +75,7 @@ const BASE_COLOURS: Record<Scheme, { backgrounds: readonly Colour[]; text: Colou
 };
 
 /** The theme of a brand. Whatever its colours are, all that is written can be read. */
-export function themeOf(brand: Branding): Theme {
+export function makeTheme(brand: Branding): Theme {
   return brand.background === undefined && brand.text_color === undefined ? themeByScheme(brand) : ownTheme(brand);
 }
 
@@ -85,7 +85,7 @@ function themeByScheme({ primary_color: primary, chart_palette: series }: Brandi
     const { backgrounds, text, accent } = BASE_COLOURS[scheme];
     return readable(primary ?? accent, backgrounds, TEXT_CONTRAST, text);
   }) as [Colour, Colour];
-  const chartsOf = (scheme: Scheme): ChartColours => {
+  const makeChartColours = (scheme: Scheme): ChartColours => {
     const standard = STANDARD[scheme];
     const drawn = (colour: Colour) => readable(colour, [standard.card], GRAPHIC_CONTRAST, BASE_COLOURS[scheme].text);
     return { ...standard, series: series?.map(drawn) ?? standard.series };
@@ -98,7 +98,7 @@ function themeByScheme({ primary_color: primary, chart_palette: series }: Brandi
             '--accent': `light-dark(${accents.join()})`,
             '--on-accent': `light-dark(${accents.map(inkOn).join()})`,
           },
-    charts: { light: chartsOf('light'), dark: chartsOf('dark') },
+    charts: { light: makeChartColours('light'), dark: makeChartColours('dark') },
   };
 }
 

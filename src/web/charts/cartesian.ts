@@ -1,7 +1,7 @@
 import type { ChartConfiguration, ChartOptions, Scale } from 'chart.js';
 import { cut } from '../../kernel/text.ts';
 import type { ViewChart } from '../../presentation/viewing.ts';
-import { axis, common, titleOf } from './common.ts';
+import { axis, common, getTitle } from './common.ts';
 import { faded, palette, pointShape, seriesColour } from './palette.ts';
 import { MAX_SERIES, type Plot } from './plot.ts';
 import { type Tick, timestampTicks } from './timestamps.ts';
@@ -18,7 +18,7 @@ const MOST_CHARACTERS = 18;
 export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): ChartConfiguration {
   const stacked = options.stacked === true;
   const horizontal = type === 'bar' && options.horizontal === true;
-  const timeline = type === 'bar' ? undefined : timelineOf(plot);
+  const timeline = type === 'bar' ? undefined : makeTimeline(plot);
   const shared = common(plot.style);
   const { tooltip } = shared.plugins;
   const title = (items: { dataIndex: number }[]) => timeline?.labels[items[0]?.dataIndex ?? -1] ?? '';
@@ -41,13 +41,13 @@ export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): Ch
       interaction: { mode: 'index', intersect: false, axis: horizontal ? 'y' : 'x' },
       scales: {
         [horizontal ? 'y' : 'x']: {
-          ...axis(titleOf(options.x_label)),
+          ...axis(getTitle(options.x_label)),
           ...(timeline ? timeline.scale : names(horizontal)),
           stacked: timeline ? false : stacked,
           grid: { display: false },
         },
         [horizontal ? 'x' : 'y']: {
-          ...axis(titleOf(options.y_label), plot.style),
+          ...axis(getTitle(options.y_label), plot.style),
           stacked,
           beginAtZero: type !== 'line',
         },
@@ -91,13 +91,13 @@ function lineStyle(index: number, area: boolean, stacked: boolean, points: numbe
 }
 
 /** The labels in order of time, by their places; undefined if they are not time. */
-export const orderOf = ({ timestamps }: Plot): number[] | undefined =>
+export const sortByTime = ({ timestamps }: Plot): number[] | undefined =>
   timestamps?.map((_timestamp, at) => at).sort((a, b) => (timestamps[a] as number) - (timestamps[b] as number));
 
 /** The points in order of time, and their axis; undefined if x is not time. */
-function timelineOf(plot: Plot) {
+function makeTimeline(plot: Plot) {
   const { timestamps, labels } = plot;
-  const order = orderOf(plot);
+  const order = sortByTime(plot);
   if (!timestamps || !order) return undefined;
   const [min, max] = [timestamps[order[0] as number], timestamps[order.at(-1) as number]] as [number, number];
   return {

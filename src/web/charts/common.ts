@@ -1,7 +1,7 @@
 import { type NumberStyle, numberText } from './format.ts';
 import { palette } from './palette.ts';
 
-export const titleOf = (option: unknown): string | undefined =>
+export const getTitle = (option: unknown): string | undefined =>
   typeof option === 'string' && option !== '' ? option : undefined;
 
 /** Options that all charts share. There are no animations. */

@@ -19,22 +19,22 @@ import {
 import { inkOn } from '../../kernel/colours.ts';
 import type { ViewCell, ViewChart } from '../../presentation/viewing.ts';
 import { listed, TEXTS } from '../texts.ts';
-import { cartesian, orderOf } from './cartesian.ts';
-import { axis, common, titleOf } from './common.ts';
+import { cartesian, sortByTime } from './cartesian.ts';
+import { axis, common, getTitle } from './common.ts';
 import { columnTextsOf, labelText, type NumberStyle, numberText } from './format.ts';
-import { type Entry, legendOf } from './legend.ts';
+import { buildLegend, type Entry } from './legend.ts';
 import { faded, palette, pointShape, seriesColour } from './palette.ts';
 import {
   type Clouds,
-  cloudsOf,
   type Data,
   MAX_SERIES,
+  makeClouds,
+  makePlot,
+  makeSlices,
   type Plot,
   type Point,
-  plotOf,
   type Slice,
-  slicesOf,
-  totalOf,
+  sumValues,
 } from './plot.ts';
 import { type PointAt, type PointButton, pointButton } from './point-button.ts';
 
@@ -70,13 +70,13 @@ export function draw(
   chart: ChartTerms,
   choose?: (point: Point) => void,
 ): Drawing | undefined {
-  const made = configurationOf(data, chart);
+  const made = makeConfiguration(data, chart);
   if (!made) return undefined;
   let button: PointButton | undefined;
   const { entries } = made;
   if (entries.length > 0) {
     // It takes its room before the chart is drawn in what is left.
-    const legend = legendOf(entries, (at) => toggled(drawn, at));
+    const legend = buildLegend(entries, (at) => toggled(drawn, at));
     canvas.parentElement?.[chart.type === 'pie' ? 'after' : 'before'](legend);
   }
   const follow = { id: 'point-button', afterRender: () => button?.place() };
@@ -93,7 +93,7 @@ export function draw(
     note: made.note ?? cut,
     points: button?.element,
     end: () => drawn.destroy(),
-    picture: async () => (await import('./picture.ts')).pictureOf(canvas, entries),
+    picture: async () => (await import('./picture.ts')).takePicture(canvas, entries),
   };
 }
 
@@ -101,8 +101,8 @@ export function draw(
 function wordsIn(data: Data, chart: ChartTerms): (point: Point) => string {
   const formats = columnTextsOf(data, chart);
   const texts = new Map(data.columns.map(({ name }, at) => [name, formats[at]]));
-  const wordsOf = ([name, cell]: [string, ViewCell]) => `${name}: ${labelText(texts.get(name) ?? String, cell)}`;
-  return (point) => listed(Object.entries(point).map(wordsOf));
+  const formatPair = ([name, cell]: [string, ViewCell]) => `${name}: ${labelText(texts.get(name) ?? String, cell)}`;
+  return (point) => listed(Object.entries(point).map(formatPair));
 }
 
 /** The greatest distance from a point at which pressing chooses it. CSS pixels. */
@@ -137,9 +137,9 @@ interface Made {
   note?: string;
 }
 
-function configurationOf(data: Data, chart: ChartTerms): Made | undefined {
+function makeConfiguration(data: Data, chart: ChartTerms): Made | undefined {
   if (chart.type === 'scatter') {
-    const clouds = cloudsOf(data, chart);
+    const clouds = makeClouds(data, chart);
     const points = clouds?.clouds.reduce((sum, { points: { length } }) => sum + length, 0);
     return (
       clouds && {
@@ -147,35 +147,35 @@ function configurationOf(data: Data, chart: ChartTerms): Made | undefined {
         summary: TEXTS.scatterSummary(points ?? 0, clouds.yLabel, clouds.xLabel),
         series: clouds.clouds.length,
         pointAt: (cloud, index) => clouds.clouds[cloud]?.points[index]?.of,
-        entries: entriesOf(clouds.clouds),
+        entries: toEntries(clouds.clouds),
       }
     );
   }
-  const plot = plotOf(data, chart);
+  const plot = makePlot(data, chart);
   if (!plot) return undefined;
   const names = plot.series.slice(0, 3).map(({ label }) => label);
   const summary = TEXTS.plotSummary(listed(names), plot.series.length > 3, plot.xLabel, plot.labels.length);
   if (chart.type === 'pie') {
-    const slices = slicesOf(plot);
+    const slices = makeSlices(plot);
     return {
       configuration: pie(plot, slices),
       summary,
       series: 1,
       pointAt: (_pie, index) => slices[index]?.of,
-      ...partsOf(slices, plot.style),
+      ...toParts(slices, plot.style),
     };
   }
-  const order = chart.type === 'bar' ? undefined : orderOf(plot);
+  const order = chart.type === 'bar' ? undefined : sortByTime(plot);
   const pointAt: PointAt = (at, index) => {
     const [series, label] = [plot.series[at], order?.[index] ?? index];
     return typeof series?.values[label] === 'number' ? series.pointAt(label) : undefined;
   };
-  const entries = entriesOf(plot.series, chart.type === 'bar' ? 'rect' : undefined);
+  const entries = toEntries(plot.series, chart.type === 'bar' ? 'rect' : undefined);
   return { configuration: cartesian(plot, chart), summary, series: plot.series.length, pointAt, entries };
 }
 
 /** The legend of several series. */
-const entriesOf = (series: readonly { label: string }[], shape?: string): Entry[] =>
+const toEntries = (series: readonly { label: string }[], shape?: string): Entry[] =>
   series.length < 2
     ? []
     : series
@@ -183,10 +183,10 @@ const entriesOf = (series: readonly { label: string }[], shape?: string): Entry[
         .map(({ label }, at) => ({ label, colour: seriesColour(at), shape: shape ?? pointShape(at) }));
 
 /** The legend of the parts of a whole, and the content of the last one. */
-function partsOf(slices: readonly Slice[], style: NumberStyle): { entries: Entry[]; note: string } {
-  const shareOf = shareIn(slices);
+function toParts(slices: readonly Slice[], style: NumberStyle): { entries: Entry[]; note: string } {
+  const formatShare = shareIn(slices);
   const held = slices.at(-1)?.holds ?? [];
-  const names = held.slice(0, MAX_HELD).map((slice) => `${slice.label} ${shareOf(slice)}`);
+  const names = held.slice(0, MAX_HELD).map((slice) => `${slice.label} ${formatShare(slice)}`);
   const more = held.length > MAX_HELD ? ['…'] : [];
   return {
     entries: slices.map((slice, at) => ({
@@ -194,7 +194,7 @@ function partsOf(slices: readonly Slice[], style: NumberStyle): { entries: Entry
       colour: seriesColour(at),
       shape: 'circle',
       value: numberText(slice.value, style),
-      share: shareOf(slice),
+      share: formatShare(slice),
     })),
     note: held.length > 0 ? TEXTS.otherHolds([...names, ...more].join(', ')) : '',
   };
@@ -204,7 +204,7 @@ function partsOf(slices: readonly Slice[], style: NumberStyle): { entries: Entry
 const MAX_HELD = 12;
 
 const shareIn = (slices: readonly Slice[]): ((slice: Slice, decimals?: number) => string) => {
-  const total = totalOf(slices);
+  const total = sumValues(slices);
   return ({ value }, decimals = 1) => numberText(value / total, { format: 'percent', decimals });
 };
 
@@ -223,7 +223,7 @@ function scatter({ clouds, style, xLabel, yLabel }: Clouds, { options }: ChartTe
     },
     options: {
       ...common(style),
-      scales: { x: axis(titleOf(options.x_label) ?? xLabel), y: axis(titleOf(options.y_label) ?? yLabel, style) },
+      scales: { x: axis(getTitle(options.x_label) ?? xLabel), y: axis(getTitle(options.y_label) ?? yLabel, style) },
     } as ChartOptions,
   };
 }
@@ -232,7 +232,7 @@ function scatter({ clouds, style, xLabel, yLabel }: Clouds, { options }: ChartTe
 const ROOMY = 0.06;
 
 function pie(plot: Plot, slices: readonly Slice[]): ChartConfiguration {
-  const shareOf = shareIn(slices);
+  const formatShare = shareIn(slices);
   return {
     type: 'pie',
     plugins: [sharesOn(slices)],
@@ -255,7 +255,7 @@ function pie(plot: Plot, slices: readonly Slice[]): ChartConfiguration {
           callbacks: {
             label: ({ dataIndex }: { dataIndex: number }) => {
               const slice = slices[dataIndex] as Slice;
-              return ` ${slice.label}: ${numberText(slice.value, plot.style)} (${shareOf(slice)})`;
+              return ` ${slice.label}: ${numberText(slice.value, plot.style)} (${formatShare(slice)})`;
             },
           },
         },
@@ -270,8 +270,8 @@ const sharesOn = (slices: readonly Slice[]): Plugin => ({
   afterDatasetsDraw(chart) {
     const { ctx } = chart;
     const drawn = slices.filter((_slice, at) => chart.getDataVisibility(at));
-    const shareOf = shareIn(drawn);
-    const total = totalOf(drawn);
+    const formatShare = shareIn(drawn);
+    const total = sumValues(drawn);
     ctx.save();
     ctx.font = `600 12px ${Chart.defaults.font.family}`;
     ctx.textAlign = 'center';
@@ -284,7 +284,7 @@ const sharesOn = (slices: readonly Slice[]): Plugin => ({
       // A whole has its share in the middle.
       const distance = drawn.length === 1 ? 0 : outerRadius * 0.68;
       ctx.fillStyle = inkOn(seriesColour(at));
-      ctx.fillText(shareOf(slice, 0), x + Math.cos(angle) * distance, y + Math.sin(angle) * distance);
+      ctx.fillText(formatShare(slice, 0), x + Math.cos(angle) * distance, y + Math.sin(angle) * distance);
     });
     ctx.restore();
   },

@@ -2,7 +2,12 @@ import { type CellText, cellTextsIn, isNumeric } from '../../presentation/cell-t
 import type { ViewCell } from '../../presentation/viewing.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
 
-export { type CellText, isNumeric, type NumberStyle, numberStyleOf } from '../../presentation/cell-texts.ts';
+export {
+  type CellText,
+  isNumeric,
+  type NumberStyle,
+  parseNumberStyle as numberStyleOf,
+} from '../../presentation/cell-texts.ts';
 
 /** The texts of cells in the page's language. */
 export const { numberText, cellTextOf, periodTextOf, columnTextsOf } = cellTextsIn(LOCALE, TEXTS);

@@ -14,7 +14,7 @@ export interface Entry {
  * The legend of a chart. Pressing an entry leaves out its series or part, or draws it again; all together are one stop of Tab.
  * @param toggle leaves out or draws; returns whether it is drawn now
  */
-export function legendOf(entries: readonly Entry[], toggle: (index: number) => boolean): HTMLElement {
+export function buildLegend(entries: readonly Entry[], toggle: (index: number) => boolean): HTMLElement {
   const element = h('ul', { class: 'legend', onkeydown: arrowKeys('ul', 'button') });
   element.append(
     ...entries.map(({ label, colour, shape, value, share }, at) => {

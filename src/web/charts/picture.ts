@@ -4,7 +4,7 @@ import { palette } from './palette.ts';
 const [LINE, MARGIN, MARK] = [20, 12, 8];
 
 /** Returns a PNG of a canvas with its legend below it, on the colour of the card. */
-export function pictureOf(canvas: HTMLCanvasElement, entries: readonly Entry[]): Promise<Blob> {
+export function takePicture(canvas: HTMLCanvasElement, entries: readonly Entry[]): Promise<Blob> {
   const scale = canvas.width / (canvas.clientWidth || canvas.width);
   const copy = document.createElement('canvas');
   const to = copy.getContext('2d') as CanvasRenderingContext2D;

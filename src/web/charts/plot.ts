@@ -1,7 +1,7 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../../presentation/viewing.ts';
 import { TEXTS } from '../texts.ts';
 import { labelText, type NumberStyle, numberStyleOf, periodTextOf, toNumber } from './format.ts';
-import { timestampsOf } from './timestamps.ts';
+import { parseTimestamps } from './timestamps.ts';
 
 /** Columns and rows of a result that has no error. */
 export interface Data {
@@ -12,7 +12,7 @@ export interface Data {
 /** Values by column: of a row, or of several that a chart draws as one. */
 export type Point = Record<string, ViewCell>;
 
-export const pointOf = (columns: readonly ViewColumn[], row: readonly ViewCell[]): Point =>
+export const toPoint = (columns: readonly ViewColumn[], row: readonly ViewCell[]): Point =>
   Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null]));
 
 /** One line, set of bars or cloud of points. */
@@ -60,7 +60,7 @@ const isNumber = ({ type }: ViewColumn): boolean => type === 'integer' || type =
  * numbers to y.
  * @returns undefined if the chart names a column that the result lacks, or there is nothing to draw
  */
-export function rolesOf({ columns }: Data, { x, y, series, type }: ViewChart['chart']): Roles | undefined {
+export function findRoles({ columns }: Data, { x, y, series, type }: ViewChart['chart']): Roles | undefined {
   const index = (name: string | null) => columns.findIndex((column) => column.name === name);
   const named = [x, series, ...y].filter((name) => name !== null).map(index);
   if (named.includes(-1)) return undefined;
@@ -77,8 +77,8 @@ export function rolesOf({ columns }: Data, { x, y, series, type }: ViewChart['ch
 }
 
 /** The plot of a line, bar, area or pie chart; undefined if the result does not fit the chart. */
-export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined {
-  const roles = rolesOf(data, chart);
+export function makePlot(data: Data, chart: ViewChart['chart']): Plot | undefined {
+  const roles = findRoles(data, chart);
   if (!roles) return undefined;
   const style = numberStyleOf(chart.options);
   const x = data.columns[roles.x] as ViewColumn;
@@ -88,12 +88,12 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
     const series = roles.y.map((at) => ({
       label: data.columns[at]?.name ?? '',
       values: data.rows.map((row) => toNumber(row[at])),
-      pointAt: (label: number) => pointOf(data.columns, data.rows[label] ?? []),
+      pointAt: (label: number) => toPoint(data.columns, data.rows[label] ?? []),
     }));
     return {
       xLabel: x.name,
       labels: cells.map((cell) => labelText(text, cell)),
-      timestamps: timestampsOf(x, cells),
+      timestamps: parseTimestamps(x, cells),
       series,
       style,
     };
@@ -119,21 +119,21 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
   return {
     xLabel: x.name,
     labels: keys.map((cell) => labelText(text, cell)),
-    timestamps: timestampsOf(x, keys),
+    timestamps: parseTimestamps(x, keys),
     series,
     style,
   };
 }
 
 /** The points of a scatter chart; undefined if the result does not fit the chart. */
-export function cloudsOf(data: Data, chart: ViewChart['chart']): Clouds | undefined {
-  const roles = rolesOf(data, chart);
+export function makeClouds(data: Data, chart: ViewChart['chart']): Clouds | undefined {
+  const roles = findRoles(data, chart);
   if (!roles) return undefined;
   const clouds = split(data, roles).map(([label, y, rows]) => ({
     label,
     points: rows.flatMap((row) => {
       const [px, py] = [toNumber(row[roles.x]), toNumber(row[y])];
-      return px === null || py === null ? [] : [{ x: px, y: py, of: pointOf(data.columns, row) }];
+      return px === null || py === null ? [] : [{ x: px, y: py, of: toPoint(data.columns, row) }];
     }),
   }));
   const name = (at: number) => data.columns[at]?.name ?? '';
@@ -176,18 +176,18 @@ const SMALL = 0.03;
  * The slices of a pie, largest first. Those below 3 % are one, if there are two of them, and so are those beyond the tenth. Values
  * of zero and below have no slice.
  */
-export function slicesOf({ labels, series }: Plot): Slice[] {
+export function makeSlices({ labels, series }: Plot): Slice[] {
   const slices = labels
     .map((label, at): Slice => ({ label, value: series[0]?.values[at] ?? 0, of: series[0]?.pointAt(at) ?? {} }))
     .filter(({ value }) => value > 0)
     .sort((a, b) => b.value - a.value);
-  const least = totalOf(slices) * SMALL;
+  const least = sumValues(slices) * SMALL;
   const large = slices.filter(({ value }) => value >= least).length;
   let kept = slices.length - large < 2 ? slices.length : large;
   if (kept + Number(kept < slices.length) > MAX_SLICES) kept = MAX_SLICES - 1;
   const holds = slices.slice(kept);
-  const other = { label: TEXTS.other, value: totalOf(holds), holds };
+  const other = { label: TEXTS.other, value: sumValues(holds), holds };
   return [...slices.slice(0, kept), ...(holds.length > 0 ? [other] : [])];
 }
 
-export const totalOf = (slices: readonly Slice[]): number => slices.reduce((sum, { value }) => sum + value, 0);
+export const sumValues = (slices: readonly Slice[]): number => slices.reduce((sum, { value }) => sum + value, 0);

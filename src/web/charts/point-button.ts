@@ -36,7 +36,7 @@ export function pointButton(
   choose: (point: Point) => void,
 ): PointButton {
   const { datasets } = chart.data;
-  const lengthOf = (dataset: number): number => datasets[dataset]?.data.length ?? 0;
+  const countPoints = (dataset: number): number => datasets[dataset]?.data.length ?? 0;
   const element = h('div', { class: 'points', role: 'group', onkeydown: press, onfocusin: mark, onfocusout: mark });
   let standing: Place | undefined;
   for (let at = 0; at < datasets.length && !standing; at += 1) standing = along(at, 0, 1);
@@ -44,7 +44,7 @@ export function pointButton(
 
   function along(datasetIndex: number, from: number, step: number): Place | undefined {
     if (!chart.isDatasetVisible(datasetIndex)) return undefined;
-    for (let index = from; index >= 0 && index < lengthOf(datasetIndex); index += step) {
+    for (let index = from; index >= 0 && index < countPoints(datasetIndex); index += step) {
       if (chart.getDataVisibility(index) && pointAt(datasetIndex, index)) return { datasetIndex, index };
     }
     return undefined;
@@ -53,15 +53,15 @@ export function pointButton(
   /** The point of the next series that has one there, or before where it is shorter. */
   function across({ datasetIndex, index }: Place, step: number): Place | undefined {
     for (let at = datasetIndex + step; at >= 0 && at < datasets.length; at += step) {
-      const found = along(at, Math.min(index, lengthOf(at) - 1), -1);
+      const found = along(at, Math.min(index, countPoints(at) - 1), -1);
       if (found) return found;
     }
     return undefined;
   }
 
-  function stepOf(key: string, { datasetIndex, index }: Place): Place | undefined {
+  function findStep(key: string, { datasetIndex, index }: Place): Place | undefined {
     if (key === 'Home') return along(datasetIndex, 0, 1);
-    if (key === 'End') return along(datasetIndex, lengthOf(datasetIndex) - 1, -1);
+    if (key === 'End') return along(datasetIndex, countPoints(datasetIndex) - 1, -1);
     const [on, over] = STEPS[key] ?? [0, 0];
     // One series has nothing above it and below.
     const step = datasets.length === 1 ? on + over : on;
@@ -74,7 +74,7 @@ export function pointButton(
     if (!(event.key in STEPS || event.key === 'Home' || event.key === 'End')) return;
     // The page does not scroll.
     event.preventDefault();
-    const to = stepOf(event.key, standing);
+    const to = findStep(event.key, standing);
     if (!to) return;
     standing = to;
     stand();

@@ -27,7 +27,7 @@ const FORMATS = {
  * The cells of a column as milliseconds since the epoch, where all of them are timestamps and at least two differ.
  * @returns undefined for any other column
  */
-export function timestampsOf({ type }: ViewColumn, cells: readonly ViewCell[]): number[] | undefined {
+export function parseTimestamps({ type }: ViewColumn, cells: readonly ViewCell[]): number[] | undefined {
   if (type !== 'date' && type !== 'datetime') return undefined;
   const timestamps = cells.map((cell) => (cell === null ? Number.NaN : Date.parse(String(cell))));
   return timestamps.some(Number.isNaN) || new Set(timestamps).size < 2 ? undefined : timestamps;
@@ -59,16 +59,16 @@ function firstTick(from: number, unit: 'hour' | 'day' | 'month', size: number): 
     const monday = unit === 'day' && size === 7 ? 4 * DAY : 0;
     return Math.ceil((from - monday) / step) * step + monday;
   }
-  const months = monthsOf(from);
+  const months = countMonths(from);
   const whole = Math.floor(months / size) * size;
   return startOfMonth(whole) >= from ? startOfMonth(whole) : startOfMonth(whole + size);
 }
 
 const nextTick = (at: number, unit: 'hour' | 'day' | 'month', size: number): number =>
-  unit === 'month' ? startOfMonth(monthsOf(at) + size) : at + LENGTH[unit] * size;
+  unit === 'month' ? startOfMonth(countMonths(at) + size) : at + LENGTH[unit] * size;
 
 /** Months since year 0. */
-function monthsOf(timestamp: number): number {
+function countMonths(timestamp: number): number {
   const date = new Date(timestamp);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }

@@ -43,7 +43,7 @@ export function openMenu(button: HTMLButtonElement, status: HTMLElement, offered
       save(await make());
       setStatus('', false);
     } catch (error) {
-      setStatus(messageOf(error), true);
+      setStatus(toMessage(error), true);
     }
   }
 
@@ -58,7 +58,7 @@ export function openMenu(button: HTMLButtonElement, status: HTMLElement, offered
   panel.showPopover();
 }
 
-function messageOf(error: unknown): string {
+function toMessage(error: unknown): string {
   if (!(error instanceof ApiProblem)) return TEXTS.broken;
   return error.details.some(({ field }) => field === 'format') ? TEXTS.tooLongForXlsx : error.message;
 }

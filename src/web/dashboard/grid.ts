@@ -1,7 +1,7 @@
 import type { ViewChart, ViewPlace } from '../../presentation/viewing.ts';
 import { h } from '../dom.ts';
 import { arrange } from './arrange.ts';
-import { type CardOptions, type Widget, widgetOf } from './widget.ts';
+import { buildWidget, type CardOptions, type Widget } from './widget.ts';
 
 export interface Grid {
   element: HTMLElement;
@@ -19,7 +19,7 @@ const PAGE_HEIGHT = 1031;
  * Visualizations without a place come last, over the whole width.
  * @param bare leaves out the names of cards, if the page names them already
  */
-export function gridOf(
+export function buildGrid(
   layout: readonly ViewPlace[],
   charts: readonly ViewChart[],
   bare: boolean,
@@ -33,7 +33,7 @@ export function gridOf(
   const cards: Grid['cards'] = [];
   const placedCards: PlacedCard[] = [];
   function add(visualizationId: string): Widget {
-    const widget = widgetOf(byId.get(visualizationId) as ViewChart, bare, options);
+    const widget = buildWidget(byId.get(visualizationId) as ViewChart, bare, options);
     cards.push({ visualizationId, widget });
     element.append(widget.element);
     return widget;
@@ -46,8 +46,8 @@ export function gridOf(
     const cut = new Set(isPrinted ? cards.flatMap(({ widget }) => (widget.isCut() ? widget : [])) : []);
     const focused = document.activeElement;
     if (isPrinted) {
-      const bands = bandsOf(placedCards).flatMap((band) =>
-        band.some(({ widget }) => cut.has(widget)) ? linesOf(band, cut, columns) : [band],
+      const bands = splitBands(placedCards).flatMap((band) =>
+        band.some(({ widget }) => cut.has(widget)) ? splitLines(band, cut, columns) : [band],
       );
       element.replaceChildren(
         ...bands.map((band) => {
@@ -86,7 +86,7 @@ function putAt(cards: readonly PlacedCard[]): void {
 }
 
 /** The cards from top to bottom, in bands that no card stands across. Rows are counted from the top of the band. */
-function bandsOf(cards: readonly PlacedCard[]): PlacedCard[][] {
+function splitBands(cards: readonly PlacedCard[]): PlacedCard[][] {
   const { places } = arrange(cards.map(({ place }, at) => ({ ...place, visualization_id: String(at) })));
   const bands: PlacedCard[][] = [];
   let [top, bottom] = [0, 0];
@@ -103,7 +103,7 @@ function bandsOf(cards: readonly PlacedCard[]): PlacedCard[][] {
 }
 
 /** A band as lines of cards in their reading order, each over the whole width; tables that are cut stand alone. */
-function linesOf(band: readonly PlacedCard[], cut: ReadonlySet<Widget>, columns: number): PlacedCard[][] {
+function splitLines(band: readonly PlacedCard[], cut: ReadonlySet<Widget>, columns: number): PlacedCard[][] {
   const lines: PlacedCard[][] = [];
   let left = 0;
   for (const card of band) {

@@ -9,7 +9,7 @@ import type { Executed, Source } from '../source.ts';
 import { LOCALE, listed, TEXTS } from '../texts.ts';
 import { backwards, initialValues, type ParameterValues, same, toParameters, toQuery, unmet } from '../values.ts';
 import { freshness } from './freshness.ts';
-import { gridOf } from './grid.ts';
+import { buildGrid } from './grid.ts';
 import type { ChosenPoint, DownloadResult } from './widget.ts';
 
 /** Pauses before outdated results are asked for again, in milliseconds: a database wakes within a second or two. */
@@ -65,7 +65,7 @@ export function itemPage(
     ? (id, format) => source.download(id, format, toParameters(filters, values))
     : undefined;
   const isChosen = () => bar && !filters.every(({ slug, default: initial }) => same(values[slug], initial));
-  const grid = gridOf(layout, charts, alone, { download, onChoose, reset: () => (isChosen() ? reset : undefined) });
+  const grid = buildGrid(layout, charts, alone, { download, onChoose, reset: () => (isChosen() ? reset : undefined) });
   const status = h('p', { class: 'unseen', role: 'status' });
   const fresh = freshness(() => void run({ isFresh: true }), parent === window);
   const chosen = h('ul', { class: 'chosen', 'aria-label': TEXTS.filters });

@@ -2,10 +2,10 @@ import { fileName } from '../../kernel/files.ts';
 import type { ViewChart, ViewResult } from '../../presentation/viewing.ts';
 import type { Drawing } from '../charts/draw.ts';
 import { numberStyleOf, numberText, toNumber } from '../charts/format.ts';
-import { type Data, type Point, pointOf, rolesOf } from '../charts/plot.ts';
+import { type Data, findRoles, type Point, toPoint } from '../charts/plot.ts';
 import { h, named, uniqueId } from '../dom.ts';
 import type { FileFormat } from '../source.ts';
-import { type Table, tableOf } from '../table.ts';
+import { buildTable, type Table } from '../table.ts';
 import { failureText, TEXTS } from '../texts.ts';
 import type { Download } from './download-menu.ts';
 
@@ -49,7 +49,7 @@ const refusalText = (code: string): string =>
   failureText(code === 'SHARE_FILTER_POLICY_VIOLATION' ? 'FORBIDDEN' : code);
 
 /** Makes the card of a visualization. `bare` leaves out its name, if the page names it already. */
-export function widgetOf(
+export function buildWidget(
   { visualization_id: id, name, description, chart }: ViewChart,
   bare: boolean,
   { download, onChoose, reset }: CardOptions = {},
@@ -144,7 +144,7 @@ export function widgetOf(
     }
     paint = undefined;
     const data = { columns, rows };
-    const drawable = chart.type === 'table' || rolesOf(data, chart) !== undefined;
+    const drawable = chart.type === 'table' || findRoles(data, chart) !== undefined;
     const notes = [!drawable && TEXTS.missingColumn, truncated && TEXTS.truncated(rows.length)];
     setNote(notes.filter((each) => each !== false && each !== undefined).join(' '));
     whole.hidden = false;
@@ -153,11 +153,11 @@ export function widgetOf(
     named(toggle, asTable ? TEXTS.showChart : TEXTS.showTable);
     if (chart.type === 'table' || asTable || !drawable) {
       const before = table?.arranged();
-      const made = tableOf(data, name, chart, choose);
+      const made = buildTable(data, name, chart, choose);
       setBody(made.element);
       if (before) made.arrange(before);
       table = made;
-    } else if (chart.type === 'number') setBody(numbersOf(data, chart, choose));
+    } else if (chart.type === 'number') setBody(buildNumbers(data, chart, choose));
     else await drawChart(result, data);
     if (save && latest === result) save.hidden = false;
     saving.hidden = true;
@@ -226,13 +226,13 @@ export function widgetOf(
 }
 
 /** The numbers of the first row in large type, with their columns' names if there are several. */
-function numbersOf(data: Data, chart: ViewChart['chart'], choose?: (point: Point) => void): HTMLElement {
-  const { y } = rolesOf(data, chart) ?? { y: [] };
+function buildNumbers(data: Data, chart: ViewChart['chart'], choose?: (point: Point) => void): HTMLElement {
+  const { y } = findRoles(data, chart) ?? { y: [] };
   const style = numberStyleOf(chart.options);
   const [row = []] = data.rows;
   return h(
     'dl',
-    { class: 'numbers', onclick: choose && (() => choose(pointOf(data.columns, row))) },
+    { class: 'numbers', onclick: choose && (() => choose(toPoint(data.columns, row))) },
     ...y.map((at) => {
       const cell = row[at] ?? null;
       const label = data.columns[at]?.name ?? '';

@@ -2,8 +2,8 @@ import 'swagger-ui-dist/swagger-ui.css';
 import './docs.css';
 import { h } from '../dom.ts';
 import { GUIDES } from './guides.ts';
-import { overviewOf } from './operation.ts';
-import { type ApiDocument, divided, type Operation, operationsOf } from './reference.ts';
+import { buildOverview } from './operation.ts';
+import { type ApiDocument, divided, listOperations, type Operation } from './reference.ts';
 import { signInPanel } from './sign-in.ts';
 
 const page = document.getElementById('page') as HTMLElement;
@@ -13,7 +13,7 @@ const chosen = (): string => decodeURIComponent(location.hash.slice(1)) || (GUID
 
 async function show(): Promise<void> {
   const description: ApiDocument = await (await fetch('/openapi.json')).json();
-  const operations = operationsOf(description);
+  const operations = listOperations(description);
   const main = h('main', { tabindex: -1 });
   const search = h('input', {
     type: 'search',
@@ -22,7 +22,7 @@ async function show(): Promise<void> {
     oninput: find,
   });
   const account = signInPanel();
-  const entries = operations.map((operation) => ({ operation, entry: entryOf(operation) }));
+  const entries = operations.map((operation) => ({ operation, entry: buildEntry(operation) }));
   const sections = description['x-tagGroups'].map(({ name, description: about, tags }) => {
     const groups = tags.map((tag) => {
       const own = entries.filter(({ operation }) => operation.tag === tag);
@@ -76,7 +76,7 @@ async function show(): Promise<void> {
       text.innerHTML = guide.html;
       main.replaceChildren(text);
     } else if (operation) {
-      main.replaceChildren(...overviewOf(operation), tryIt(operation));
+      main.replaceChildren(...buildOverview(operation), tryIt(operation));
     } else main.replaceChildren(h('p', { role: 'status' }, 'There is no such operation.'));
     main.scrollTop = 0;
   }
@@ -109,7 +109,7 @@ async function show(): Promise<void> {
   await open();
 }
 
-const entryOf = ({ id, method, path, summary }: Operation): HTMLLIElement =>
+const buildEntry = ({ id, method, path, summary }: Operation): HTMLLIElement =>
   h(
     'li',
     {},

@@ -1,9 +1,9 @@
 import { h } from '../dom.ts';
 import type { Operation } from './reference.ts';
-import { examplesOf } from './snippets.ts';
+import { buildExamples } from './snippets.ts';
 
 /** The overview of an operation: its effect, permission and parameters, with a request and an answer that were really made. */
-export function overviewOf(operation: Operation): HTMLElement[] {
+export function buildOverview(operation: Operation): HTMLElement[] {
   const { method, path, summary, tag, object } = operation;
   const { description = '', parameters = [], responses, 'x-permission': permission } = object;
   const [[, success] = []] = Object.entries(responses).filter(([status]) => status.startsWith('2'));
@@ -18,7 +18,7 @@ export function overviewOf(operation: Operation): HTMLElement[] {
     ),
     h('p', {}, ...prose(description)),
     h('p', {}, ...prose(permission ? `Asks for \`${permission}\`.` : 'Asks for no permission.')),
-    examplesOf(operation, location.origin),
+    buildExamples(operation, location.origin),
     ...(parameters.length > 0 ? [h('h3', {}, 'Parameters'), h('dl', {}, ...parameters.flatMap(parameterEntry))] : []),
     ...(answer === undefined
       ? []

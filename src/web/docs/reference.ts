@@ -32,7 +32,7 @@ export interface Operation {
   object: OperationObject;
 }
 
-export const operationsOf = ({ paths }: ApiDocument): Operation[] =>
+export const listOperations = ({ paths }: ApiDocument): Operation[] =>
   Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, object]) => {
       const { operationId: id, summary, description = '', tags } = object;

@@ -14,7 +14,7 @@ interface Example {
   baseUrl: string;
 }
 
-function exampleOf({ method, path, object }: Operation, baseUrl: string): Example {
+function makeExample({ method, path, object }: Operation, baseUrl: string): Example {
   const { parameters = [], requestBody, security = [] } = object;
   const said = (place: string) =>
     Object.fromEntries(
@@ -39,7 +39,7 @@ function exampleOf({ method, path, object }: Operation, baseUrl: string): Exampl
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-const pathOf = ({ path, params, query }: Example): string => {
+const formatPath = ({ path, params, query }: Example): string => {
   const asked = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();
   const filled = path.replaceAll(/\{(\w+)\}/g, (whole, name) =>
     name in params ? encodeURIComponent(String(params[name])) : whole,
@@ -49,7 +49,7 @@ const pathOf = ({ path, params, query }: Example): string => {
 
 function curl(example: Example): string {
   const { method, body, isForm, credential, baseUrl } = example;
-  const url = quoted(baseUrl + pathOf(example));
+  const url = quoted(baseUrl + formatPath(example));
   const json = body === undefined ? undefined : quoted(JSON.stringify(body));
   if (credential === 'signature')
     return [
@@ -109,7 +109,7 @@ const pythonLiteral = (value: unknown): string =>
 function python(example: Example): string {
   const { method, body, isForm, credential, baseUrl } = example;
   const isSigned = credential === 'signature';
-  const url = JSON.stringify(baseUrl + pathOf(example));
+  const url = JSON.stringify(baseUrl + formatPath(example));
   const headers = isSigned
     ? `**signed(${JSON.stringify(method)}, url, body)`
     : credential === 'bearer'
@@ -142,8 +142,8 @@ function python(example: Example): string {
 const LANGUAGES = { curl, TypeScript: typescript, Python: python };
 
 /** The recorded request in each language. The choice is kept from one operation to the next. */
-export function examplesOf(operation: Operation, baseUrl: string): HTMLElement {
-  const example = exampleOf(operation, baseUrl);
+export function buildExamples(operation: Operation, baseUrl: string): HTMLElement {
+  const example = makeExample(operation, baseUrl);
   const code = h('code', {});
   const buttons = Object.entries(LANGUAGES).map(([name, write]) => {
     const choose = () => {

@@ -26,7 +26,7 @@ export function filterBar(
   choose: (slug: string, value: unknown) => void,
   reset: () => void,
 ): FilterBar {
-  const controls = filters.map((filter) => [filter.slug, controlOf(filter, source, choose)] as const);
+  const controls = filters.map((filter) => [filter.slug, buildControl(filter, source, choose)] as const);
   return {
     element: h(
       'form',
@@ -45,7 +45,7 @@ export function filterBar(
   };
 }
 
-function controlOf(filter: ViewFilter, source: Source, choose: (slug: string, value: unknown) => void): Control {
+function buildControl(filter: ViewFilter, source: Source, choose: (slug: string, value: unknown) => void): Control {
   const take = (value: unknown) => choose(filter.slug, value);
   switch (filter.kind) {
     case 'select':

@@ -8,26 +8,26 @@ const digits = (locale: Locale) =>
 const isoDay = (date: Date): string => date.toISOString().slice(0, 10);
 
 /** The day, if the calendar has it: February 30 it has not. */
-function dayOf(text: string): string | undefined {
+function parseDay(text: string): string | undefined {
   const date = new Date(`${text}T00:00:00Z`);
   return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(date.getTime()) && isoDay(date) === text ? text : undefined;
 }
 
 /** A day as people of that language write it: `31/01/2026`. A text that is no day stays as it is. */
 export const shownDate = (value: string, locale: Locale): string =>
-  dayOf(value) === undefined ? value : digits(locale).format(new Date(value));
+  parseDay(value) === undefined ? value : digits(locale).format(new Date(value));
 
 /** A day as people type it, with any signs between its figures, or as the API writes it; undefined for anything else. */
 export function typedDate(text: string, locale: Locale): string | undefined {
   const plain = text.trim();
-  if (/^\d{4}-/.test(plain)) return dayOf(plain);
+  if (/^\d{4}-/.test(plain)) return parseDay(plain);
   const figures = plain.split(/\D+/);
   const order: string[] = digits(locale)
     .formatToParts(0)
     .flatMap(({ type }) => (type === 'literal' ? [] : type));
   const part = (type: 'year' | 'month' | 'day') => figures[order.indexOf(type)] ?? '';
   if (figures.length !== order.length) return undefined;
-  return dayOf(`${part('year')}-${part('month').padStart(2, '0')}-${part('day').padStart(2, '0')}`);
+  return parseDay(`${part('year')}-${part('month').padStart(2, '0')}-${part('day').padStart(2, '0')}`);
 }
 
 export interface DateRange {

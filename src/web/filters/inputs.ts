@@ -1,7 +1,7 @@
 import type { ViewFilter } from '../../presentation/viewing.ts';
 import { debounced, h, uniqueId } from '../dom.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
-import { rangeOf, same } from '../values.ts';
+import { same, toRange } from '../values.ts';
 import { type DateRange, isBackwards, PRESETS, type Preset, presetRange, shownDate, typedDate } from './dates.ts';
 import { shownNumber, typedNumber } from './numbers.ts';
 
@@ -43,7 +43,7 @@ export function inputControl({ slug, label, kind, required }: ViewFilter, choose
     choose(text === '' ? null : text);
   }
   return {
-    element: h('div', { class: 'filter' }, labelOf(id, label, required), input),
+    element: h('div', { class: 'filter' }, buildLabel(id, label, required), input),
     set(value) {
       chosen = value === null || value === undefined ? '' : String(value);
       input.value = kind === 'number' ? shownNumber(chosen, LOCALE) : chosen;
@@ -114,7 +114,7 @@ export function dateControl({ slug, label, required }: ViewFilter, choose: Choos
   }
   const mark = (isWrong: boolean) => field.input.setAttribute('aria-invalid', String(isWrong));
   return {
-    element: h('div', { class: 'filter' }, labelOf(id, label, required), field.element, problem),
+    element: h('div', { class: 'filter' }, buildLabel(id, label, required), field.element, problem),
     set(value) {
       chosen = value === null || value === undefined ? '' : String(value);
       problem.textContent = '';
@@ -144,9 +144,9 @@ export function dateRangeControl({ slug, label, required }: ViewFilter, choose: 
     const range = { from: from.value(), to: to.value() };
     const isWhole = range.from !== undefined && range.to !== undefined;
     problem.textContent = !isWhole ? noDate() : isBackwards(range as DateRange) ? TEXTS.backwards(label) : '';
-    preset.value = presetOf(range);
+    preset.value = findPreset(range);
     demand(false);
-    const value = isWhole ? rangeOf(range.from as string, range.to as string) : chosen;
+    const value = isWhole ? toRange(range.from as string, range.to as string) : chosen;
     if (same(value, chosen)) return;
     chosen = value;
     choose(value);
@@ -190,7 +190,7 @@ export function dateRangeControl({ slug, label, required }: ViewFilter, choose: 
       chosen = value;
       from.set(range.from ?? '');
       to.set(range.to ?? '');
-      preset.value = presetOf(range);
+      preset.value = findPreset(range);
       problem.textContent = isBackwards(range) ? TEXTS.backwards(label) : '';
     },
     demand,
@@ -200,12 +200,18 @@ export function dateRangeControl({ slug, label, required }: ViewFilter, choose: 
 }
 
 /** The preset that stands for these days now. */
-function presetOf({ from = '', to = '' }: { from?: string | undefined; to?: string | undefined }): Preset | '' | 'own' {
+function findPreset({
+  from = '',
+  to = '',
+}: {
+  from?: string | undefined;
+  to?: string | undefined;
+}): Preset | '' | 'own' {
   if (from === '' && to === '') return '';
   const now = new Date();
   return PRESETS.find((each) => same(presetRange(each, now), { from, to })) ?? 'own';
 }
 
 /** The label of the field with this id. */
-export const labelOf = (id: string, label: string, required: boolean): HTMLLabelElement =>
+export const buildLabel = (id: string, label: string, required: boolean): HTMLLabelElement =>
   h('label', { for: id }, label, required && h('span', { 'aria-hidden': 'true' }, ' *'));

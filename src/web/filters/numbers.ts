@@ -1,7 +1,7 @@
 import type { Locale } from '../../texts/locales.ts';
 
 /** The signs of numbers in a language. */
-function signsOf(locale: Locale): { group: string; decimal: string } {
+function findSigns(locale: Locale): { group: string; decimal: string } {
   const parts = new Intl.NumberFormat(locale, { useGrouping: true }).formatToParts(12_345.5);
   const sign = (type: string) => parts.find((part) => part.type === type)?.value ?? '';
   return { group: sign('group'), decimal: sign('decimal') };
@@ -12,7 +12,7 @@ function signsOf(locale: Locale): { group: string; decimal: string } {
  * for the API to refuse.
  */
 export function typedNumber(text: string, locale: Locale): string {
-  const { group, decimal } = signsOf(locale);
+  const { group, decimal } = findSigns(locale);
   const plain = text.replaceAll(/\s/g, '');
   const grouped = new RegExp(`^-?\\d{1,3}(?:\\${group}\\d{3})+(?:\\${decimal}\\d*)?$`);
   return (grouped.test(plain) ? plain.replaceAll(group, '') : plain).replace(',', '.');
@@ -20,4 +20,4 @@ export function typedNumber(text: string, locale: Locale): string {
 
 /** A number of the API's form as people of that language would type it. */
 export const shownNumber = (value: string, locale: Locale): string =>
-  /^-?\d+\.\d+$/.test(value) ? value.replace('.', signsOf(locale).decimal) : value;
+  /^-?\d+\.\d+$/.test(value) ? value.replace('.', findSigns(locale).decimal) : value;

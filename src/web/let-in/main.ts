@@ -1,6 +1,6 @@
 import type { AskedView, LetInView } from '../../presentation/letting-in.ts';
 import { h } from '../dom.ts';
-import { fieldOf, formOf } from '../mail-links/form.ts';
+import { buildField, buildForm } from '../mail-links/form.ts';
 import { dressPage, paragraph, showCard } from '../mail-links/page.ts';
 import { ask, type SignedIn } from './api.ts';
 import { askForCompany, continueAfterProvider, returnFromProvider, signIn } from './sign-in.ts';
@@ -10,7 +10,7 @@ import { LET_IN } from './texts.ts';
 const told = JSON.parse(document.getElementById('told')?.textContent ?? 'null') as LetInView;
 
 function askForDevice(signedIn: SignedIn): void {
-  const field = fieldOf('user_code', LET_IN.deviceCode, {
+  const field = buildField('user_code', LET_IN.deviceCode, {
     autocomplete: 'off',
     required: true,
     spellcheck: 'false',
@@ -22,7 +22,7 @@ function askForDevice(signedIn: SignedIn): void {
       await ask<AskedView>('/v1/oauth-devices', { body: { user_code: field.input.value }, token: signedIn.token }),
       signedIn,
     );
-  showCard(LET_IN.deviceTitle, [paragraph(LET_IN.deviceAsked), formOf(LET_IN.next, [field], find)]);
+  showCard(LET_IN.deviceTitle, [paragraph(LET_IN.deviceAsked), buildForm(LET_IN.next, [field], find)]);
   field.input.focus();
 }
 
@@ -40,7 +40,7 @@ function askForConsent(asked: AskedView, { token, email }: SignedIn): void {
     showCard(title, [paragraph(redirectTo === null ? text : LET_IN.going)], true);
     if (redirectTo !== null) location.replace(redirectTo);
   };
-  const refuse = formOf(LET_IN.deny, [], answer(false));
+  const refuse = buildForm(LET_IN.deny, [], answer(false));
   refuse.querySelector('button')?.classList.remove('primary');
   showCard(
     LET_IN.consentTitle(client.name),
@@ -56,7 +56,7 @@ function askForConsent(asked: AskedView, { token, email }: SignedIn): void {
         [onlyReads ? LET_IN.onlyReads : LET_IN.changes, resource === 'mcp' ? LET_IN.tools : ''].join(' ').trim(),
       ),
       paragraph(LET_IN.howLong, 'small'),
-      formOf(LET_IN.allow, [], answer(true)),
+      buildForm(LET_IN.allow, [], answer(true)),
       refuse,
     ],
     true,

@@ -1,7 +1,7 @@
 import type { LetInView } from '../../presentation/letting-in.ts';
 import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
-import { fieldOf, formOf } from '../mail-links/form.ts';
+import { buildField, buildForm } from '../mail-links/form.ts';
 import { paragraph, showCard } from '../mail-links/page.ts';
 import { TEXTS } from '../texts.ts';
 import { ask, type SignedIn, type SignInResult } from './api.ts';
@@ -31,7 +31,7 @@ const codeAttributes = { autocomplete: 'one-time-code', required: true, spellche
 
 /** Asks for the company, whose own sign-in the page is loaded with. */
 export function askForCompany(title: string): void {
-  const field = fieldOf('slug', LET_IN.company, {
+  const field = buildField('slug', LET_IN.company, {
     autocomplete: 'organization',
     required: true,
     spellcheck: 'false',
@@ -47,7 +47,7 @@ export function askForCompany(title: string): void {
     }
     goToCompany(slug);
   };
-  showCard(title, [paragraph(LET_IN.companyAsked), formOf(LET_IN.next, [field], choose)]);
+  showCard(title, [paragraph(LET_IN.companyAsked), buildForm(LET_IN.next, [field], choose)]);
   field.input.focus();
 }
 
@@ -69,8 +69,8 @@ export function signIn(company: Company, then: Then, isOwner = false): void {
     ]);
     return;
   }
-  const email = fieldOf('email', TEXTS.email, { type: 'email', autocomplete: 'username', required: true });
-  const password = fieldOf('password', LET_IN.password, {
+  const email = buildField('email', TEXTS.email, { type: 'email', autocomplete: 'username', required: true });
+  const password = buildField('password', LET_IN.password, {
     type: 'password',
     autocomplete: 'current-password',
     required: true,
@@ -82,7 +82,7 @@ export function signIn(company: Company, then: Then, isOwner = false): void {
     await ask('/v1/auth/passwordless/request', { body: identity() });
     askForCode(identity(), then);
   };
-  const form = formOf(LET_IN.signInAction, [email, password], withPassword);
+  const form = buildForm(LET_IN.signInAction, [email, password], withPassword);
   const byCode = otherWay(LET_IN.mailCode, withCode);
   const needsEmail = (event: Event) => {
     if (email.input.value.trim() !== '') return;
@@ -116,12 +116,12 @@ function ssoWay(company: Company, type: string): HTMLElement[] {
     keep({ address: location.href, secret: begun.exchange_secret });
     location.assign(begun.url);
   };
-  return [type === '' ? otherWay(LET_IN.sso, begin) : formOf(LET_IN.sso, [], begin)];
+  return [type === '' ? otherWay(LET_IN.sso, begin) : buildForm(LET_IN.sso, [], begin)];
 }
 
 /** A way besides the password, as a form of one button. */
 function otherWay(action: string, begin: () => Promise<void>): HTMLFormElement {
-  const form = formOf(action, [], begin);
+  const form = buildForm(action, [], begin);
   form.querySelector('button')?.classList.remove('primary');
   return form;
 }
@@ -179,13 +179,13 @@ function takeKept(): Kept | null {
 export async function returnFromProvider(): Promise<void> {
   const kept = takeKept();
   if (!kept) return showCard(LET_IN.badTitle, [paragraph(LET_IN.nothing)], true);
-  const result = await resultOf(kept).catch(() => ({ failed: true }) as const);
+  const result = await sendSignIn(kept).catch(() => ({ failed: true }) as const);
   keep({ address: kept.address, result });
   location.replace(kept.address);
 }
 
 /** Signs in with the values that the provider's answer brought along. @throws where it is no answer to this tab's request */
-async function resultOf({ secret, social }: Kept): Promise<SignInResult> {
+async function sendSignIn({ secret, social }: Kept): Promise<SignInResult> {
   if (social) return ask('/v1/auth/social', { body: { company_slug: social.slug, social_token: tokenFor(social) } });
   const code = new URLSearchParams(location.search).get('code');
   return ask('/v1/auth/sso/exchange', { body: { code, exchange_secret: secret } });
@@ -213,12 +213,12 @@ export function continueAfterProvider(then: Then): boolean {
 }
 
 function askForCode(identity: { company_slug: string; email: string }, then: Then): void {
-  const field = fieldOf('code', LET_IN.code, { ...codeAttributes, inputmode: 'numeric' });
+  const field = buildField('code', LET_IN.code, { ...codeAttributes, inputmode: 'numeric' });
   const verify = async () =>
     goOn(await ask('/v1/auth/passwordless/verify', { body: { ...identity, code: field.input.value } }), then);
   showCard(LET_IN.codeTitle, [
     paragraph(LET_IN.codeSent(identity.email)),
-    formOf(LET_IN.signInAction, [field], verify),
+    buildForm(LET_IN.signInAction, [field], verify),
   ]);
   field.input.focus();
 }
@@ -239,20 +239,20 @@ function askForPasskey(): void {
 }
 
 function askForFactor(pending: string, then: Then): void {
-  const field = fieldOf('code', LET_IN.code, codeAttributes);
+  const field = buildField('code', LET_IN.code, codeAttributes);
   const finish = async () => {
     const code = field.input.value.trim();
     const sent = /^[\d\s-]+$/.test(code) && code.replaceAll(/\D/g, '').length === 6 ? 'totp_token' : 'backup_code';
     goOn(await ask('/v1/auth/2fa/login', { body: { pending_2fa_token: pending, [sent]: code } }), then);
   };
-  showCard(LET_IN.factorTitle, [paragraph(LET_IN.factorAsked), formOf(LET_IN.next, [field], finish)]);
+  showCard(LET_IN.factorTitle, [paragraph(LET_IN.factorAsked), buildForm(LET_IN.next, [field], finish)]);
   field.input.focus();
 }
 
 async function setUpFactor(pending: string, then: Then): Promise<void> {
   const body = { pending_2fa_token: pending };
   const made = await ask<{ secret: string; otpauth_url: string }>('/v1/auth/2fa/setup', { body });
-  const field = fieldOf('code', LET_IN.code, { ...codeAttributes, inputmode: 'numeric' });
+  const field = buildField('code', LET_IN.code, { ...codeAttributes, inputmode: 'numeric' });
   const enable = async () => {
     const sent = { ...body, totp_token: field.input.value };
     const result = await ask<SignInResult & { backup_codes: string[] }>('/v1/auth/2fa/enable', { body: sent });
@@ -270,7 +270,7 @@ async function setUpFactor(pending: string, then: Then): Promise<void> {
     paragraph(LET_IN.setupAsked),
     h('dl', {}, h('dt', {}, LET_IN.setupKey), h('dd', {}, h('code', {}, made.secret))),
     h('a', { href: made.otpauth_url }, LET_IN.setupLink),
-    formOf(LET_IN.next, [field], enable),
+    buildForm(LET_IN.next, [field], enable),
   ]);
   field.input.focus();
 }

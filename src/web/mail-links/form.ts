@@ -17,7 +17,7 @@ export interface Field {
  * A field with its label.
  * @param more a hint about the value, shown before anything is wrong, and an element beside the input
  */
-export function fieldOf(
+export function buildField(
   name: string,
   label: string,
   attributes: Parameters<typeof h>[1],
@@ -57,7 +57,7 @@ export function passwordField(label: string): Field {
     return button;
   };
   const attributes = { autocomplete: 'new-password', required: true, autocapitalize: 'off', spellcheck: 'false' };
-  return fieldOf('password', label, attributes, { hint: LINK_TEXTS.passwordRules, beside: toggle });
+  return buildField('password', label, attributes, { hint: LINK_TEXTS.passwordRules, beside: toggle });
 }
 
 /** The elements of a form besides its fields. */
@@ -70,7 +70,7 @@ interface Around {
  * stands below. It cannot be sent twice at once.
  * @param submit may handle failures itself
  */
-export function formOf(
+export function buildForm(
   action: string,
   fields: readonly Field[],
   submit: () => Promise<void>,

@@ -1,7 +1,7 @@
 import '../styles/main.css';
 import '../styles/mail-links.css';
 import type { MailLinkView } from '../../presentation/mail-links.ts';
-import { applyBranding, brandingOfPage, logoOf } from '../branding/apply.ts';
+import { applyBranding, brandingOfPage, buildLogo } from '../branding/apply.ts';
 import { h } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 import { followScheme } from '../theme.ts';
@@ -27,7 +27,7 @@ export function showCard(title: string, content: (Node | string | false)[], isAn
     h(
       'main',
       { class: 'message' },
-      h('div', { class: 'card sign-in mail-link' }, logoOf(branding), heading, ...content),
+      h('div', { class: 'card sign-in mail-link' }, buildLogo(branding), heading, ...content),
     ),
   );
   if (isAnswer) heading.focus();

@@ -1,5 +1,5 @@
 import '../styles/main.css';
-import { applyBranding, brandingOfPage, logoOf } from '../branding/apply.ts';
+import { applyBranding, brandingOfPage, buildLogo } from '../branding/apply.ts';
 import { followScheme } from '../theme.ts';
 
 /** A page of text and forms, which the server has written whole: it works without this, which dresses it in the brand. */
@@ -7,5 +7,5 @@ const branding = brandingOfPage();
 applyBranding(branding);
 followScheme(() => {});
 
-const logo = logoOf(branding);
+const logo = buildLogo(branding);
 if (logo) document.querySelector('.card')?.prepend(logo);

@@ -7,12 +7,12 @@ export interface Place {
 }
 
 /** `#/{dashboard id}/{context id}?{filters}` */
-export function addressOf({ id, contextId, query }: Place): string {
+export function formatAddress({ id, contextId, query }: Place): string {
   return `#/${encodeURIComponent(id)}/${encodeURIComponent(contextId)}${query.size > 0 ? `?${query}` : ''}`;
 }
 
 /** Parses the place in an address; undefined for any other address. */
-export function placeOf(hash: string): Place | undefined {
+export function parsePlace(hash: string): Place | undefined {
   const [, id, contextId, query] = /^#\/([\w-]+)\/([\w-]+)(?:\?(.*))?$/.exec(hash) ?? [];
   return id && contextId ? { id, contextId, query: new URLSearchParams(query) } : undefined;
 }

@@ -1,7 +1,7 @@
 import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
-import { addressOf } from './address.ts';
+import { formatAddress } from './address.ts';
 import type { Session } from './session.ts';
 import { type Listed, type ListPage, listContexts, listDashboards } from './source.ts';
 
@@ -26,7 +26,7 @@ export async function listPage(session: Session, companySlug: string): Promise<H
     pages += 1;
     loaded.push(...records);
     const sorted = loaded.toSorted((a, b) => COLLATOR.compare(a.name, b.name));
-    list.replaceChildren(...sorted.map((record) => itemOf(record, names.get(record.context_id))));
+    list.replaceChildren(...sorted.map((record) => buildItem(record, names.get(record.context_id))));
     more.hidden = records.length === 0 || loaded.length >= total;
   }
 
@@ -52,13 +52,13 @@ export async function listPage(session: Session, companySlug: string): Promise<H
 
 const COLLATOR = new Intl.Collator(LOCALE, { numeric: true });
 
-const itemOf = ({ id, name, description, context_id }: Listed, context: string | undefined): HTMLElement =>
+const buildItem = ({ id, name, description, context_id }: Listed, context: string | undefined): HTMLElement =>
   h(
     'li',
     {},
     h(
       'a',
-      { href: addressOf({ id, contextId: context_id, query: new URLSearchParams() }) },
+      { href: formatAddress({ id, contextId: context_id, query: new URLSearchParams() }) },
       context !== undefined && h('span', { class: 'context' }, context),
       h('strong', {}, name),
       description !== '' && h('span', {}, description),

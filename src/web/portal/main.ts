@@ -1,13 +1,13 @@
 import '../styles/main.css';
 import type { ViewBranding } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
-import { applyBranding, brandingOfPage, logoOf } from '../branding/apply.ts';
+import { applyBranding, brandingOfPage, buildLogo } from '../branding/apply.ts';
 import { type ItemPage, itemPage } from '../dashboard/page.ts';
 import { h } from '../dom.ts';
 import { loadingPage, messagePage, problemPanel } from '../panel.ts';
 import { TEXTS } from '../texts.ts';
 import { followScheme } from '../theme.ts';
-import { addressOf, type Place, placeOf } from './address.ts';
+import { formatAddress, type Place, parsePlace } from './address.ts';
 import { listPage } from './list.ts';
 import { restoreSession, type Session } from './session.ts';
 import { signInPage } from './sign-in.ts';
@@ -36,7 +36,7 @@ function askToSignIn(reason: string): void {
   open?.end();
   use(undefined);
   page.replaceChildren(
-    signInPage(companySlug, reason, logoOf(brandNow()), (signedIn) => {
+    signInPage(companySlug, reason, buildLogo(brandNow()), (signedIn) => {
       use(signedIn);
       void show();
     }),
@@ -50,16 +50,16 @@ async function show(): Promise<void> {
   open = undefined;
   document.title = `${TEXTS.sharedDashboards} – ${brandNow().name}`;
   if (!session) return askToSignIn('');
-  const place = placeOf(location.hash);
-  page.replaceChildren(bannerOf(session, place), loadingPage());
+  const place = parsePlace(location.hash);
+  page.replaceChildren(buildBanner(session, place), loadingPage());
   try {
-    const main = place ? await dashboardOf(session, place) : await listPage(session, companySlug);
-    if (own === navigation) page.replaceChildren(bannerOf(session, place), main);
+    const main = place ? await buildDashboard(session, place) : await listPage(session, companySlug);
+    if (own === navigation) page.replaceChildren(buildBanner(session, place), main);
   } catch (error) {
     if (own !== navigation) return;
     const problem = error instanceof ApiProblem ? error : undefined;
     page.replaceChildren(
-      bannerOf(session, place),
+      buildBanner(session, place),
       messagePage(
         TEXTS.unavailable,
         problemPanel(problem, () => void show()),
@@ -69,19 +69,19 @@ async function show(): Promise<void> {
   }
 }
 
-async function dashboardOf(signedIn: Session, place: Place): Promise<HTMLElement> {
+async function buildDashboard(signedIn: Session, place: Place): Promise<HTMLElement> {
   const source = portalDashboard(signedIn, place.id, place.contextId);
   const opened = await source.open();
   if (opened.kind !== 'item') throw new Error('The portal gave no dashboard.');
   document.title = `${opened.item.name} – ${brandNow().name}`;
   open = itemPage(opened.item, opened.options, source, place, {
-    onChange: (query) => history.replaceState(null, '', addressOf({ ...place, query })),
+    onChange: (query) => history.replaceState(null, '', formatAddress({ ...place, query })),
   });
   return open.element;
 }
 
 /** The header: a link to the list, the viewer's address, and a button to sign out. */
-function bannerOf(signedIn: Session, place: Place | undefined): HTMLElement {
+function buildBanner(signedIn: Session, place: Place | undefined): HTMLElement {
   const leave = async () => {
     await signedIn.signOut();
     history.replaceState(null, '', location.pathname);
@@ -90,7 +90,7 @@ function bannerOf(signedIn: Session, place: Place | undefined): HTMLElement {
   return h(
     'header',
     { class: 'banner' },
-    logoOf(brandNow()),
+    buildLogo(brandNow()),
     place ? h('a', { href: '#' }, `← ${TEXTS.allDashboards}`) : h('span', {}),
     h('span', { class: 'who' }, signedIn.email),
     h('button', { type: 'button', class: 'quiet', onclick: () => void leave() }, TEXTS.signOut),

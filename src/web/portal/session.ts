@@ -35,28 +35,28 @@ export async function signIn(companySlug: string, email: string, code: string): 
   const { company, ...tokens } = await call<Tokens & { company: { name: string } }>('/api/v1/share-auth/verify', {
     body,
   });
-  return sessionOf(companySlug, email, company.name, tokens);
+  return openSession(companySlug, email, company.name, tokens);
 }
 
 /** Restores the session of this tab after a reload. */
 export function restoreSession(companySlug: string): Session | undefined {
   try {
-    const { email, company, tokens } = JSON.parse(sessionStorage.getItem(keyOf(companySlug)) ?? '{}');
-    return tokens && sessionOf(companySlug, email, company, tokens);
+    const { email, company, tokens } = JSON.parse(sessionStorage.getItem(formatKey(companySlug)) ?? '{}');
+    return tokens && openSession(companySlug, email, company, tokens);
   } catch {
     return undefined;
   }
 }
 
-const keyOf = (companySlug: string): string => `portal:${companySlug}`;
+const formatKey = (companySlug: string): string => `portal:${companySlug}`;
 
 /** Tokens are stored in this tab only and end with it. */
-function sessionOf(companySlug: string, email: string, company: string | undefined, first: Tokens): Session {
+function openSession(companySlug: string, email: string, company: string | undefined, first: Tokens): Session {
   let tokens = first;
   let refreshing: Promise<void> | undefined;
 
-  const keep = () => sessionStorage.setItem(keyOf(companySlug), JSON.stringify({ email, company, tokens }));
-  const forget = () => sessionStorage.removeItem(keyOf(companySlug));
+  const keep = () => sessionStorage.setItem(formatKey(companySlug), JSON.stringify({ email, company, tokens }));
+  const forget = () => sessionStorage.removeItem(formatKey(companySlug));
 
   async function refresh(): Promise<void> {
     const body = { refresh_token: tokens.refresh_token };

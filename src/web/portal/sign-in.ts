@@ -17,8 +17,8 @@ export function signInPage(
   const card = h('div', { class: 'card sign-in' });
 
   function askEmail(email: string, message: string): void {
-    const field = fieldOf(TEXTS.email, { type: 'email', autocomplete: 'email', maxlength: 254, value: email });
-    const form = formOf(TEXTS.sendCode, message, [field.element], async () => {
+    const field = buildField(TEXTS.email, { type: 'email', autocomplete: 'email', maxlength: 254, value: email });
+    const form = buildForm(TEXTS.sendCode, message, [field.element], async () => {
       const address = field.input.value.trim();
       await requestCode(companySlug, address);
       askCode(address, '');
@@ -29,7 +29,7 @@ export function signInPage(
   }
 
   function askCode(email: string, message: string): void {
-    const field = fieldOf(TEXTS.code, {
+    const field = buildField(TEXTS.code, {
       type: 'text',
       inputmode: 'numeric',
       autocomplete: 'one-time-code',
@@ -41,7 +41,7 @@ export function signInPage(
         field.input.setCustomValidity(digits.length < 8 ? TEXTS.codeDigits : '');
       },
     });
-    const form = formOf(TEXTS.signIn, message, [field.element], async () => {
+    const form = buildForm(TEXTS.signIn, message, [field.element], async () => {
       done(await signIn(companySlug, email, field.input.value));
     });
     card.replaceChildren(
@@ -52,15 +52,15 @@ export function signInPage(
       h(
         'p',
         { class: 'links' },
-        linkOf(TEXTS.sendAnother, () => void again(email)),
-        linkOf(TEXTS.otherAddress, () => askEmail(email, '')),
+        buildLink(TEXTS.sendAnother, () => void again(email)),
+        buildLink(TEXTS.otherAddress, () => askEmail(email, '')),
       ),
     );
     field.input.focus();
   }
 
   async function again(email: string): Promise<void> {
-    const message = await requestCode(companySlug, email).then(() => TEXTS.anotherSent, messageOf);
+    const message = await requestCode(companySlug, email).then(() => TEXTS.anotherSent, toMessage);
     askCode(email, message);
   }
 
@@ -68,21 +68,26 @@ export function signInPage(
   return h('main', { class: 'message' }, card);
 }
 
-const messageOf = (error: unknown): string => {
+const toMessage = (error: unknown): string => {
   return error instanceof ApiProblem ? error.message : TEXTS.broken;
 };
 
-const linkOf = (text: string, onclick: () => void): HTMLElement =>
+const buildLink = (text: string, onclick: () => void): HTMLElement =>
   h('button', { type: 'button', class: 'quiet', onclick }, text);
 
-function fieldOf(label: string, attributes: Parameters<typeof h>[1]) {
+function buildField(label: string, attributes: Parameters<typeof h>[1]) {
   const id = uniqueId('field');
   const input = h('input', { id, required: true, ...attributes });
   return { input, element: h('div', { class: 'field' }, h('label', { for: id }, label), input) };
 }
 
 /** A form that shows errors below its fields, and cannot be submitted twice at once. */
-function formOf(action: string, message: string, fields: HTMLElement[], submit: () => Promise<void>): HTMLFormElement {
+function buildForm(
+  action: string,
+  message: string,
+  fields: HTMLElement[],
+  submit: () => Promise<void>,
+): HTMLFormElement {
   const alert = h('p', { class: 'error', role: 'alert' }, message);
   const button = h('button', { type: 'submit', class: 'primary' }, action);
   const form = h('form', { onsubmit: send }, ...fields, button, alert);
@@ -92,7 +97,7 @@ function formOf(action: string, message: string, fields: HTMLElement[], submit: 
     button.disabled = true;
     alert.textContent = '';
     await submit().catch((error: unknown) => {
-      alert.textContent = messageOf(error);
+      alert.textContent = toMessage(error);
     });
     button.disabled = false;
   }

@@ -1,6 +1,6 @@
 import type { MailLinkView } from '../../presentation/mail-links.ts';
 import { ApiProblem, call } from '../api.ts';
-import { fieldOf, formOf, passwordField } from '../mail-links/form.ts';
+import { buildField, buildForm, passwordField } from '../mail-links/form.ts';
 import { forgetToken, linkOfPage, takeToken } from '../mail-links/link.ts';
 import { addressForManagers, dressPage, howToSignIn, paragraph, paragraphAbout, showCard } from '../mail-links/page.ts';
 import { LINK_TEXTS } from '../mail-links/texts.ts';
@@ -24,7 +24,7 @@ function ask(token: string, link: MailLinkView): void {
   };
   showCard(TEXTS.title, [
     paragraphAbout(link.email, TEXTS.intro(link.company.name, link.email)),
-    formOf(TEXTS.action, [field], confirm, { before: addressForManagers(link) }),
+    buildForm(TEXTS.action, [field], confirm, { before: addressForManagers(link) }),
   ]);
   field.input.focus();
 }
@@ -37,8 +37,13 @@ function sayHowToSignIn(title: string, before: HTMLElement[], link: MailLinkView
 /** Offers to send a link. */
 function offer(title: string, why: string, isAnswer = false): void {
   forgetToken();
-  const field = fieldOf('email', ALL.email, { type: 'email', autocomplete: 'email', required: true, maxlength: 254 });
-  const form = formOf(TEXTS.requestAction, [field], async () => {
+  const field = buildField('email', ALL.email, {
+    type: 'email',
+    autocomplete: 'email',
+    required: true,
+    maxlength: 254,
+  });
+  const form = buildForm(TEXTS.requestAction, [field], async () => {
     const email = field.input.value.trim();
     await call('/v1/users/reset-password/request', { body: { email } });
     showCard(TEXTS.requested, [paragraphAbout(email, TEXTS.requestedText(email))], true);

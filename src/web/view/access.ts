@@ -24,7 +24,7 @@ export function embedAccess(
   host: Host | undefined,
   onLate: (isLate: boolean) => void,
 ): Access {
-  const baseOf = (token: string) => `/api/embed/${kind}/${token}`;
+  const formatBase = (token: string) => `/api/embed/${kind}/${token}`;
   let token = first;
   let itemId: string | undefined;
   let endsAt = Number.POSITIVE_INFINITY;
@@ -35,14 +35,16 @@ export function embedAccess(
   /** Reads the view that a token opens, and when it ends by the clock of this page's process. */
   async function read(candidate: string): Promise<{ view: TokenView; ends: number }> {
     let time = Date.now();
-    const view = await call<TokenView>(`${baseOf(candidate)}/info`, { onTime: (serverTime) => (time = serverTime) });
+    const view = await call<TokenView>(`${formatBase(candidate)}/info`, {
+      onTime: (serverTime) => (time = serverTime),
+    });
     const expires = view.requires_auth || view.expires_at === null ? Number.NaN : Date.parse(view.expires_at);
     return { view, ends: performance.now() + (Number.isNaN(expires) ? Number.POSITIVE_INFINITY : expires - time) };
   }
 
   function use(next: string, { view, ends }: { view: TokenView; ends: number }): void {
     token = next;
-    itemId ??= idOf(view);
+    itemId ??= getId(view);
     endsAt = ends;
     failed = false;
     onLate(false);
@@ -87,7 +89,7 @@ export function embedAccess(
 
   const isFor = (view: TokenView, origin: string): boolean => {
     const origins = (!view.requires_auth && view.embed_options?.allowed_origins) || [];
-    return (itemId === undefined || idOf(view) === itemId) && (origins.length === 0 || origins.includes(origin));
+    return (itemId === undefined || getId(view) === itemId) && (origins.length === 0 || origins.includes(origin));
   };
 
   /** Returns the answer to a token; undefined where it is refused, or there is no answer in time. */
@@ -126,7 +128,7 @@ export function embedAccess(
   }
 
   return {
-    ask: (work) => withToken((each) => work(baseOf(each))),
+    ask: (work) => withToken((each) => work(formatBase(each))),
     info: () =>
       withToken(async (each) => {
         const opened = await read(each);
@@ -139,5 +141,5 @@ export function embedAccess(
 /** Whether a failure may be gone in a moment. */
 const isTemporary = ({ status }: ApiProblem): boolean => status === 0 || status === 429 || status >= 500;
 
-const idOf = (view: TokenView): string | undefined =>
+const getId = (view: TokenView): string | undefined =>
   view.requires_auth ? undefined : (view.dashboard ?? view.visualization)?.id;

@@ -1,7 +1,7 @@
 import '../styles/main.css';
 import type { SharedItemView } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
-import { applyBranding, brandingOfPage, logoOf } from '../branding/apply.ts';
+import { applyBranding, brandingOfPage, buildLogo } from '../branding/apply.ts';
 import { itemPage } from '../dashboard/page.ts';
 import { h } from '../dom.ts';
 import { connectHost, sendHeight } from '../embedding.ts';
@@ -27,7 +27,7 @@ async function open(source: Source): Promise<void> {
   page.replaceChildren(loadingPage());
   try {
     const opened = await source.open();
-    if (opened.kind === 'sign_in') return askToSignIn(opened.companySlug, logoOf(brandingOfPage()));
+    if (opened.kind === 'sign_in') return askToSignIn(opened.companySlug, buildLogo(brandingOfPage()));
     show(source, opened);
   } catch (error) {
     const problem = error instanceof ApiProblem ? error : undefined;
@@ -64,7 +64,7 @@ function show(source: Source, { item, options, branding }: Opened & { kind: 'ite
       onChoose: host && ((point) => host.send('click', point)),
     },
   );
-  const logo = isEmbedded || options.hide_header ? undefined : logoOf(branding);
+  const logo = isEmbedded || options.hide_header ? undefined : buildLogo(branding);
   page.replaceChildren(...(logo ? [h('header', { class: 'brand' }, logo)] : []), view.element);
   host?.on('parameters', ({ parameters }) => view.setParameters(Object(parameters) as ParameterValues));
   host?.on('theme', ({ theme }) => {

@@ -3,11 +3,11 @@ import Papa from 'papaparse';
 import { describe, expect, it } from 'vitest';
 import type { Dialect } from '../../../src/formats/csv/dialect.ts';
 import { fieldText, MAX_FIELDS, newFields, scan, TooManyFields } from '../../../src/formats/csv/records.ts';
-import { decoderOf } from '../../../src/formats/text/decode.ts';
+import { createDecoder } from '../../../src/formats/text/decode.ts';
 
 const encoder = new TextEncoder();
 const fields = newFields();
-const decode = decoderOf('utf-8');
+const decode = createDecoder('utf-8');
 
 /** The records of a text that arrives in blocks of a size, or more where a record needs it. */
 function recordsOf(text: string, dialect: Dialect, block: number): string[][] {

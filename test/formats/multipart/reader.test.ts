@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundaryOf, MultipartMalformed, type PartHeaders } from '../../../src/formats/multipart/headers.ts';
+import { MultipartMalformed, type PartHeaders, parseBoundary } from '../../../src/formats/multipart/headers.ts';
 import { MultipartReader, readSmallForm } from '../../../src/formats/multipart/reader.ts';
 
 const BOUNDARY = 'x-boundary';
@@ -107,7 +107,7 @@ describe('a multipart body', () => {
     data.append('mode', 'append');
     data.append('files', new File(['a,b\r\n1,2\r\n'], 'tabela "ção" 1.csv', { type: 'text/csv' }));
     const request = new Request('https://x.test', { method: 'POST', body: data });
-    const boundary = boundaryOf(request.headers.get('content-type'));
+    const boundary = parseBoundary(request.headers.get('content-type'));
     const reader = new MultipartReader(request.body as ReadableStream<Uint8Array>, boundary ?? '', bounds(1024));
     expect(await reader.next()).toMatchObject({ name: 'mode', filename: null });
     expect(new TextDecoder().decode((await reader.block(64)).bytes)).toBe('append');
@@ -202,6 +202,6 @@ describe('a multipart body', () => {
     ['application/json', null],
     [null, null],
   ])('has its boundary found in %s', (contentType, expected) => {
-    expect(boundaryOf(contentType)).toBe(expected);
+    expect(parseBoundary(contentType)).toBe(expected);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decoderOf, encodedLength, scannableBytes } from '../../../src/formats/text/decode.ts';
+import { createDecoder, encodedLength, scannableBytes } from '../../../src/formats/text/decode.ts';
 import { decodeWhole, guessEncoding, isUtf8 } from '../../../src/formats/text/detect.ts';
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -23,7 +23,7 @@ describe('a text in UTF-16', () => {
         for (let at = 0; at < bytes.length; ) {
           const isLast = at + block >= bytes.length;
           const scannable = scannableBytes(bytes.subarray(at, at + block), encoding, isLast) as Uint8Array;
-          read += decoderOf(encoding)(scannable, 0, scannable.length);
+          read += createDecoder(encoding)(scannable, 0, scannable.length);
           at += encodedLength(scannable, scannable.length, encoding);
         }
         expect(read).toBe(value);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { contentOf } from '../../../src/formats/workbook/content.ts';
+import { detectContent } from '../../../src/formats/workbook/content.ts';
 
 const SHEETS = 'urn:schemas-microsoft-com:office:spreadsheet';
 
@@ -36,8 +36,8 @@ it.each([
   ['text', 'Rio\u0002 Branco;2\n'],
   ['text', ''],
 ])('a text is %s that begins as %j, in any encoding', (content, text) => {
-  expect(contentOf(new TextEncoder().encode(text))).toBe(content);
+  expect(detectContent(new TextEncoder().encode(text))).toBe(content);
   const marked = `\ufeff${text.replace(/^\ufeff/, '')}`;
   const units = Uint16Array.from({ length: marked.length }, (_, at) => marked.charCodeAt(at));
-  expect(contentOf(new Uint8Array(units.buffer))).toBe(content);
+  expect(detectContent(new Uint8Array(units.buffer))).toBe(content);
 });

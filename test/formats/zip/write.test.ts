@@ -1,8 +1,14 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { dataOffset, readDirectory } from '../../../src/formats/zip/directory.ts';
-import { unpackWhole, zipOf } from '../../../src/formats/zip/unpack.ts';
-import { descriptorOf, directoryOf, localHeader, pathPart, type WrittenEntry } from '../../../src/formats/zip/write.ts';
+import { openZip, unpackWhole } from '../../../src/formats/zip/unpack.ts';
+import {
+  localHeader,
+  makeDescriptor,
+  pathPart,
+  type WrittenEntry,
+  writeDirectory,
+} from '../../../src/formats/zip/write.ts';
 import { concatBytes } from '../../../src/kernel/bytes.ts';
 
 const text = new TextEncoder();
@@ -22,19 +28,19 @@ function written(files: Record<string, string>, start = 0) {
       size: data.length,
       offset,
     };
-    const whole = concatBytes([localHeader(entry), data, descriptorOf(entry)]);
+    const whole = concatBytes([localHeader(entry), data, makeDescriptor(entry)]);
     parts.push(whole);
     entries.push(entry);
     offset += whole.length;
   }
-  return { entries, bytes: concatBytes([...parts, ...directoryOf(entries, offset)]) };
+  return { entries, bytes: concatBytes([...parts, ...writeDirectory(entries, offset)]) };
 }
 
 describe('the records of a zip file', () => {
   it('are read back, whatever the names', async () => {
     const files = { 'a.csv': 'a\n1\n', 'pasta/é 😀.txt': 'olá', empty: '' };
     const { bytes } = written(files);
-    const zip = zipOf(bytes);
+    const zip = openZip(bytes);
     const entries = await readDirectory(zip.read, bytes.length);
     const found = await Promise.all(
       entries.map(async (entry) => [entry.name, new TextDecoder().decode(await unpackWhole(zip, entry, 100))]),
@@ -58,13 +64,13 @@ describe('the records of a zip file', () => {
 
   it('hold more entries than a zip file without extensions', async () => {
     const { bytes } = written(Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [`${n}`, ''])));
-    const entries = await readDirectory(zipOf(bytes).read, bytes.length);
+    const entries = await readDirectory(openZip(bytes).read, bytes.length);
     expect([entries.length, entries.at(-1)?.name]).toEqual([70_000, '69999']);
   });
 
   it('take no entry that is too large', () => {
     const entry = { path: 'a', isDeflated: true, crc: 0, compressed: 1, size: 2 ** 32, offset: 0 };
-    expect(() => descriptorOf(entry)).toThrow('too large');
+    expect(() => makeDescriptor(entry)).toThrow('too large');
   });
 });
 

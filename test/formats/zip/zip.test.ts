@@ -1,19 +1,19 @@
 import { type Zippable, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { readDirectory, ZipDamaged, type ZipEntry } from '../../../src/formats/zip/directory.ts';
-import { unpack, zipOf } from '../../../src/formats/zip/unpack.ts';
+import { openZip, unpack } from '../../../src/formats/zip/unpack.ts';
 
 const text = (content: string): Uint8Array => new TextEncoder().encode(content);
 const CSV = text('a,b\n1,2\n'.repeat(500));
 
-const entriesOf = (zip: Uint8Array) => readDirectory(zipOf(zip).read, zip.length);
+const entriesOf = (zip: Uint8Array) => readDirectory(openZip(zip).read, zip.length);
 
 /** The unpacked entries of an archive, by name. */
 async function contentsOf(zip: Uint8Array): Promise<Record<string, string>> {
   const contents: Record<string, string> = {};
   for (const entry of await entriesOf(zip)) {
     const pieces: Uint8Array[] = [];
-    await unpack(zipOf(zip), entry, (piece) => void pieces.push(piece.slice()));
+    await unpack(openZip(zip), entry, (piece) => void pieces.push(piece.slice()));
     contents[entry.name] = new TextDecoder().decode(Buffer.concat(pieces));
   }
   return contents;
@@ -65,7 +65,7 @@ describe('an archive', () => {
     const zip = zipSync({ 'a.csv': CSV });
     const [entry] = (await entriesOf(zip)) as [ZipEntry];
     let taken = 0;
-    const unpacking = unpack(zipOf(zip), { ...entry, size: 100 }, (piece) => {
+    const unpacking = unpack(openZip(zip), { ...entry, size: 100 }, (piece) => {
       taken += piece.length;
     });
     await expect(unpacking).rejects.toBeInstanceOf(ZipDamaged);

@@ -51,12 +51,12 @@ export const OAUTH = [
       title: 'at the same time',
     },
     { in: 'rotateGrant', text: 'ofActiveCompany(oauthGrants.companyId),', without: '', title: 'loses nothing' },
-    { in: 'endGrantOf', text: ', isInForce(now)', without: '', title: 'by its person' },
+    { in: 'endUserGrant', text: ', isInForce(now)', without: '', title: 'by its person' },
     { in: 'denyDevice', text: ', sql`not ${isAnswered}`', without: '', tests: DEVICES },
   ]),
   ...guardsOf('src/modules/sessions/queries.ts', TOKENS, [
     {
-      in: 'endGrantsOf',
+      in: 'endUserGrants',
       text: 'exists(users, byId(users, companyId, userId), eq(users.passwordHash, passwordHash)),',
       without: '',
       title: 'began since',

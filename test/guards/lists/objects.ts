@@ -38,8 +38,8 @@ export const OBJECTS = [
     { text: 'failures > 0 ? endsAt : ', without: '' },
   ]),
   ...guardsOf('src/objects/company-log.ts', LOG, [
-    { text: 'moved !== undefined && compareKeys(keyOf(record), moved) <= 0', without: 'false' },
-    { text: 'compareKeys(keyOf(record), moved) <= 0', without: 'true', title: 'goes on as before' },
+    { text: 'moved !== undefined && compareKeys(toKey(record), moved) <= 0', without: 'false' },
+    { text: 'compareKeys(toKey(record), moved) <= 0', without: 'true', title: 'goes on as before' },
     { text: ' && !isKnownInMinute(this.#sql, kind, record)', without: '' },
     { text: 'late.length > 0 || isFull(this.#sql)', without: 'isFull(this.#sql)' },
     { text: 'late.length > 0 || isFull(this.#sql) ?', without: 'late.length > 0 ?' },
@@ -49,11 +49,11 @@ export const OBJECTS = [
   ]),
   ...guardsOf('src/logs/mover.ts', LOG, [
     {
-      text: 'countIn(sql, kind, { ...rangeOf({}), upper: keyAfter(part.last) }) !== records.length',
+      text: 'countIn(sql, kind, { ...toRange({}), upper: keyAfter(part.last) }) !== records.length',
       without: 'false',
     },
     {
-      text: '{ ...rangeOf({}), upper: keyAfter(part.last) }',
+      text: '{ ...toRange({}), upper: keyAfter(part.last) }',
       without: '{ lower: part.first, upper: keyAfter(part.last) }',
       title: 'before all others',
     },
@@ -76,11 +76,11 @@ export const OBJECTS = [
     { text: 'INSERT OR IGNORE INTO ${tableFor(', without: 'INSERT INTO ${tableFor(' },
   ]),
   ...guardsOf('src/logs/view-counts.ts', VIEWS, [
-    { text: 'compareKeys(keyOf(event), mark) <= 0', without: 'false' },
+    { text: 'compareKeys(toKey(event), mark) <= 0', without: 'false' },
     { text: "!isThere(sql, 'share', event)", without: 'true' },
     { text: ' || occurredAt < since', without: '' },
     { text: ' WHERE NOT EXISTS (SELECT 1 FROM views_counted)', without: '' },
-    { text: 'lower: keyAfter({ at, id })', without: 'lower: rangeOf({}).lower' },
+    { text: 'lower: keyAfter({ at, id })', without: 'lower: toRange({}).lower' },
   ]),
   ...guardsOf('src/logs/listing.ts', LOG, [
     { text: 'isMoved = state() !== before;', without: 'isMoved = state() < before;' },
@@ -91,7 +91,7 @@ export const OBJECTS = [
   ]),
   ...guardsOf('src/logs/rows.ts', LOG, [{ text: 'INSERT OR IGNORE', without: 'INSERT OR REPLACE' }]),
   ...guardsOf('src/modules/company-log/read.ts', LOG, [
-    { text: 'last !== null && compareKeys(keyOf(record), last) >= 0', without: 'false' },
+    { text: 'last !== null && compareKeys(toKey(record), last) >= 0', without: 'false' },
     { text: 'file === missing', without: 'true' },
   ]),
   ...guardsOf(
@@ -103,7 +103,7 @@ export const OBJECTS = [
         without: 'if (false as boolean) {',
       },
       { text: 'settled(before, TIMEOUT_MS)', without: 'before' },
-      { text: 'if (countOf(batch.records) < BATCH_SIZE) {', without: 'if (false as boolean) {' },
+      { text: 'if (countRecords(batch.records) < BATCH_SIZE) {', without: 'if (false as boolean) {' },
     ],
   ),
   ...guardsOf('src/objects/ip-limiter.ts', STRANGERS, [
@@ -147,7 +147,7 @@ export const OBJECTS = [
       without: 'DELETE FROM nonces_${hour} WHERE ? IS NOT NULL',
     },
     { text: ' AND nonce = ?`, accessKey', without: ' AND ? IS NOT NULL`, accessKey' },
-    { text: 'if (hour >= hourOf(now)) continue;', without: '' },
+    { text: 'if (hour >= getHour(now)) continue;', without: '' },
     { text: 'this.#hours.has(hour)', without: 'false' },
     { text: "columns.next().done ? 'NULL'", without: "columns.next().done ? 'request_id'" },
   ]),
@@ -160,7 +160,7 @@ export const OBJECTS = [
     { text: 'until > now && known.request_id', without: 'known.request_id' },
     { text: 'if (until > now && known.request_id !== requestId)', without: 'if (false)' },
     { text: ' && this.#sql.databaseSize < this.#roomBytes', without: '' },
-    { text: 'if (day >= dayOf(now) - 1) continue;', without: '' },
+    { text: 'if (day >= getDay(now) - 1) continue;', without: '' },
     { text: ' - 1) continue;', without: ') continue;' },
     { text: 'if (!this.#days.has(day)) {', without: '{' },
     { text: 'WHERE sender_id = ? AND key = ? AND kept', without: 'WHERE ? IS NOT NULL AND key = ? AND kept' },
@@ -176,7 +176,7 @@ export const OBJECTS = [
     'src/http/idempotency.ts',
     ['test/http/idempotency-access.test.ts'],
     [
-      { text: 'if (access === null || access !== (await accessOf(context.actor)))', without: 'if (false)' },
+      { text: 'if (access === null || access !== (await describeAccess(context.actor)))', without: 'if (false)' },
       { text: 'access === null || ', without: '' },
       {
         text: 'await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param());',
@@ -206,7 +206,7 @@ export const OBJECTS = [
     { text: 'if (endsAt <= now) this', without: 'this' },
     { text: 'if (endsAt <= now) this.#running.delete(id);', without: '{}' },
     { text: 'this.#running.size < CONCURRENCY.company', without: 'true' },
-    { text: 'this.#runningOf(viewer) < CONCURRENCY.viewer', without: 'true' },
+    { text: 'this.#countRunning(viewer) < CONCURRENCY.viewer', without: 'true' },
     { text: 'slot.viewer === viewer', without: 'true' },
     { text: 'slot.id === id', without: 'true' },
     { text: 'next < 0 ? [] : ', without: '' },

@@ -29,7 +29,7 @@ export const REPORTED = [
     'src/modules/schedules/condition.ts',
     ['test/schedules/conditions.test.ts'],
     [
-      { text: 'orderOf(time, wanted)', without: 'orderOf(time.slice(0, 23), wanted.slice(0, 23))' },
+      { text: 'compareValues(time, wanted)', without: 'compareValues(time.slice(0, 23), wanted.slice(0, 23))' },
       { text: 'if (wanted === undefined) return undefined;\n', without: '' },
     ],
   ),

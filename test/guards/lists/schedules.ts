@@ -146,19 +146,19 @@ export const SCHEDULES = [
     },
     {
       in: 'createSchedule',
-      text: '  await requireTargetNotDenied(ctx, targetOf(input));\n',
+      text: '  await requireTargetNotDenied(ctx, toTarget(input));\n',
       without: '',
       ...GIVEN_TO_NOBODY,
     },
     {
       in: 'changeSchedule',
-      text: '      await requireTargetNotDenied(ctx, targetOf(merged));\n',
+      text: '      await requireTargetNotDenied(ctx, toTarget(merged));\n',
       without: '',
       ...GIVEN_TO_NOBODY,
     },
     {
       in: 'runSchedule',
-      text: '  await requireTargetNotDenied(ctx, targetOf(schedule));\n',
+      text: '  await requireTargetNotDenied(ctx, toTarget(schedule));\n',
       without: '',
       ...GIVEN_TO_NOBODY,
     },

@@ -125,9 +125,9 @@ export const SHARING = [
     },
     { in: 'upsertRevocation', text: '< ${most}', without: '>= 0' },
     { in: 'upsertRevocation', text: '${known} or ', without: '' },
-    { in: 'deleteRevocationsOf', text: 'lte(embedRevocations.revokedAt, until),', without: '' },
-    { in: 'deleteRevocationsOf', text: 'gte(embedRevocations.subject, from),', without: '' },
-    { in: 'deleteRevocationsOf', text: ' lt(embedRevocations.subject, to),', without: '' },
+    { in: 'deleteTargetRevocations', text: 'lte(embedRevocations.revokedAt, until),', without: '' },
+    { in: 'deleteTargetRevocations', text: 'gte(embedRevocations.subject, from),', without: '' },
+    { in: 'deleteTargetRevocations', text: ' lt(embedRevocations.subject, to),', without: '' },
     { in: 'deleteRevocationsBefore', text: 'lt(embedRevocations.revokedAt, time)', without: 'sql`true`' },
   ]),
   ...guardsOf('src/modules/shares/store.ts', RACES, [
@@ -157,7 +157,7 @@ export const SHARING = [
     { in: 'cachedAnswer', text: "/${isChanging ? 'changing' : versions.version}", without: '', title: 'in between' },
     {
       in: 'cachedAnswer',
-      text: 'versions?.readOf(tables)',
+      text: 'versions?.readVersions(tables)',
       without: 'versions && { tables, version: versions.version }',
       title: 'while a change is made',
     },

@@ -24,9 +24,9 @@ export const SIGN_IN = [
     },
     { in: 'insertSession', text: '      when,\n', without: '', tests: FACTOR },
     { in: 'rotateSession', text: ' eq(sessions.refreshDigest, digests.presented),', without: '', ...REFRESH },
-    { in: 'endSessionOf', text: 'isLiveOf(owner, now), ', without: 'eq(sessions.userId, owner.userId),' },
-    { in: 'endSessionsOf', text: 'ne(sessions.id, except)', without: 'undefined' },
-    { in: 'endSessionsOf', text: ', when)', without: ')' },
+    { in: 'endUserSession', text: 'isLiveSession(owner, now), ', without: 'eq(sessions.userId, owner.userId),' },
+    { in: 'endUserSessions', text: 'ne(sessions.id, except)', without: 'undefined' },
+    { in: 'endUserSessions', text: ', when)', without: ')' },
     { in: 'endSessionsOfInactive', text: ', isInactive', without: '', tests: USERS },
   ]),
   ...guardsOf('src/modules/sign-in/network-store.ts', RACES, [

@@ -118,7 +118,7 @@ export const MANAGED_TABLES = [
   ...guardsOf('src/modules/managed-database/data-versions.ts', WAKING, [
     { text: 'this.#beingChanged.size === 0', without: 'true', title: 'while it was made' },
     {
-      text: ' && this.#lastChangeOf(tables) <= version',
+      text: ' && this.#findLastChange(tables) <= version',
       without: '',
       tests: ['test/managed-database/data-versions.test.ts'],
       title: 'exactly until',
@@ -198,15 +198,15 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/managed-tables/cursor.ts', CURSORS, [
-    { in: 'purposeOf', text: ' tableId, filters', without: ' filters', title: 'is good for its company' },
-    { in: 'purposeOf', text: 'filters.toSorted(), ', without: '', title: 'is good for its company' },
-    { in: 'purposeOf', text: 'asked.search, ', without: '', title: 'is good for its company' },
-    { in: 'purposeOf', text: 'readSort(sortBy)', without: 'null', title: 'is good for its company' },
+    { in: 'describePurpose', text: ' tableId, filters', without: ' filters', title: 'is good for its company' },
+    { in: 'describePurpose', text: 'filters.toSorted(), ', without: '', title: 'is good for its company' },
+    { in: 'describePurpose', text: 'asked.search, ', without: '', title: 'is good for its company' },
+    { in: 'describePurpose', text: 'readSort(sortBy)', without: 'null', title: 'is good for its company' },
   ]),
   ...guardsOf('src/modules/managed-tables/page.ts', CURSORS, [
     {
       in: 'following',
-      text: 'after.type !== typeOf(page.order)',
+      text: 'after.type !== getOrderType(page.order)',
       without: 'false',
       title: 'means nothing when its column was converted',
     },

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FOR_AGENTS, SURFACES } from '../../../src/app.ts';
-import { actionOf } from '../../../src/http/endpoint.ts';
+import { getAction } from '../../../src/http/endpoint.ts';
 import { itemsOf } from '../../knowledge/metrics/support.ts';
 import { aConcept } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
@@ -310,7 +310,7 @@ describe('the permission of a tool', () => {
 
   it.each(TOOLS.map((tool) => [tool.name, tool] as const))('%s is that of its route', async (name, tool) => {
     const contract = routes.find(({ operationId }) => operationId === tool.operation);
-    const action = actionOf(contract?.access ?? 'public') as string;
+    const action = getAction(contract?.access ?? 'public') as string;
     expect(action).toMatch(/^[\w-]+:[\w-]+$/);
     const everything = ['managed-tables:*', 'semantic:*', 'concepts:*', 'dashboards:*', 'visualizations:*'];
     const denied = await aUser(company, { can: everything, denied: [action] });

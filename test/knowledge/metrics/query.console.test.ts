@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { metricOf } from '../../../src/modules/knowledge/metrics/definition.ts';
+import { parseMetric } from '../../../src/modules/knowledge/metrics/definition.ts';
 import { type Table, TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { statusAndCode } from '../../support/console.ts';
@@ -333,7 +333,7 @@ it('takes for the time of the last moment the column of its own table alone', ()
     mapped_columns: ['moments.day', 'stock.day'],
     mapped_relations: [],
   };
-  const { formula, semiAdditive } = metricOf(item, tables, () => 'integer');
+  const { formula, semiAdditive } = parseMetric(item, tables, () => 'integer');
   expect(formula).toMatchObject({ call: { name: 'sum', argument: { table: { name: 'stock' }, column: 'day' } } });
   expect(semiAdditive?.by).toMatchObject({ table: { name: 'moments' }, column: 'day' });
 });

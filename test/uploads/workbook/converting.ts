@@ -1,5 +1,5 @@
 import type { SheetFacts, SheetOutput } from '../../../src/formats/workbook/choice.ts';
-import { zipOf } from '../../../src/formats/zip/unpack.ts';
+import { openZip } from '../../../src/formats/zip/unpack.ts';
 import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
 import { beginConversion, continueConversion, convertBiffWorkbook } from '../../../src/modules/uploads/workbook.ts';
 import { readSegments } from '../../../src/platform/segments.ts';
@@ -32,7 +32,7 @@ export async function convert(book: Uint8Array, budget = 1 << 20, onPut?: (bytes
   let keys = 0;
   const around = {
     bucket,
-    zip: zipOf(book),
+    zip: openZip(book),
     newKey: () => `key${++keys}`,
     budget,
     block: budget,
@@ -71,7 +71,7 @@ export const convertOld = (
 ): Promise<Text> =>
   convertBiffWorkbook('livro.xls', {
     size: book.length,
-    read: zipOf(book).read,
+    read: openZip(book).read,
     begin: () => inMemory(onPut),
     reserve,
   });

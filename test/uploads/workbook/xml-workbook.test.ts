@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { zipOf } from '../../../src/formats/zip/unpack.ts';
+import { openZip } from '../../../src/formats/zip/unpack.ts';
 import { convertXml2003 } from '../../../src/modules/uploads/workbook.ts';
 import { codeOf, inferSheet, inMemory, shape } from './converting.ts';
 
@@ -7,7 +7,7 @@ const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
 
 const convert = (xml: string | Uint8Array) => {
   const bytes = typeof xml === 'string' ? new TextEncoder().encode(xml) : xml;
-  return convertXml2003('livro.xls', { size: bytes.length, read: zipOf(bytes).read, begin: () => inMemory() });
+  return convertXml2003('livro.xls', { size: bytes.length, read: openZip(bytes).read, begin: () => inMemory() });
 };
 const problemWith = (xml: string | Uint8Array) => codeOf(convert(xml).then(({ text }) => text));
 

@@ -15,7 +15,7 @@ import {
 import { compose, PROMPTS } from '../prompts/compose.ts';
 import { CHOICE_SHAPE, readChoice } from './choice.ts';
 import { providerFailed } from './failures.ts';
-import { type Offered, sectionsOf } from './material.ts';
+import { buildSections, type Offered } from './material.ts';
 import { inWords } from './words.ts';
 
 /** The most choices a model is asked for: after an invalid one it is asked again, and told its problems. */
@@ -47,9 +47,9 @@ export async function chooseQuery(
   settings: AiSettings,
   { question, offered, usage }: { question: string; offered: Offered; usage: AiUsage },
 ): Promise<Verdict> {
-  const sections = await sectionsOf(ctx, question, offered);
+  const sections = await buildSections(ctx, question, offered);
   for (let tried = 1; ; tried += 1) {
-    const answer = await answerOf(settings, compose(PROMPTS.ask, sections), usage);
+    const answer = await requestAnswer(settings, compose(PROMPTS.ask, sections), usage);
     const judged = await judge(ctx, answer);
     if (judged.kind !== 'invalid') return judged;
     if (tried === MAX_CHOICES) return { kind: 'refusal', why: 'nothing_fits' };
@@ -61,7 +61,11 @@ export async function chooseQuery(
 }
 
 /** Returns the model's answer as JSON; undefined if it is no JSON. @throws providerFailed */
-async function answerOf(settings: AiSettings, prompt: ReturnType<typeof compose>, usage: AiUsage): Promise<unknown> {
+async function requestAnswer(
+  settings: AiSettings,
+  prompt: ReturnType<typeof compose>,
+  usage: AiUsage,
+): Promise<unknown> {
   try {
     const { value } = await askModel(
       settings,

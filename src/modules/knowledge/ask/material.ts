@@ -35,16 +35,16 @@ export interface Offered {
   verified: { id: string; question: string; query: Record<string, unknown> }[];
 }
 
-const wordsOf = (text: string): string[] => questionKey(text).split(' ');
+const splitWords = (text: string): string[] => questionKey(text).split(' ');
 
 /** Counts the words of a question, of three characters or more, that stand in the texts. */
 function inCommon(question: ReadonlySet<string>, texts: readonly string[]): number {
-  const words = new Set(texts.flatMap(wordsOf));
+  const words = new Set(texts.flatMap(splitWords));
   return [...words].filter((word) => word.length > 2 && question.has(word)).length;
 }
 
 const byRelevance = <T>(question: string, all: readonly T[], textsOf: (each: T) => readonly string[]): T[] => {
-  const words = new Set(wordsOf(question));
+  const words = new Set(splitWords(question));
   const scored = all.map((each) => ({ each, score: inCommon(words, textsOf(each)) }));
   return scored.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
 };
@@ -69,9 +69,9 @@ export async function readOffered(ctx: PrincipalContext, question: string): Prom
     [...new Set([...concepts.values()].flat())],
     deniedEverywhere(ctx.actor, 'concept'),
   );
-  const namesOf = new Map(named.map(({ id, name, aliases }) => [id, [name, ...(JSON.parse(aliases) as string[])]]));
+  const namesById = new Map(named.map(({ id, name, aliases }) => [id, [name, ...(JSON.parse(aliases) as string[])]]));
   const offered = items.map(({ concepts: _ids, ...item }): OfferedItem => {
-    const synonyms = (concepts.get(item.id) ?? []).flatMap((id) => namesOf.get(id) ?? []);
+    const synonyms = (concepts.get(item.id) ?? []).flatMap((id) => namesById.get(id) ?? []);
     return { ...item, synonyms: [...new Set(synonyms)].filter((name) => name !== item.name).slice(0, MAX_NAMES) };
   });
   return {
@@ -81,7 +81,7 @@ export async function readOffered(ctx: PrincipalContext, question: string): Prom
 }
 
 /** The sections of the prompt, all of them data: the question, today's date, and the items and examples to choose from. */
-export async function sectionsOf(
+export async function buildSections(
   ctx: PrincipalContext,
   question: string,
   { items, verified }: Offered,

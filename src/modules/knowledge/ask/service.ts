@@ -80,7 +80,7 @@ export async function ask(
 ): Promise<Answer> {
   if (questionKey(question) === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
   const verified = await findVerified(ctx, question);
-  const known = verified && (await verdictOf(ctx, verified));
+  const known = verified && (await readVerdict(ctx, verified));
   if (verified && known) {
     const asked = await begin(ctx, question, null);
     return finish(ctx, asked, { verdict: known, verifiedQuestionId: verified.id, execute, usage: noUsage() });
@@ -101,7 +101,7 @@ export async function ask(
 }
 
 /** Returns the verdict on a verified question; undefined where its query does not compile at this moment. */
-async function verdictOf(ctx: PrincipalContext, row: QuestionRow): Promise<Verdict | undefined> {
+async function readVerdict(ctx: PrincipalContext, row: QuestionRow): Promise<Verdict | undefined> {
   const input = storedQuery(row);
   try {
     const prepared = await prepareMetrics(ctx, input);
@@ -165,7 +165,7 @@ async function finish(
     result: verdict.kind === 'answer' && execute ? await runMetrics(ctx, verdict.input, verdict.prepared) : null,
     used: verdict.kind === 'answer' ? verdict.prepared.used : [],
     verifiedQuestionId,
-    explanation: explanationOf(verdict),
+    explanation: buildExplanation(verdict),
     alternatives: await alternativesTo(ctx, asked.question, verdict, offered),
   };
   await store
@@ -180,7 +180,7 @@ async function finish(
   return answer;
 }
 
-function explanationOf(verdict: Reasoned): string {
+function buildExplanation(verdict: Reasoned): string {
   if (verdict.kind === 'answer') return verdict.words;
   return verdict.kind === 'clarification' ? WHY.unclear : WHY[verdict.why];
 }

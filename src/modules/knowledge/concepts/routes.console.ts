@@ -11,12 +11,12 @@ import {
   listResources,
   listVersions,
 } from '../resources/service.ts';
-import { recordOf, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
+import { recordSchema, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
 import { CONCEPT_TYPES, concept, conceptFields } from './concept.ts';
 
 const PATH = '/api/v1/domain-knowledge/concepts';
 
-const record = recordOf(conceptFields).meta({ id: 'Concept' });
+const record = recordSchema(conceptFields).meta({ id: 'Concept' });
 
 export const conceptEndpoints = [
   endpoint(

@@ -20,7 +20,7 @@ export interface BatchResult {
 }
 
 /** The columns for the origin of a job's suggestion. @param candidateKey unique within the job */
-export const originOf = ({ id, createdByUserId, requestId }: JobRow, candidateKey: string) => ({
+export const toOrigin = ({ id, createdByUserId, requestId }: JobRow, candidateKey: string) => ({
   createdByUserId,
   requestId,
   jobId: id,
@@ -31,7 +31,7 @@ export const originOf = ({ id, createdByUserId, requestId }: JobRow, candidateKe
 export class SourceMissing extends Error {}
 
 /** The rationale of a candidate; undefined when it is not valid. */
-export function rationaleOf(candidate: unknown): Rationale | undefined {
+export function toRationale(candidate: unknown): Rationale | undefined {
   try {
     return readRationale(candidate);
   } catch {

@@ -14,7 +14,7 @@ import {
   type Rationale,
   stagedNames,
 } from '../suggestions/service.ts';
-import { type BatchInput, type BatchResult, originOf, rationaleOf, SourceMissing, withoutNulls } from './batch.ts';
+import { type BatchInput, type BatchResult, SourceMissing, toOrigin, toRationale, withoutNulls } from './batch.ts';
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.conceptGeneration;
@@ -78,11 +78,11 @@ export async function conceptBatch(input: BatchInput): Promise<BatchResult> {
   const suggestions = candidates.slice(0, MAX_CANDIDATES).flatMap((candidate) => {
     const proposal = readCandidate(candidate, known, uniqueKeys);
     if (!proposal) return [];
-    const candidateKey = candidateKeyOf(proposal);
+    const candidateKey = makeCandidateKey(proposal);
     if (candidateKeys.has(candidateKey)) return [];
     candidateKeys.add(candidateKey);
     const complete = { ...proposal, model, promptVersion: PROMPT.version };
-    return [newSuggestion(ctx, complete, originOf(job, candidateKey))];
+    return [newSuggestion(ctx, complete, toOrigin(job, candidateKey))];
   });
   return { suggestions, rejected: candidates.length - suggestions.length, conceptsNotSent: notSent };
 }
@@ -108,7 +108,7 @@ async function sourceSections({ ctx, job }: BatchInput) {
 
 type ConceptProposal = Omit<Proposal, 'model' | 'promptVersion'>;
 
-const candidateKeyOf = ({ targetId, targetName }: ConceptProposal): string =>
+const makeCandidateKey = ({ targetId, targetName }: ConceptProposal): string =>
   targetId === null ? `create\n${concept.uniqueKeyOf({ name: targetName } as Concept)}` : `enrich\n${targetId}`;
 
 /** Reads a candidate as a proposal; undefined for one that is not valid, or creates a concept that exists. */
@@ -120,7 +120,7 @@ function readCandidate(
   const fields = candidateFields.safeParse(candidate);
   if (!fields.success) return undefined;
   const { action, existing_concept_id, ...content } = fields.data;
-  const rationale = rationaleOf(candidate);
+  const rationale = toRationale(candidate);
   if (!rationale) return undefined;
   if (action === 'enrich') {
     const existing = known.get(existing_concept_id ?? '');

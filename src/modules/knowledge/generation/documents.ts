@@ -4,7 +4,7 @@ import { readSmallWorkbook } from '../../../formats/workbook/small.ts';
 import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../../../formats/xml/reader.ts';
 import { decodeText, XmlUnreadable } from '../../../formats/xml/text.ts';
 import { readDirectory, ZipDamaged, ZipTooLarge } from '../../../formats/zip/directory.ts';
-import { unpackWhole, zipOf } from '../../../formats/zip/unpack.ts';
+import { openZip, unpackWhole } from '../../../formats/zip/unpack.ts';
 import { ACCEPTED_FILE_TYPES, badFile } from './failures.ts';
 
 /** The most bytes of an Office file's parts when unpacked: a small archive can claim to hold a lot. */
@@ -59,7 +59,7 @@ async function textOfWord(bytes: Uint8Array): Promise<string> {
 
 /** The texts of the document's parts; undefined for a part that it lacks. */
 async function wordParts(bytes: Uint8Array): Promise<(string | undefined)[]> {
-  const zip = zipOf(bytes);
+  const zip = openZip(bytes);
   const entries = new Map((await readDirectory(zip.read, bytes.length)).map((entry) => [entry.name, entry]));
   const texts: (string | undefined)[] = [];
   let left = MAX_UNPACKED_BYTES;
@@ -96,6 +96,6 @@ function textOfWordPart(xml: Uint8Array): string {
 
 /** Every sheet of a workbook: its name, then a line for each row. */
 async function textOfWorkbook(bytes: Uint8Array): Promise<string> {
-  const sheets = await ofOffice(readSmallWorkbook(zipOf(bytes), bytes.length, MAX_UNPACKED_BYTES));
+  const sheets = await ofOffice(readSmallWorkbook(openZip(bytes), bytes.length, MAX_UNPACKED_BYTES));
   return sheets.map(({ name, rows }) => [name, ...rows.map((row) => row.join('\t'))].join('\n')).join('\n\n');
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { boundaryOf, MultipartMalformed } from '../../../formats/multipart/headers.ts';
+import { MultipartMalformed, parseBoundary } from '../../../formats/multipart/headers.ts';
 import { type Part, readSmallForm } from '../../../formats/multipart/reader.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import type { SentBody } from '../../../kernel/files.ts';
@@ -47,8 +47,8 @@ export async function readConceptForm(sent: SentBody): Promise<ConceptGeneration
   if (file && !isAccepted(file.filename)) throw badFile(`must be one of ${ACCEPTED_FILE_TYPES.join(', ')}`);
   if (file && file.bytes.length > MAX_FILE_BYTES) throw fileTooLarge(MAX_FILE_BYTES);
   if (file?.bytes.length === 0) throw badFile('is empty');
-  const domains = valuesOf(parts, ['business_domains', 'business_domains[]']);
-  const [text] = valuesOf(parts, ['text']);
+  const domains = listValues(parts, ['business_domains', 'business_domains[]']);
+  const [text] = listValues(parts, ['text']);
   const parsed = conceptGeneration.safeParse({
     ...(domains.length > 0 && { business_domains: domains }),
     ...(text !== undefined && { text }),
@@ -57,12 +57,12 @@ export async function readConceptForm(sent: SentBody): Promise<ConceptGeneration
     throw invalid(parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })));
   }
   return {
-    ...generationOf(parsed.data),
+    ...toGeneration(parsed.data),
     ...(file && { file: { name: file.filename, bytes: file.bytes } }),
   };
 }
 
-export const generationOf = ({ business_domains, text }: z.output<typeof conceptGeneration>): ConceptGeneration => ({
+export const toGeneration = ({ business_domains, text }: z.output<typeof conceptGeneration>): ConceptGeneration => ({
   ...(business_domains && { businessDomains: business_domains }),
   ...(text !== undefined && { text }),
 });
@@ -75,13 +75,13 @@ const wasChosen = (file: Part): boolean => file.filename !== '' || file.bytes.le
 const decoder = new TextDecoder();
 
 /** The values of fields. A file in a field for text stays a file, so that the validation finds it. */
-const valuesOf = (parts: Part[], names: string[]): unknown[] =>
+const listValues = (parts: Part[], names: string[]): unknown[] =>
   names.flatMap((name) =>
     parts.filter((part) => part.name === name).map((part) => (isFile(part) ? part : decoder.decode(part.bytes))),
   );
 
 async function readParts({ stream, type }: SentBody): Promise<Part[]> {
-  const boundary = boundaryOf(type);
+  const boundary = parseBoundary(type);
   if (!boundary || !stream) throw malformedForm();
   const bounds = { maxBytes: MAX_FILE_BYTES + MAX_FORM_BYTES, tooLarge: () => fileTooLarge(MAX_FILE_BYTES) };
   return readSmallForm(stream, boundary, bounds).catch((error: unknown) => {

@@ -30,10 +30,10 @@ export async function deleteLeftoverSources(ctx: Context): Promise<void> {
   do {
     const page = await ctx.files.list({ prefix: SOURCES, ...(cursor !== undefined && { cursor }) });
     const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SETTLED_MS);
-    const jobIdOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
-    const ids = old.map(({ key }) => jobIdOf(key));
+    const parseJobId = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
+    const ids = old.map(({ key }) => parseJobId(key));
     const active = new Set((ids.length > 0 ? await store.selectActiveIds(ctx.db, ids) : []).map(({ id }) => id));
-    const leftover = old.map(({ key }) => key).filter((key) => !active.has(jobIdOf(key)));
+    const leftover = old.map(({ key }) => key).filter((key) => !active.has(parseJobId(key)));
     await deleteObjects(ctx.files, leftover);
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);

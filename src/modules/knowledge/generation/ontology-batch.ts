@@ -17,7 +17,7 @@ import {
   RATIONALE_SHAPE,
   stagedSuggestions,
 } from '../suggestions/service.ts';
-import { type BatchInput, type BatchResult, originOf, SourceMissing } from './batch.ts';
+import { type BatchInput, type BatchResult, SourceMissing, toOrigin } from './batch.ts';
 import { type KnownOntology, knownOntology, readNode, readRelation, suggestedNodeIds } from './ontology-candidates.ts';
 import { readBatch } from './sources.ts';
 
@@ -87,7 +87,7 @@ export async function ontologyBatch({ ctx, settings, job, usage }: BatchInput): 
     usage,
   );
   return collect(value, known, (proposal, candidateKey) =>
-    newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, originOf(job, candidateKey)),
+    newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, toOrigin(job, candidateKey)),
   );
 }
 

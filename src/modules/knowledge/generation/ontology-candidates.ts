@@ -3,7 +3,7 @@ import { nodeFields, type OntologyNode, ontologyNode } from '../ontology/node.ts
 import { relationFields } from '../ontology/relation.ts';
 import { type Resource, uniqueKeyFrom } from '../resources/service.ts';
 import type { SuggestedCreation } from '../suggestions/service.ts';
-import { rationaleOf, withoutNulls } from './batch.ts';
+import { toRationale, withoutNulls } from './batch.ts';
 
 /** A node that a relation can name: one that exists, or one that is only suggested. */
 interface KnownNode {
@@ -59,24 +59,24 @@ export function knownOntology(of: {
   }
   for (const { id, targetType, targetName, payload } of of.suggested) {
     if (targetType === 'ontology_node_create') {
-      const uniqueKey = nodeKeyOf(payload);
+      const uniqueKey = makeNodeKey(payload);
       if (!known.nodesByUniqueKey.has(uniqueKey)) {
         add(`suggested:${id}`, uniqueKey, { nodeId: null, suggestionId: id, name: targetName });
       }
     } else if (targetType === 'ontology_relation_create') {
       const { subject_node_id, subject_suggestion_id, object_node_id, object_suggestion_id } = payload as Ends;
       const [subject, object] = [subject_node_id ?? subject_suggestion_id, object_node_id ?? object_suggestion_id];
-      const nodeOf = (end: string | null) => of.accepted.get(end ?? '') ?? end;
-      known.relationKeys.add(relationKeyOf(nodeOf(subject), payload.predicate, nodeOf(object)));
+      const findNode = (end: string | null) => of.accepted.get(end ?? '') ?? end;
+      known.relationKeys.add(makeRelationKey(findNode(subject), payload.predicate, findNode(object)));
     }
   }
   return known;
 }
 
-const nodeKeyOf = (fields: Partial<OntologyNode>): string =>
+const makeNodeKey = (fields: Partial<OntologyNode>): string =>
   ontologyNode.uniqueKeyOf({ ...ontologyNode.defaults, ...fields } as OntologyNode);
 
-const relationKeyOf = (subject: unknown, predicate: unknown, object: unknown): string =>
+const makeRelationKey = (subject: unknown, predicate: unknown, object: unknown): string =>
   uniqueKeyFrom(String(subject), String(predicate), String(object));
 
 const nodeCandidate = z
@@ -88,14 +88,14 @@ const nodeCandidate = z
 /** Reads a node that the model proposes; undefined when it is not valid. `existing` is a known node of the same key. */
 export function readNode(candidate: unknown, known: KnownOntology) {
   const parsed = nodeCandidate.safeParse(withoutNulls(candidate));
-  const rationale = rationaleOf(candidate);
+  const rationale = toRationale(candidate);
   if (!parsed.success || !rationale) return undefined;
   const { key, source_concept_ids = [], ...fields } = parsed.data;
   // Relations that name a key that is in use would be connected to the wrong node.
   if (known.nodesByKey.has(key)) return undefined;
   const source_concepts = source_concept_ids.filter((id) => known.conceptIds.has(id));
   const payload = { ...fields, source_concepts };
-  const uniqueKey = nodeKeyOf(fields);
+  const uniqueKey = makeNodeKey(fields);
   const proposal = {
     ...rationale,
     targetType: 'ontology_node_create' as const,
@@ -118,12 +118,12 @@ const relationCandidate = z
 /** Reads a relation that the model proposes; undefined when it is not valid, names unknown nodes, or is known. */
 export function readRelation(candidate: unknown, { nodesByKey, relationKeys }: KnownOntology) {
   const parsed = relationCandidate.safeParse(withoutNulls(candidate));
-  const rationale = rationaleOf(candidate);
+  const rationale = toRationale(candidate);
   if (!parsed.success || !rationale) return undefined;
   const { subject_key, object_key, predicate, description, ...fields } = parsed.data;
   const [subject, object] = [nodesByKey.get(subject_key), nodesByKey.get(object_key)];
   if (!subject || !object) return undefined;
-  const uniqueKey = relationKeyOf(
+  const uniqueKey = makeRelationKey(
     subject.nodeId ?? subject.suggestionId,
     predicate,
     object.nodeId ?? object.suggestionId,

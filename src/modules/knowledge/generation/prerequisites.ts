@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
 import { invalid } from '../../../kernel/failure.ts';
-import { connectionIdOf } from '../../managed-database/service.ts';
+import { readConnectionId } from '../../managed-database/service.ts';
 import { listTables } from '../../managed-tables/service.ts';
 import { type BusinessDomain, getBusinessDomains } from '../business-domains/service.ts';
 import { countResources } from '../resources/service.ts';
@@ -20,7 +20,7 @@ export async function conceptPrerequisites(ctx: CompanyContext) {
 
 /** The prerequisites of generating an ontology, and the names of those that are missing. */
 export async function ontologyPrerequisites(ctx: CompanyContext) {
-  const connectionId = await connectionIdOf(ctx);
+  const connectionId = await readConnectionId(ctx);
   const tableCount = connectionId === null ? 0 : (await listTables(ctx, { page: 1, perPage: 1, search: '' })).total;
   const connections =
     connectionId === null || tableCount === 0

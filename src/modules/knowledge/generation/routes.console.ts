@@ -9,7 +9,7 @@ import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { storageUnavailable } from '../../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
 import { fileTooLarge, jobEnded, jobNotFound, jobRunning, malformedForm, tooManyFiles } from './failures.ts';
-import { conceptGeneration, conceptGenerationForm, generationOf, readConceptForm } from './form.ts';
+import { conceptGeneration, conceptGenerationForm, readConceptForm, toGeneration } from './form.ts';
 import {
   cancelJob,
   conceptPrerequisites,
@@ -62,7 +62,7 @@ export const generationEndpoints = [
       fails: [aiNotConfigured, jobRunning, malformedForm, fileTooLarge, tooManyFiles, storageUnavailable],
     },
     async ({ ctx, body, request }) =>
-      viewJob(await startConceptGeneration(ctx, body ? generationOf(body) : await readConceptForm(sentBody(request)))),
+      viewJob(await startConceptGeneration(ctx, body ? toGeneration(body) : await readConceptForm(sentBody(request)))),
   ),
   endpoint(
     {

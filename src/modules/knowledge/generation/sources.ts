@@ -8,7 +8,7 @@ export const BATCH_CHARACTERS = 24_000;
 export const MAX_BATCHES = 500;
 
 /** Cuts a text into batches, at the end of a paragraph or line if one is near. */
-export function batchesOf(text: string, size = BATCH_CHARACTERS): string[] {
+export function splitBatches(text: string, size = BATCH_CHARACTERS): string[] {
   const batches: string[] = [];
   for (let start = 0; start < text.length; ) {
     const end = start + size >= text.length ? text.length : cutNear(text, start, start + size);
@@ -37,7 +37,7 @@ const sourceKey = (ctx: CompanyContext, jobId: string): string => `${SOURCES}${c
 const encoder = new TextEncoder();
 
 /** The key and offsets under which the batches of a job are stored. */
-export function sourceOf(ctx: CompanyContext, jobId: string, batches: string[]): JobSource {
+export function makeSource(ctx: CompanyContext, jobId: string, batches: string[]): JobSource {
   const offsets = [0];
   for (const batch of batches) offsets.push((offsets.at(-1) as number) + encoder.encode(batch).length);
   return { key: sourceKey(ctx, jobId), offsets };

@@ -9,7 +9,7 @@ import { textOfDocument } from './documents.ts';
 import { badFile, jobRunning, prerequisiteMissing } from './failures.ts';
 import { requireBusinessDomains, requireOntologyPrerequisites } from './prerequisites.ts';
 import { withReadingLimit } from './reading-limit.ts';
-import { BATCH_CHARACTERS, batchesOf, MAX_BATCHES, sourceOf, storeSource } from './sources.ts';
+import { BATCH_CHARACTERS, MAX_BATCHES, makeSource, splitBatches, storeSource } from './sources.ts';
 import * as store from './store.ts';
 import { endCancelled } from './work.ts';
 
@@ -29,7 +29,7 @@ export async function startConceptGeneration(
   requireAi(ctx);
   const domains = await requireBusinessDomains(ctx, businessDomains);
   const start = async (document: string) => {
-    const batches = batchesOf([text, document].filter((each) => each.trim() !== '').join('\n\n'));
+    const batches = splitBatches([text, document].filter((each) => each.trim() !== '').join('\n\n'));
     if (batches.length > MAX_BATCHES) throw badFile(`holds more than ${MAX_BATCHES * BATCH_CHARACTERS} characters`);
     return startJob(ctx, {
       type: 'concept_generation',
@@ -95,7 +95,7 @@ async function startJob(ctx: PrincipalContext, { batches, ...job }: NewJob): Pro
   const id = ctx.newId();
   const now = ctx.now();
   const { companyId } = ctx.actor;
-  const source = batches.length > 0 ? sourceOf(ctx, id, batches) : undefined;
+  const source = batches.length > 0 ? makeSource(ctx, id, batches) : undefined;
   const row: store.JobRow = {
     ...job,
     id,

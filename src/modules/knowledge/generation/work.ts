@@ -17,7 +17,7 @@ import {
   publishStatements,
   requireAi,
 } from '../suggestions/service.ts';
-import { type BatchInput, type BatchResult, originOf, SourceMissing } from './batch.ts';
+import { type BatchInput, type BatchResult, SourceMissing, toOrigin } from './batch.ts';
 import { conceptBatch } from './concept-batch.ts';
 import { ontologyBatch } from './ontology-batch.ts';
 import * as store from './store.ts';
@@ -135,7 +135,7 @@ async function enrichmentBatch({ ctx, settings, job, usage }: BatchInput): Promi
   if (!target || target.status === 'archived') return { suggestions: [], rejected: 1 };
   try {
     const proposal = await proposeChange(ctx, settings, target, usage);
-    return { suggestions: [newSuggestion(ctx, proposal, originOf(job, `improve\n${target.id}`))], rejected: 0 };
+    return { suggestions: [newSuggestion(ctx, proposal, toOrigin(job, `improve\n${target.id}`))], rejected: 0 };
   } catch (error) {
     if (nothingProposed.matches(error)) return { suggestions: [], rejected: 1 };
     throw error;

@@ -37,7 +37,7 @@ export async function exportKnowledge(ctx: PrincipalContext, maxBytes = MAX_DOCU
   const resources = await readActive(ctx, maxBytes);
   const named = await tableNames(ctx, resources);
   const byId = new Map(resources.map((resource) => [resource.id, resource]));
-  const lists = LISTS.map((list) => [list, entriesOf(list, resources, byId, named)] as const);
+  const lists = LISTS.map((list) => [list, toEntries(list, resources, byId, named)] as const);
   return { document: { format: FORMAT, ...Object.fromEntries(lists) } as KnowledgeDocument, resources };
 }
 
@@ -64,7 +64,7 @@ async function tableNames(
   resources: readonly ActiveResource[],
 ): Promise<(text: string) => string> {
   const words = resources.flatMap(({ resourceType, content }) =>
-    resourceType === 'semantic' ? wordsOf(content).flatMap((text) => text.match(/\b[0-9a-f]{24}\b/g) ?? []) : [],
+    resourceType === 'semantic' ? listMapped(content).flatMap((text) => text.match(/\b[0-9a-f]{24}\b/g) ?? []) : [],
   );
   const ids = [...new Set(words)];
   const tables = ids.length > 0 ? await findTables(ctx, ids) : [];
@@ -74,9 +74,9 @@ async function tableNames(
 }
 
 const MAPPED = ['mapped_tables', 'mapped_columns', 'mapped_relations'];
-const wordsOf = (content: Content): string[] => MAPPED.flatMap((field) => content[field] as string[]);
+const listMapped = (content: Content): string[] => MAPPED.flatMap((field) => content[field] as string[]);
 
-function entriesOf(
+function toEntries(
   list: List,
   resources: readonly ActiveResource[],
   byId: ReadonlyMap<string, ActiveResource>,
@@ -91,7 +91,7 @@ function entriesOf(
       const named = new Map<string, unknown>();
       for (const { documentField, field, isList } of REFERENCES[list]) {
         const ids = [full[field]].flat().filter((id) => typeof id === 'string');
-        const found = ids.flatMap((id) => byId.get(id) ?? []).map((resource) => nameOf(resource));
+        const found = ids.flatMap((id) => byId.get(id) ?? []).map((resource) => getName(resource));
         named.set(documentField, isList ? (found as string[]).toSorted(byCodePoint) : (found[0] ?? null));
       }
       // A relation between nodes that are not active says nothing.
@@ -105,18 +105,18 @@ function entriesOf(
       });
       return [Object.fromEntries(fields)];
     })
-    .map((entry) => [sortKeyOf(list, entry), entry] as const)
+    .map((entry) => [makeSortKey(list, entry), entry] as const)
     .toSorted(([a], [b]) => byCodePoint(a, b))
     .map(([, entry]) => entry);
 }
 
 /** The name by which a document refers to a resource. */
-function nameOf({ resourceType, content }: { resourceType: ResourceType; content: Content }): unknown {
+function getName({ resourceType, content }: { resourceType: ResourceType; content: Content }): unknown {
   return resourceType === 'ontology_node' ? { node_type: content.node_type, name: content.name } : content.name;
 }
 
 /** The text to sort entries by: kind and name, which are unique together; for a relation, its ends and predicate. */
-function sortKeyOf(list: List, entry: Entry): string {
+function makeSortKey(list: List, entry: Entry): string {
   if (list !== 'relations') return [entry.kind ?? entry.node_type ?? '', entry.name].join('\n');
   const end = (documentField: string) => Object.values(entry[documentField] as object).join('\n');
   return [end('subject'), entry.predicate, end('object')].join('\n');

@@ -61,9 +61,9 @@ export async function importKnowledge(
   isRehearsal: boolean,
 ): Promise<Imported> {
   if (found.length > MAX_ENTRIES) throw tooManyEntries();
-  const items = itemsOf(found, errors);
+  const items = toItems(found, errors);
   return retryOnConcurrentChange(async () => {
-    const { rows, ...imported } = suggestionsOf(ctx, items, await readKnown(ctx, items), source, [...errors]);
+    const { rows, ...imported } = toSuggestions(ctx, items, await readKnown(ctx, items), source, [...errors]);
     // Another import has suggested some of it meanwhile.
     if (!isRehearsal && !(await importSuggestions(ctx, rows))) return undefined;
     return imported;
@@ -71,7 +71,7 @@ export async function importKnowledge(
 }
 
 /** Makes suggestions from the items. @param known the targets of their names; the suggestions that are made are added */
-function suggestionsOf(
+function toSuggestions(
   ctx: PrincipalContext,
   items: readonly Item[],
   known: Map<string, Known>,
@@ -87,7 +87,7 @@ function suggestionsOf(
       skipped.push(named);
       continue;
     }
-    const payload = payloadOf(item, known, errors);
+    const payload = toPayload(item, known, errors);
     if (payload === null) continue;
     const proposal = {
       targetType: named.target_type,
@@ -116,7 +116,7 @@ function suggestionsOf(
   return { suggestions, skipped, errors: told, rows };
 }
 
-function itemsOf(found: readonly Found[], errors: ImportError[]): Item[] {
+function toItems(found: readonly Found[], errors: ImportError[]): Item[] {
   const seen = new Set<string>();
   return found.flatMap(({ list, value, line }) => {
     const parsed = SHAPES[list].safeParse(value);
@@ -127,7 +127,7 @@ function itemsOf(found: readonly Found[], errors: ImportError[]): Item[] {
       }
       return [];
     }
-    const item = itemOf(list, parsed.data as Entry, line);
+    const item = toItem(list, parsed.data as Entry, line);
     if (seen.has(item.key)) {
       errors.push({ line, message: `${item.name}: appears in the document twice` });
       return [];
@@ -142,7 +142,7 @@ const nameIn = (value: unknown): string => {
   return typeof name === 'string' ? `${shorten(name, 80)}: ` : '';
 };
 
-function itemOf(list: List, value: Entry, line: number): Item {
+function toItem(list: List, value: Entry, line: number): Item {
   const references = REFERENCES[list].map(({ documentField, field, type, what, keyOf, isList }) => ({
     documentField,
     field,
@@ -163,7 +163,7 @@ function itemOf(list: List, value: Entry, line: number): Item {
 
 const keyIn = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey}`;
 
-const idOf = (known: Known): string => ('resourceId' in known ? known.resourceId : known.suggestionId);
+const getId = (known: Known): string => ('resourceId' in known ? known.resourceId : known.suggestionId);
 
 /**
  * Reads the resources and pending suggestions that the names of a document mean. Relations that no import suggested are found
@@ -204,7 +204,7 @@ const isKnown = (item: Item, known: ReadonlyMap<string, Known>): boolean =>
 /** The key of a relation, made of the ids of its ends; null where one of its ends is not there. */
 function keyByIds({ list, name, references }: Item, known: ReadonlyMap<string, Known>): string | null {
   const [subject, object] = references.map(({ named }) => known.get(named[0]?.key ?? ''));
-  return subject && object ? keyIn(TYPE_OF[list], uniqueKeyFrom(idOf(subject), name, idOf(object))) : null;
+  return subject && object ? keyIn(TYPE_OF[list], uniqueKeyFrom(getId(subject), name, getId(object))) : null;
 }
 
 /** Sorts items so that each follows those it refers to. Items in a circle of references, or that refer to one, are errors. */
@@ -234,7 +234,7 @@ function inOrder(items: readonly Item[], known: ReadonlyMap<string, Known>, erro
 }
 
 /** The payload for the suggestion of an item; null where it could never be accepted. */
-function payloadOf(
+function toPayload(
   { list, name, value, line, references }: Item,
   known: ReadonlyMap<string, Known>,
   errors: ImportError[],
@@ -256,7 +256,7 @@ function payloadOf(
     else content[field] = ids[0] ?? null;
     if (waiting.length > 0) suggested[field] = isList ? waiting : (waiting[0] as string);
     delete checked[documentField];
-    checked[field] = isList ? found.map(idOf) : found[0] ? idOf(found[0]) : null;
+    checked[field] = isList ? found.map(getId) : found[0] ? getId(found[0]) : null;
   }
   if (problems.length === 0) {
     const definition = DEFINITIONS[TYPE_OF[list]];

@@ -4,10 +4,10 @@ import { literal, plainJson, writeYaml } from '../../../formats/yaml/write.ts';
 import { isInvalid } from '../../../kernel/failure.ts';
 import { quoted } from '../../../tenant-sql/identifiers.ts';
 import { type AnsiSql, dimensionToAnsi, metricToAnsi } from '../metrics/ansi.ts';
-import { type Item, tableNamesOf } from '../metrics/definition.ts';
+import { type Item, listTableNames } from '../metrics/definition.ts';
 import { ExpressionError, isTime, type Table, type ValueType } from '../metrics/expression.ts';
 import { Model } from '../metrics/model.ts';
-import { columnNamed, relationsOf } from '../metrics/relations.ts';
+import { columnNamed, parseRelations } from '../metrics/relations.ts';
 import { readTables } from '../metrics/tables.ts';
 import { normalized } from '../resources/service.ts';
 import { byCodePoint, type Exported } from './export.ts';
@@ -33,21 +33,21 @@ const byName = <T extends { name: string }>(all: Iterable<T>): T[] =>
  * as far as items describe them. An extension holds our whole document, as JSON, so that nothing is lost on the way back.
  * Without a dataset there is no model: a model must have one.
  */
-export async function semanticModelOf(ctx: PrincipalContext, { document, resources }: Exported): Promise<string> {
+export async function buildSemanticModel(ctx: PrincipalContext, { document, resources }: Exported): Promise<string> {
   const all = resources.filter(({ resourceType }) => resourceType === 'semantic');
-  const itemOf = ({ id, content }: Exported['resources'][number]) =>
+  const toItem = ({ id, content }: Exported['resources'][number]) =>
     ({ ...content, id }) as Item & { description: string };
-  const items = all.filter(({ validationErrors }) => validationErrors.length === 0).map(itemOf);
+  const items = all.filter(({ validationErrors }) => validationErrors.length === 0).map(toItem);
   const texts = items.flatMap((item) => item.mapped_relations);
-  const described = all.map(itemOf);
-  const found = await readTables(ctx, [...new Set(described.flatMap((item) => tableNamesOf(item).flat()))]);
+  const described = all.map(toItem);
+  const found = await readTables(ctx, [...new Set(described.flatMap((item) => listTableNames(item).flat()))]);
   // Who may not see a table is told neither its columns nor what is computed of it.
   const tables = found.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
   const metrics = new Map(items.filter(({ kind }) => kind === 'metric').map((item) => [normalized(item.name), item]));
   const model = new Model(tables, texts, (name) => metrics.get(normalized(name)));
 
   const named = (all: readonly string[]) => tables.filter(({ id, name }) => all.includes(id) || all.includes(name));
-  const mapped = new Set(described.flatMap((item) => named(tableNamesOf(item).flat())));
+  const mapped = new Set(described.flatMap((item) => named(listTableNames(item).flat())));
   const fields = Map.groupBy(
     items
       .filter(({ kind }) => kind === 'dimension')
@@ -58,10 +58,10 @@ export async function semanticModelOf(ctx: PrincipalContext, { document, resourc
   const semanticModel = {
     name: 'data_console',
     datasets: byName([
-      ...[...mapped].map((table) => datasetOf(table, fields.get(table) ?? [])),
+      ...[...mapped].map((table) => toDataset(table, fields.get(table) ?? [])),
       ...missingDatasets(described, found),
     ]),
-    relationships: byName(relationsOf(texts, tables).map(relationshipOf)),
+    relationships: byName(parseRelations(texts, tables).map(toRelationship)),
     metrics: byName(computed).map(({ name, description, sql, type }) => ({
       name,
       expression: ansi(sql),
@@ -92,7 +92,7 @@ function exportable(
 
 const ansi = (expression: string) => ({ dialects: [{ dialect: 'ANSI_SQL', expression }] });
 
-const datasetOf = (table: Table, fields: readonly NamedSql[]) => ({
+const toDataset = (table: Table, fields: readonly NamedSql[]) => ({
   name: table.name,
   source: `public.${table.name}`,
   primary_key: ['id'],
@@ -108,7 +108,7 @@ const datasetOf = (table: Table, fields: readonly NamedSql[]) => ({
 /** Datasets for the tables that items map but that do not exist, with the columns that dimensions map. */
 function missingDatasets(items: readonly (Item & { description: string })[], tables: readonly Table[]) {
   const known = new Set(tables.flatMap(({ id, name }) => [id, name]));
-  const names = new Set(items.flatMap((item) => tableNamesOf(item).flat()).filter((name) => !known.has(name)));
+  const names = new Set(items.flatMap((item) => listTableNames(item).flat()).filter((name) => !known.has(name)));
   return [...names].map((name) => ({
     name,
     source: `public.${name}`,
@@ -125,7 +125,7 @@ function missingDatasets(items: readonly (Item & { description: string })[], tab
   }));
 }
 
-const relationshipOf = ({ many, one }: ReturnType<typeof relationsOf>[number]) => ({
+const toRelationship = ({ many, one }: ReturnType<typeof parseRelations>[number]) => ({
   name: `${many.table.name}.${many.column} = ${one.table.name}.${one.column}`,
   from: many.table.name,
   to: one.table.name,

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import {
-  ansiOf,
   dataset,
   field,
+  findAnsi,
+  listSynonyms,
   metric,
   OSSIE_VERSION,
   relationship,
   semanticModel,
-  synonymsOf,
   VENDOR,
 } from './ossie.ts';
 import { readJson } from './read-json.ts';
@@ -94,14 +94,14 @@ class Reading {
     // `database.schema.table`.
     const table = found.source.split('.').at(-1) as string;
     tables.set(found.name, table);
-    this.#withConcept('entity_hint', path, found.name, found.description, synonymsOf(found.ai_context));
+    this.#withConcept('entity_hint', path, found.name, found.description, listSynonyms(found.ai_context));
     const about = { source_concepts: [found.name], mapped_tables: [table] };
     this.#add('semantic', path, { kind: 'entity', ...this.#said(found), ...about });
     for (const [index, each] of found.fields.entries()) {
       const at = [...path, 'fields', index];
       const read = this.#read(field, each, at);
       if (!read?.dimension) continue;
-      const formula = ansiOf(read.expression);
+      const formula = findAnsi(read.expression);
       if (formula === undefined) this.error(at, `${read.name}: has no expression in ANSI_SQL`);
       else this.#add('semantic', at, { kind: 'dimension', ...this.#said(read), formula, ...about });
     }
@@ -121,12 +121,12 @@ class Reading {
   #metric(value: unknown, path: Path, tables: readonly string[]): void {
     const read = this.#read(metric, value, path);
     if (!read) return;
-    const formula = ansiOf(read.expression);
+    const formula = findAnsi(read.expression);
     if (formula === undefined) {
       this.error(path, `${read.name}: has no expression in ANSI_SQL`);
       return;
     }
-    this.#withConcept('metric_hint', path, read.name, read.description, synonymsOf(read.ai_context));
+    this.#withConcept('metric_hint', path, read.name, read.description, listSynonyms(read.ai_context));
     const named = tables.filter((table) => formula.includes(table));
     const mapped = named.length > 0 ? named : tables.length === 1 ? tables : [];
     this.#add('semantic', path, {

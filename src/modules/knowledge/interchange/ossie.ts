@@ -55,8 +55,8 @@ export const metric = z.object({
 });
 
 /** The expression in standard SQL, where there is one. */
-export const ansiOf = ({ dialects }: z.output<typeof expression>): string | undefined =>
+export const findAnsi = ({ dialects }: z.output<typeof expression>): string | undefined =>
   dialects.find(({ dialect }) => dialect === 'ANSI_SQL')?.expression;
 
-export const synonymsOf = (about: z.output<typeof context>): string[] =>
+export const listSynonyms = (about: z.output<typeof context>): string[] =>
   typeof about === 'object' ? about.synonyms : [];

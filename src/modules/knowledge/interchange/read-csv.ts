@@ -9,7 +9,7 @@ import {
   scan,
   TooManyFields,
 } from '../../../formats/csv/records.ts';
-import { decoderOf } from '../../../formats/text/decode.ts';
+import { createDecoder } from '../../../formats/text/decode.ts';
 import { importUnreadable } from './failures.ts';
 import { MAX_ENTRIES, type ReadDocument, tooManyEntries } from './read-knowledge.ts';
 
@@ -20,8 +20,8 @@ const REQUIRED_COLUMNS = ['name', 'description'];
 /** Reads a glossary: one concept a line, the columns in any order. Cells are text, even if they look like numbers. */
 export function readGlossary(text: string): ReadDocument {
   const bytes = new TextEncoder().encode(text);
-  const dialect = dialectOf(text);
-  const decode = decoderOf('utf-8');
+  const dialect = detectDialect(text);
+  const decode = createDecoder('utf-8');
   const fields = newFields();
   const document: ReadDocument = { source: 'a glossary', found: [], errors: [] };
   let header: string[] | undefined;
@@ -34,7 +34,7 @@ export function readGlossary(text: string): ReadDocument {
     if (!header) header = readHeader(cells, line);
     else if (fields.count > header.length) {
       document.errors.push({ line, message: `has ${fields.count} cells, but the header has ${header.length}` });
-    } else document.found.push({ list: 'concepts', line, value: conceptOf(header, cells) });
+    } else document.found.push({ list: 'concepts', line, value: toConcept(header, cells) });
   };
   const end = scanAll(bytes, dialect, fields, take);
   if (end.unclosed) throw importUnreadable('a quote is not closed', end.line);
@@ -52,7 +52,7 @@ function scanAll(bytes: Uint8Array, dialect: Dialect, fields: Fields, onRecord: 
 }
 
 /** Returns how cells are separated and quoted: the delimiter is the one in the header. */
-function dialectOf(text: string): Dialect {
+function detectDialect(text: string): Dialect {
   const [header = ''] = text.split(/\r?\n/, 1);
   const delimiter = ([',', ';', '\t'] as const).find((sign) => header.includes(sign)) ?? ',';
   return { delimiter, quote: '"', escape: 'doubled', spaceBeforeQuote: false };
@@ -73,16 +73,16 @@ function readHeader(cells: readonly string[], line: number): string[] {
 }
 
 /** The fields of a concept by the names of their columns, without empty cells of optional columns. */
-const conceptOf = (header: readonly string[], cells: readonly string[]) =>
+const toConcept = (header: readonly string[], cells: readonly string[]) =>
   Object.fromEntries(
     header.flatMap((name, index) => {
       const cell = cells[index] ?? '';
       if (cell === '' && !REQUIRED_COLUMNS.includes(name)) return [];
-      return [[name, LIST_COLUMNS.includes(name) ? listOf(cell) : cell]];
+      return [[name, LIST_COLUMNS.includes(name) ? parseList(cell) : cell]];
     }),
   );
 
-const listOf = (cell: string): string[] =>
+const parseList = (cell: string): string[] =>
   cell
     .split(';')
     .map((part) => part.trim())

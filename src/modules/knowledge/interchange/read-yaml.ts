@@ -30,7 +30,7 @@ export function readYaml(text: string): Located {
   } catch (failure) {
     throw importUnreadable(`it is not valid YAML: ${(failure as Error).message.slice(0, 200)}`);
   }
-  const lineOf: Located['lineOf'] = (...path) => {
+  const findLine: Located['lineOf'] = (...path) => {
     let node: unknown = document.contents;
     let line = 1;
     for (const part of [...path, null]) {
@@ -41,7 +41,7 @@ export function readYaml(text: string): Located {
     }
     return line;
   };
-  return { value, lineOf };
+  return { value, lineOf: findLine };
 }
 
 /** Refuses a text that would take too much depth or time, before any of it is parsed. */

@@ -12,7 +12,7 @@ import { knowledgeDocument, MAX_DOCUMENT_BYTES } from './document.ts';
 import { exportKnowledge } from './export.ts';
 import { exportTooLarge, importTooLarge, importUnreadable } from './failures.ts';
 import { importKnowledge } from './import.ts';
-import { semanticModelOf } from './ossie-export.ts';
+import { buildSemanticModel } from './ossie-export.ts';
 import { readDocument } from './read.ts';
 
 const PREFIX = '/api/v1/domain-knowledge';
@@ -45,7 +45,7 @@ export const interchangeEndpoints = [
       const exported = await exportKnowledge(ctx);
       return format === 'json'
         ? file(`${JSON.stringify(exported.document, null, 2)}\n`, 'application/json', 'knowledge.json')
-        : file(await semanticModelOf(ctx, exported), 'application/yaml', 'semantic-model.yaml');
+        : file(await buildSemanticModel(ctx, exported), 'application/yaml', 'semantic-model.yaml');
     },
   ),
   endpoint(

@@ -1,9 +1,9 @@
 import type { PrincipalContext } from '../../../context.ts';
 import { exportKnowledge } from './export.ts';
-import { semanticModelOf } from './ossie-export.ts';
+import { buildSemanticModel } from './ossie-export.ts';
 
 export { exportTooLarge } from './failures.ts';
 
 /** The active knowledge that the caller may see, as a semantic model of Apache Ossie, in YAML. @throws exportTooLarge */
 export const exportAsOssie = async (ctx: PrincipalContext, maxBytes: number): Promise<string> =>
-  semanticModelOf(ctx, await exportKnowledge(ctx, maxBytes));
+  buildSemanticModel(ctx, await exportKnowledge(ctx, maxBytes));

@@ -40,7 +40,7 @@ export function metricToAnsi(model: Model, item: Item): AnsiSql | null {
   const budget = new TextBudget(MAX_SQL);
   let visits = 0;
   let isSemiAdditive = false;
-  const formulaOf = (of: Item, outer: readonly Expression[]): string => {
+  const compileFormula = (of: Item, outer: readonly Expression[]): string => {
     visits += 1;
     if (visits > MAX_VISITS) throw new ExpressionError(`it is made of more than ${MAX_VISITS} metrics`);
     const metric = model.metric(of);
@@ -48,13 +48,13 @@ export function metricToAnsi(model: Model, item: Item): AnsiSql | null {
     const filters = [...outer, ...metric.filters];
     tables.push(...metric.tables, ...tablesIn([metric.formula, ...metric.filters]));
     return write(metric.formula, budget, (part) => {
-      if (part.kind === 'metric') return `(${formulaOf(model.metricNamed(part.name), filters)})`;
+      if (part.kind === 'metric') return `(${compileFormula(model.metricNamed(part.name), filters)})`;
       const { argument, filter } = part.call;
       const conditions = [...(filter ? [filter] : []), ...filters].map((each) => write(each, budget, noAggregate));
       return aggregateSql(part.call, argument ? write(argument, budget, noAggregate) : '*', conditions);
     });
   };
-  const sql = formulaOf(item, []);
+  const sql = compileFormula(item, []);
   if (isSemiAdditive) return null;
   return { sql, type: model.metric(item).formula.type, tables: [...new Set(tables)] };
 }

@@ -2,7 +2,7 @@ import type { CompiledSql } from '../../../sql-templates/compiled.ts';
 import { type FilterOperator, textBindings } from '../../../tenant-sql/row-filters.ts';
 import type { Item } from './definition.ts';
 import { type Expression, ExpressionError, isTime, sql, type Table, TextBudget } from './expression.ts';
-import { type Condition, type Fact, factSql, factsOf, type Grouping, groupName } from './fact.ts';
+import { type Condition, type Fact, factSql, type Grouping, groupFacts, groupName } from './fact.ts';
 import { semanticItemUnknown } from './failures.ts';
 import { truncated } from './functions.ts';
 import { Measures, resultType } from './measures.ts';
@@ -53,14 +53,14 @@ export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
 
 function compileWithin(budget: TextBudget, model: Model, query: MetricQuery): CompiledQuery {
   const { values, bind } = textBindings();
-  const groupings = query.dimensions.map((item) => groupingOf(model, item, query.timeGrain));
+  const groupings = query.dimensions.map((item) => compileGrouping(model, item, query.timeGrain));
   const conditions = query.filters.map(({ dimension, operator, values }): Condition => {
     const value = dimensionValue(model, dimension);
     return { item: dimension, value, type: value.type as Condition['type'], operator, values };
   });
   const measures = new Measures(model, budget);
-  const formulas = query.metrics.map((item) => measures.formulaOf(item, bind));
-  const facts = factsOf(measures.all);
+  const formulas = query.metrics.map((item) => measures.compileFormula(item, bind));
+  const facts = groupFacts(measures.all);
   const statements = facts.map((fact) => factSql(model, fact, { groupings, conditions }, { bind, budget }));
   const groups = groupings.map((_, index) => groupName(index));
   const named = [
@@ -71,7 +71,7 @@ function compileWithin(budget: TextBudget, model: Model, query: MetricQuery): Co
     `WITH ${named.join(',\n  ')}`,
     `SELECT ${[...groups, ...formulas.map((formula, index) => `${formula} AS m${index + 1}`)].join(', ')}`,
     `FROM ${facts.length > 1 ? 'facts' : 'f1'}`,
-    `${orderOf(query, groups)}LIMIT ${bind(query.limit + 1)}::bigint`,
+    `${compileOrder(query, groups)}LIMIT ${bind(query.limit + 1)}::bigint`,
   ].join('\n');
   const items = [
     ...query.metrics,
@@ -104,7 +104,7 @@ export function dimensionValue(model: Model, item: Item): Expression {
 }
 
 /** The grouping by a dimension: dates and times become the first day of their grain, in UTC. */
-function groupingOf(model: Model, item: Item, grain: TimeGrain | null): Grouping {
+function compileGrouping(model: Model, item: Item, grain: TimeGrain | null): Grouping {
   const value = dimensionValue(model, item);
   if (grain === null || !isTime(value.type)) return { item, value };
   const first = truncated(grain, value);
@@ -125,7 +125,7 @@ function joinFacts(facts: readonly Fact[], groups: readonly string[]): string {
   return `SELECT ${[...groups, ...values].join(', ')}\n    FROM (${union.join('\n    UNION ALL ')}) AS parts${grouped}`;
 }
 
-function orderOf({ orderBy, dimensions }: MetricQuery, groups: readonly string[]): string {
+function compileOrder({ orderBy, dimensions }: MetricQuery, groups: readonly string[]): string {
   const named = orderBy.map(({ column, descending }) => `${column + 1}${descending ? ' DESC' : ''} NULLS LAST`);
   const ordered = new Set(orderBy.map(({ column }) => column));
   // Ties are broken, so that the same query has the same rows.

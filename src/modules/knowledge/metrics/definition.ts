@@ -63,7 +63,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 const DISTINCT = new Set(['count_distinct', 'count distinct', 'distinct_count', 'distinct count']);
 
 /** The tables that an item names, whole, by their columns or in relations, by name or id; whole ones first. */
-export function tableNamesOf({ mapped_tables, mapped_columns, mapped_relations }: Computed): string[][] {
+export function listTableNames({ mapped_tables, mapped_columns, mapped_relations }: Computed): string[][] {
   return [
     [...mapped_tables],
     mapped_columns.flatMap((text) => columnNamed(text)?.table ?? []),
@@ -77,31 +77,31 @@ const named = (tables: readonly Table[], names: readonly string[]): Table[] => [
 ];
 
 /** Parses a dimension. @throws ExpressionError where it cannot be computed */
-export function dimensionOf(item: Computed, all: readonly Table[]): Dimension {
-  const tables = named(all, tableNamesOf(item).flat());
+export function parseDimension(item: Computed, all: readonly Table[]): Dimension {
+  const tables = named(all, listTableNames(item).flat());
   const value = item.formula === null ? onlyColumn(item, tables) : parseExpression(item.formula, { tables });
   if (value.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
   if (![...within(value)].some(({ kind }) => kind === 'column')) throw new ExpressionError('it names no column');
-  return { value, filters: filtersOf(item, tables) };
+  return { value, filters: parseFilters(item, tables) };
 }
 
 /** Parses a metric. @throws ExpressionError where it cannot be computed */
-export function metricOf(item: Computed, all: readonly Table[], typeOfMetric: (name: string) => ValueType): Metric {
-  const [whole = [], ...others] = tableNamesOf(item).map((names) => named(all, names));
+export function parseMetric(item: Computed, all: readonly Table[], typeOfMetric: (name: string) => ValueType): Metric {
+  const [whole = [], ...others] = listTableNames(item).map((names) => named(all, names));
   const tables = [...new Set([...whole, ...others.flat()])];
   const formula = item.formula === null ? null : parseExpression(item.formula, { tables, typeOfMetric });
-  const aggregated = aggregatedOf(item, tables, formula);
+  const aggregated = parseAggregated(item, tables, formula);
   if (aggregated.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
   const [own = []] = [whole, ...others].filter((some) => some.length > 0);
   return {
     formula: aggregated,
-    filters: filtersOf(item, tables),
+    filters: parseFilters(item, tables),
     tables: own,
-    semiAdditive: semiAdditiveOf(item, tables),
+    semiAdditive: parseSemiAdditive(item, tables),
   };
 }
 
-const filtersOf = ({ filters }: Computed, tables: readonly Table[]): Expression[] =>
+const parseFilters = ({ filters }: Computed, tables: readonly Table[]): Expression[] =>
   filters.map((filter) => toType('boolean', parseExpression(filter, { tables })));
 
 function onlyColumn({ mapped_columns }: Computed, tables: readonly Table[]): Expression {
@@ -117,7 +117,7 @@ function onlyColumn({ mapped_columns }: Computed, tables: readonly Table[]): Exp
 }
 
 /** The formula, with the aggregation around it where it has no aggregates of its own. */
-function aggregatedOf(item: Computed, tables: readonly Table[], formula: Expression | null): Expression {
+function parseAggregated(item: Computed, tables: readonly Table[], formula: Expression | null): Expression {
   const parts = formula ? [...topLevel(formula)] : [];
   const isAggregated = parts.some(({ kind }) => kind === 'aggregate' || kind === 'metric');
   const bare = parts.find(({ kind }) => kind === 'column');
@@ -125,7 +125,7 @@ function aggregatedOf(item: Computed, tables: readonly Table[], formula: Express
     if (bare?.kind === 'column') throw new ExpressionError(`column "${bare.column}" must be inside an aggregate`);
     return formula;
   }
-  const word = aggregationOf(item);
+  const word = parseAggregation(item);
   if (word === undefined) {
     throw new ExpressionError(
       formula ? 'it aggregates nothing: use an aggregate, or set `aggregation`' : 'it has no formula',
@@ -146,7 +146,7 @@ function* topLevel(expression: Expression): Generator<Expression> {
   for (const part of expression.parts) if (typeof part !== 'string') yield* topLevel(part);
 }
 
-function aggregationOf({ aggregation }: Computed): Pick<Aggregate, 'name' | 'isDistinct'> | undefined {
+function parseAggregation({ aggregation }: Computed): Pick<Aggregate, 'name' | 'isDistinct'> | undefined {
   const word = (aggregation ?? '').trim().toLowerCase();
   if (DISTINCT.has(word)) return { name: 'count', isDistinct: true };
   if (word === 'last' || word === 'first') return { name: 'sum', isDistinct: false };
@@ -156,7 +156,7 @@ function aggregationOf({ aggregation }: Computed): Pick<Aggregate, 'name' | 'isD
 
 /** For `last` and `first`, removes the time column from the mapped columns: the others are added up. */
 function withoutTime(item: Computed, tables: readonly Table[]): Computed {
-  const time = semiAdditiveOf(item, tables)?.by;
+  const time = parseSemiAdditive(item, tables)?.by;
   if (time?.kind !== 'column') return item;
   const isTheTime = (text: string): boolean => {
     const mapped = columnNamed(text);
@@ -166,7 +166,7 @@ function withoutTime(item: Computed, tables: readonly Table[]): Computed {
 }
 
 /** The aggregations `last` and `first` make a metric semi-additive: over the one date or time among its mapped columns. */
-function semiAdditiveOf(item: Computed, tables: readonly Table[]): SemiAdditive | null {
+function parseSemiAdditive(item: Computed, tables: readonly Table[]): SemiAdditive | null {
   const which = (item.aggregation ?? '').trim().toLowerCase();
   if (which !== 'last' && which !== 'first') return null;
   const times = item.mapped_columns.flatMap((text) => {

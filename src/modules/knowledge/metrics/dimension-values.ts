@@ -18,7 +18,7 @@ const SIMILAR = 5;
 const TOLD = 3;
 
 /** Runs statements under the read-only login. @returns the values that each has found; undefined for one that failed */
-async function valuesOf(
+async function readValues(
   ctx: PrincipalContext,
   statements: readonly ValuesSql[],
   limits: UserSqlLimits,
@@ -66,7 +66,7 @@ export async function sampleValues(
     const sample = type === 'text' ? undefinedIfInvalid(() => sampleSql(model, item, limits)) : undefined;
     if (sample && mayRead(ctx, sample.tables)) samples.push({ id, sample });
   }
-  const values = await valuesOf(
+  const values = await readValues(
     ctx,
     samples.map(({ sample }) => sample),
     SAMPLE,
@@ -103,7 +103,7 @@ export async function checkValues(
     .filter(({ filter }) => filter.values.length > MAX_LOOKED_UP)
     .map(({ index }) => `filters.${index}.values: must be ${MAX_LOOKED_UP} values at most`);
   if (problems.length > 0) return { values: [], problems };
-  const found = await valuesOf(
+  const found = await readValues(
     ctx,
     looked.map(({ filter: { dimension, operator, values } }) =>
       operator === 'contains' || operator === 'starts_with'
@@ -146,7 +146,7 @@ async function describeMissing(
   missing: readonly { dimension: Item; value: string }[],
 ): Promise<string[]> {
   const told = missing.slice(0, TOLD);
-  const similar = await valuesOf(
+  const similar = await readValues(
     ctx,
     told.map(({ dimension, value }) => similarValuesSql(model, dimension, 'contains', value, SIMILAR)),
     LOOKUP,

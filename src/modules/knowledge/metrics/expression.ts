@@ -94,7 +94,7 @@ export const call = (type: ValueType, name: string, values: readonly Expression[
 });
 
 /** The direct parts of an expression. */
-function partsOf(expression: Expression): Expression[] {
+function listParts(expression: Expression): Expression[] {
   if (expression.kind === 'sql') return expression.parts.filter((part) => typeof part !== 'string');
   if (expression.kind !== 'aggregate') return [];
   const { argument, filter } = expression.call;
@@ -104,7 +104,7 @@ function partsOf(expression: Expression): Expression[] {
 /** An expression and everything in it. */
 export function* within(expression: Expression): Generator<Expression> {
   yield expression;
-  for (const part of partsOf(expression)) yield* within(part);
+  for (const part of listParts(expression)) yield* within(part);
 }
 
 /** The tables whose columns stand in expressions, each once. */

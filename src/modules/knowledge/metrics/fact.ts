@@ -34,7 +34,7 @@ export interface Fact {
 }
 
 /** The facts that measures are computed from. */
-export function factsOf(measures: readonly Measure[]): Fact[] {
+export function groupFacts(measures: readonly Measure[]): Fact[] {
   const facts = new Map<string, Fact>();
   for (const measure of measures) {
     const key = measure.semiAdditive ? measure.name : measure.root.id;
@@ -98,7 +98,7 @@ interface Parts {
 }
 
 const all = (conditions: readonly string[]): string => conditions.join(' AND ');
-const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
+const sumLengths = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
 const where = (conditions: readonly string[]): string =>
   conditions.length > 0 ? `\n    WHERE ${all(conditions)}` : '';
 const groupBy = ({ length }: readonly string[]): string =>
@@ -117,7 +117,7 @@ function aggregatesSql({ measures, groups, conditionSql, sets, from, as }: Parts
   const columns = measures.map((measure) => {
     const { argument, filter } = measure.call;
     const own = isShared ? [] : (sets.get(measure.filterKey) as readonly string[]);
-    as.budget.spend(lengthOf(own));
+    as.budget.spend(sumLengths(own));
     const conditions = [...(filter ? [render(filter, as)] : []), ...own];
     return `${aggregateSql(measure.call, argument ? render(argument, as) : '*', conditions)} AS ${measure.name}`;
   });

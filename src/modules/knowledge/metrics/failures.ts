@@ -26,7 +26,7 @@ const spell = (items: readonly NamedItem[]): string =>
   items.map(({ kind, name }) => `the ${kind} "${name}"`).join(' and ');
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const detailOf = (says: string) => (items: readonly NamedItem[], relations: readonly string[]) => ({
+const describeItems = (says: string) => (items: readonly NamedItem[], relations: readonly string[]) => ({
   message: `${capital(spell(items))} ${says}`,
   items: items.map(({ id, kind, name }) => ({ id, kind, name })),
   relations: [...relations],
@@ -35,19 +35,19 @@ const detailOf = (says: string) => (items: readonly NamedItem[], relations: read
 /** The relations allow more than one path from one table to another. */
 export const queryAmbiguous = defineFailure('semantic_query.ambiguous', 'invalid', {
   message: 'The mapped relations lead from the tables of one item to those of another in more than one way.',
-  detail: detailOf('can be joined in more than one way.'),
+  detail: describeItems('can be joined in more than one way.'),
   console: 'SEMANTIC_QUERY_AMBIGUOUS',
 });
 
 export const queryUnreachable = defineFailure('semantic_query.unreachable', 'invalid', {
   message: 'No mapped relations lead from the tables of one item to those of another.',
-  detail: detailOf('have tables that no mapped relation joins.'),
+  detail: describeItems('have tables that no mapped relation joins.'),
   console: 'SEMANTIC_QUERY_UNREACHABLE',
 });
 
 export const queryFansOut = defineFailure('semantic_query.fans_out', 'invalid', {
   message: 'Joining the tables of the items would count rows of the metric more than once.',
-  detail: detailOf(
+  detail: describeItems(
     'cannot be joined without counting rows more than once: the joined column is neither `id` nor unique.',
   ),
   console: 'SEMANTIC_QUERY_FANS_OUT',

@@ -51,7 +51,7 @@ const ofAlike =
 const MAX_ARGUMENTS = 20;
 
 /** Reads the unit of time in a call: a text in quotes. @throws ExpressionError for an unknown unit */
-function unitOf(units: ReadonlySet<string>, value: Expression | undefined): string {
+function parseUnit(units: ReadonlySet<string>, value: Expression | undefined): string {
   const unit = value?.kind === 'text' ? value.value.toLowerCase() : '';
   if (!units.has(unit)) throw new ExpressionError(`takes one of ${[...units].join(', ')} in quotes`);
   return unit;
@@ -125,14 +125,14 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
     'date_trunc',
     (values) => {
       requireArity(values, 2);
-      return truncated(unitOf(TRUNCATED, values[0]), values[1] as Expression);
+      return truncated(parseUnit(TRUNCATED, values[0]), values[1] as Expression);
     },
   ],
   [
     'date_part',
     (values) => {
       requireArity(values, 2);
-      return extracted(unitOf(EXTRACTED, values[0]), values[1] as Expression);
+      return extracted(parseUnit(EXTRACTED, values[0]), values[1] as Expression);
     },
   ],
   ['now', fixed('now', 'datetime', [])],

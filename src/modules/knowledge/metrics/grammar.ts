@@ -14,12 +14,12 @@ export function problemIn(
   as: 'metric' | 'dimension' | 'filter',
   tables: readonly Table[],
 ): string | undefined {
-  if (as !== 'metric') return problemOf(text, { tables }, as === 'filter');
-  const [problem, ...others] = TYPES.map((type) => problemOf(text, { tables, typeOfMetric: () => type }));
+  if (as !== 'metric') return findProblem(text, { tables }, as === 'filter');
+  const [problem, ...others] = TYPES.map((type) => findProblem(text, { tables, typeOfMetric: () => type }));
   return others.every((other) => other === problem) ? problem : undefined;
 }
 
-function problemOf(text: string, scope: Scope, isCondition = false): string | undefined {
+function findProblem(text: string, scope: Scope, isCondition = false): string | undefined {
   try {
     const read = parseExpression(text, scope);
     if (isCondition) toType('boolean', read);

@@ -32,12 +32,12 @@ export async function hiddenItems(ctx: CompanyContext): Promise<HiddenItems> {
     }
   }
   const hidden = new Set(items.filter(({ isDenied }) => isDenied));
-  const keysOf = ({ uniqueKey, status }: (typeof items)[number]) => (status === 'archived' ? [] : [uniqueKey]);
+  const listKeys = ({ uniqueKey, status }: (typeof items)[number]) => (status === 'archived' ? [] : [uniqueKey]);
   // A set goes on to what is added to it meanwhile.
   for (const item of hidden) {
-    for (const base of [item.id, ...keysOf(item)]) for (const each of builtOn.get(base) ?? []) hidden.add(each);
+    for (const base of [item.id, ...listKeys(item)]) for (const each of builtOn.get(base) ?? []) hidden.add(each);
   }
-  return { ids: new Set([...hidden].map(({ id }) => id)), keys: new Set([...hidden].flatMap(keysOf)) };
+  return { ids: new Set([...hidden].map(({ id }) => id)), keys: new Set([...hidden].flatMap(listKeys)) };
 }
 
 /** The names and ids in a query, as it is sent and stored. */

@@ -34,7 +34,7 @@ export class Joined {
       this.#names.set(to.table.id, name);
       this.tables.push(to.table);
       const [left, right] = [this.column(from.table, from.column), this.column(to.table, to.column)];
-      const cast = areComparable(typeOf(from), typeOf(to)) ? '' : '::text';
+      const cast = areComparable(findType(from), findType(to)) ? '' : '::text';
       this.#joins.push(
         `LEFT JOIN ${qualified('public', to.table.name)} AS ${name} ON ${left}${cast} = ${right}${cast}`,
       );
@@ -50,7 +50,7 @@ export class Joined {
   }
 }
 
-const typeOf = ({ table, column }: { table: Table; column: string }): ValueType | undefined =>
+const findType = ({ table, column }: { table: Table; column: string }): ValueType | undefined =>
   table.columns.find(({ name }) => name === column)?.type;
 
 const FAMILIES: Partial<Record<ValueType, string>> = {

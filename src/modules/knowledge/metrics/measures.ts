@@ -63,7 +63,7 @@ export class Measures {
   }
 
   /** The SQL of a metric over the columns of its aggregates. A count of nothing is 0. */
-  formulaOf(item: Item, bind: (value: string) => string, outer: readonly Expression[] = []): string {
+  compileFormula(item: Item, bind: (value: string) => string, outer: readonly Expression[] = []): string {
     this.#visits += 1;
     if (this.#visits > MAX_VISITS) throw tooLarge(item, `${MAX_VISITS} metrics`);
     this.items.set(item.id, item);
@@ -79,7 +79,7 @@ export class Measures {
         const { name } = this.#measure(item, metric, { call, type }, filters);
         return call.name === 'count' ? `coalesce(${name}, 0)` : name;
       },
-      metric: (name) => `(${this.formulaOf(this.#model.metricNamed(name), bind, filters)})`,
+      metric: (name) => `(${this.compileFormula(this.#model.metricNamed(name), bind, filters)})`,
     });
   }
 
@@ -89,10 +89,10 @@ export class Measures {
     { call, type }: Pick<Measure, 'call' | 'type'>,
     filters: readonly Expression[],
   ): Measure {
-    const keys = filters.map((filter) => this.#numberOf(filter));
+    const keys = filters.map((filter) => this.#numberMeasure(filter));
     const filterKey = [...new Set(keys)].sort((one, other) => one - other).join(' AND ');
-    const root = rootOf(this.#model, item, metric, call);
-    const parts = [call.argument, call.filter, metric.semiAdditive?.by].map((part) => part && this.#numberOf(part));
+    const root = findRoot(this.#model, item, metric, call);
+    const parts = [call.argument, call.filter, metric.semiAdditive?.by].map((part) => part && this.#numberMeasure(part));
     const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.semiAdditive?.which, filterKey]);
     const known = this.#byKey.get(key);
     if (known) return known;
@@ -114,7 +114,7 @@ export class Measures {
     return measure;
   }
 
-  #numberOf(expression: Expression): number {
+  #numberMeasure(expression: Expression): number {
     const known = this.#numbers.get(expression);
     if (known !== undefined) return known;
     const text = render(expression, canonical(this.#budget));
@@ -132,7 +132,7 @@ const tooLarge = (item: Item, most: string) =>
   semanticItemUnknown('metric', item.name, `the query would be computed from more than ${most}`);
 
 /** The table of an aggregate of which each row has at most one row in each of the aggregate's other tables. */
-function rootOf(model: Model, item: Item, metric: Metric, call: Aggregate): Table {
+function findRoot(model: Model, item: Item, metric: Metric, call: Aggregate): Table {
   const named = tablesIn([call.argument, call.filter].filter((part) => part !== null));
   const tables = named.length > 0 ? named : metric.tables;
   const paths = tables.map((table) => tables.map((other) => model.path(table, other)));

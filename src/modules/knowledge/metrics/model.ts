@@ -1,7 +1,7 @@
-import { type Dimension, dimensionOf, type Item, type Metric, metricOf } from './definition.ts';
+import { type Dimension, type Item, type Metric, parseDimension, parseMetric } from './definition.ts';
 import { ExpressionError, type Table, TextBudget, type ValueType } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
-import { type NoPath, type Path, Relations, relationsOf } from './relations.ts';
+import { type NoPath, type Path, parseRelations, Relations } from './relations.ts';
 
 /** The most metrics in a chain of which each builds on the next. */
 const MAX_DEPTH = 10;
@@ -30,7 +30,7 @@ export class Model {
   ) {
     this.#budget = new TextBudget(most);
     this.#tables = tables;
-    this.#relations = new Relations(relationsOf(relations, tables));
+    this.#relations = new Relations(parseRelations(relations, tables));
     this.#metricNamed = metricNamed;
   }
 
@@ -40,7 +40,7 @@ export class Model {
 
   dimension(item: Item): Dimension {
     const known =
-      this.#dimensions.get(item.id) ?? namingItem(item, () => dimensionOf(this.#toParse(item), this.#tables));
+      this.#dimensions.get(item.id) ?? namingItem(item, () => parseDimension(this.#toParse(item), this.#tables));
     this.#dimensions.set(item.id, known);
     return known;
   }
@@ -54,7 +54,7 @@ export class Model {
         throw new ExpressionError(`more than ${MAX_DEPTH} metrics build on one another`);
       this.#reading.push(item.id);
       try {
-        const metric = metricOf(this.#toParse(item), this.#tables, (name) => this.#typeOf(name));
+        const metric = parseMetric(this.#toParse(item), this.#tables, (name) => this.#computeType(name));
         this.#metrics.set(item.id, metric);
         return metric;
       } finally {
@@ -75,7 +75,7 @@ export class Model {
     return item;
   }
 
-  #typeOf(name: string): ValueType {
+  #computeType(name: string): ValueType {
     return this.metric(this.metricNamed(name)).formula.type;
   }
 }

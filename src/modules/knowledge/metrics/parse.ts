@@ -2,7 +2,7 @@ import { cast, typeNamed } from './casts.ts';
 import { type Expression, ExpressionError, type Table, type ValueType } from './expression.ts';
 import { AGGREGATES, extracted, FUNCTIONS } from './functions.ts';
 import { OperatorParser } from './operators.ts';
-import { type Token, tokensOf } from './tokens.ts';
+import { type Token, tokenize } from './tokens.ts';
 import { alike, toType } from './types.ts';
 
 /** The tables and metrics that an expression may name. */
@@ -25,7 +25,7 @@ const RESERVED = new Set(
  * @throws ExpressionError for everything else
  */
 export function parseExpression(text: string, scope: Scope): Expression {
-  const parser = new Parser(tokensOf(text), scope);
+  const parser = new Parser(tokenize(text), scope);
   return parser.whole();
 }
 
@@ -125,8 +125,8 @@ class Parser extends OperatorParser {
   #call(): Expression {
     const name = this.take('word');
     this.expect('sign', '(');
-    const typeOf = AGGREGATES.get(name);
-    if (typeOf) return this.#aggregate(name, typeOf);
+    const computeType = AGGREGATES.get(name);
+    if (computeType) return this.#aggregate(name, computeType);
     if (name === 'extract') return this.#extract();
     const signature = FUNCTIONS.get(name);
     if (!signature) throw new ExpressionError(`the function "${name.slice(0, 70)}" is not supported`);

@@ -51,12 +51,12 @@ export async function problemsOfQueries(
   ctx: CompanyContext,
   inputs: readonly MetricQueryInput[],
 ): Promise<(string | null)[]> {
-  const problemOf = (work: () => unknown): string | null => {
+  const findProblem = (work: () => unknown): string | null => {
     try {
       work();
       return null;
     } catch (error) {
-      if (isInvalid(error)) return sentenceOf(error);
+      if (isInvalid(error)) return toSentence(error);
       throw error;
     }
   };
@@ -65,13 +65,13 @@ export async function problemsOfQueries(
     readings = await readAll(ctx, inputs);
   } catch (error) {
     return inputs.map(() =>
-      problemOf(() => {
+      findProblem(() => {
         throw error;
       }),
     );
   }
   return inputs.map((each) =>
-    problemOf(() => {
+    findProblem(() => {
       const { model, query } = resolveIn(readings, each);
       compileQuery(model, query);
     }),
@@ -79,7 +79,7 @@ export async function problemsOfQueries(
 }
 
 /** The problems of a query, in one text. */
-export const sentenceOf = ({ message, detail: { problems } }: Failure): string =>
+export const toSentence = ({ message, detail: { problems } }: Failure): string =>
   problems ? problems.map(({ field, message }) => `${field}: ${message}`).join('; ') : message;
 
 /** Whether the caller may read all of these tables. */

@@ -26,8 +26,8 @@ export type NoPath = { reason: 'ambiguous' | 'unreachable' | 'fans_out'; relatio
 
 export const isPath = (found: Path | NoPath): found is Path => Array.isArray(found);
 
-const textOf = ({ table, column }: End): string => `${table.name}.${column}`;
-const keyOf = (...ends: End[]): string => ends.map(({ table, column }) => `${table.id}.${column}`).join('=');
+const formatEnd = ({ table, column }: End): string => `${table.name}.${column}`;
+const makeKey = (...ends: End[]): string => ends.map(({ table, column }) => `${table.id}.${column}`).join('=');
 const isUnique = ({ table, column }: End): boolean => table.unique.has(column);
 
 const COLUMN = /^([^.\s=]+)\.([^.\s=]+)$/;
@@ -54,12 +54,12 @@ export const columnsIn = (relation: string): ColumnName[] =>
 export const tableNamesIn = (relation: string): string[] => columnsIn(relation).map(({ table }) => table);
 
 /** The relations of a company's items, each once. Those that name a table or column that does not exist are left out. */
-export function relationsOf(texts: readonly string[], tables: readonly Table[]): Relation[] {
+export function parseRelations(texts: readonly string[], tables: readonly Table[]): Relation[] {
   const byName = new Map(tables.flatMap((table) => [table.id, table.name].map((name) => [name, table])));
   const relations = new Map<string, Relation>();
   for (const text of texts) {
     const [from, to] = columnsIn(text).map(({ table, column }) => end(byName.get(table), column));
-    if (from && to && from.table !== to.table) relations.set(keyOf(from, to), { many: from, one: to });
+    if (from && to && from.table !== to.table) relations.set(makeKey(from, to), { many: from, one: to });
   }
   return [...relations.values()];
 }
@@ -77,7 +77,7 @@ export class Relations {
   readonly #found = new Map<string, Path | NoPath>();
 
   constructor(relations: readonly Relation[]) {
-    const said = new Set(relations.map(({ many, one }) => keyOf(many, one)));
+    const said = new Set(relations.map(({ many, one }) => makeKey(many, one)));
     for (const { many, one } of relations) {
       const along: Step = { from: many, to: one };
       const against: Step = { from: one, to: many };
@@ -86,7 +86,7 @@ export class Relations {
       add(this.#any, along);
       add(this.#any, against);
       // Said in the other direction as well, it is a step of its own already.
-      if (isUnique(many) && isUnique(one) && !said.has(keyOf(one, many))) add(this.#single, against);
+      if (isUnique(many) && isUnique(one) && !said.has(makeKey(one, many))) add(this.#single, against);
     }
   }
 
@@ -118,7 +118,7 @@ export class Relations {
   }
 }
 
-const describe = (path: Path): string => path.map(({ from, to }) => `${textOf(from)} = ${textOf(to)}`).join(', ');
+const describe = (path: Path): string => path.map(({ from, to }) => `${formatEnd(from)} = ${formatEnd(to)}`).join(', ');
 
 function add(steps: Map<string, Step[]>, step: Step): void {
   const { id } = step.from.table;

@@ -5,7 +5,7 @@ import { ID_PATTERN } from '../../../kernel/ids.ts';
 import { takesOperator, toComparedText } from '../../../tenant-sql/row-filters.ts';
 import { normalized, uniqueKeyFrom } from '../resources/service.ts';
 import { dimensionValue, MAX_SQL, type MetricQuery } from './compile.ts';
-import { type Item, tableNamesOf } from './definition.ts';
+import { type Item, listTableNames } from './definition.ts';
 import { isTime, type Table, type TableColumn } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
 import { hiddenItems } from './hidden.ts';
@@ -15,7 +15,7 @@ import { tableNamesIn } from './relations.ts';
 import { selectItems, selectRelations } from './store.ts';
 import { readTables } from './tables.ts';
 import { metricNamesIn } from './tokens.ts';
-import { encoded, expectationOf } from './types.ts';
+import { describeExpectation, encoded } from './types.ts';
 
 /** The most relations, and the most metrics that build on one another, that a query reads. */
 const MAX_RELATIONS = 2_000;
@@ -79,7 +79,7 @@ export const resolveIn = ({ model, found }: Readings, input: MetricQueryInput): 
 /** Reads the items, tables and relations of several queries. */
 export async function readAll(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<Readings> {
   const { found, relations } = await readItems(ctx, inputs);
-  const names = [...found.all.values()].flatMap((item) => tableNamesOf(item).flat());
+  const names = [...found.all.values()].flatMap((item) => listTableNames(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(tableNamesIn)]);
   const metricNamed = (name: string) => found.named('metric', name);
   return { model: new Model(tables, relations, metricNamed, MAX_SQL * inputs.length), found };
@@ -90,7 +90,7 @@ export async function tablesOfItems(ctx: CompanyContext, input: MetricQueryInput
   const { found } = await readItems(ctx, [input]);
   return readTables(
     ctx,
-    [...found.all.values()].flatMap((item) => tableNamesOf(item).flat()),
+    [...found.all.values()].flatMap((item) => listTableNames(item).flat()),
   );
 }
 
@@ -181,5 +181,5 @@ function readValues(type: TableColumn['type'], operator: Filter['operator'], sen
   const of = operator === 'is_null' ? 'boolean' : type;
   const values = sent.map((value) => (of === 'datetime' ? toComparedText(of, operator, value) : encoded(of, value)));
   const fit = values.filter((value) => value !== undefined);
-  return fit.length === values.length ? { values: fit } : { field: 'values', problem: expectationOf(of) };
+  return fit.length === values.length ? { values: fit } : { field: 'values', problem: describeExpectation(of) };
 }

@@ -17,7 +17,7 @@ export {
   prepareForReader,
   prepareMetrics,
   problemsOfQueries,
-  sentenceOf,
+  toSentence as sentenceOf,
   withValues,
 } from './prepare.ts';
 

@@ -18,7 +18,7 @@ const END: Token = { kind: 'end', value: '' };
 /** A reference to a metric, or a token of SQL. */
 type Piece = { kind: SqlTokenKind | 'metric'; start: number; end: number };
 
-function* piecesOf(text: string): Generator<Piece> {
+function* splitPieces(text: string): Generator<Piece> {
   for (let at = 0; at < text.length; ) {
     const close = text.startsWith('{{', at) ? text.indexOf('}}', at) : -1;
     const piece: Piece = close < 0 ? sqlTokenAt(text, at) : { kind: 'metric', start: at, end: close + 2 };
@@ -28,10 +28,10 @@ function* piecesOf(text: string): Generator<Piece> {
 }
 
 /** The tokens of an expression, the last of kind `end`. @throws ExpressionError for text that is no token of the grammar */
-export function tokensOf(text: string): Token[] {
+export function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
   let until = 0;
-  for (const { kind, start, end } of piecesOf(text)) {
+  for (const { kind, start, end } of splitPieces(text)) {
     // The second character of a sign of two.
     if (start < until || kind === 'space') continue;
     const spelt = text.slice(start, end);
@@ -41,12 +41,12 @@ export function tokensOf(text: string): Token[] {
       if (sign.length === 1 && !SINGLE.has(sign)) throw new ExpressionError(`"${sign}" is not allowed`);
       tokens.push({ kind: 'sign', value: sign });
       until = start + sign.length;
-    } else tokens.push(tokenOf(kind, spelt));
+    } else tokens.push(toToken(kind, spelt));
   }
   return [...tokens, END];
 }
 
-function tokenOf(kind: Piece['kind'], spelt: string): Token {
+function toToken(kind: Piece['kind'], spelt: string): Token {
   switch (kind) {
     case 'metric':
       return { kind: 'metric', value: nameIn(spelt) };
@@ -72,13 +72,13 @@ function tokenOf(kind: Piece['kind'], spelt: string): Token {
 
 /** The names of the metrics that a formula builds on. */
 export const metricNamesIn = (formula: string): string[] =>
-  [...piecesOf(formula)].flatMap(({ kind, start, end }) =>
+  [...splitPieces(formula)].flatMap(({ kind, start, end }) =>
     kind === 'metric' ? [nameIn(formula.slice(start, end))] : [],
   );
 
 /** A formula with a number in place of each metric that it builds on, as Postgres can plan it. */
 export const withoutMetrics = (formula: string): string =>
-  [...piecesOf(formula)]
+  [...splitPieces(formula)]
     .map(({ kind, start, end }) => (kind === 'metric' ? ' (NULL::numeric) ' : formula.slice(start, end)))
     .join('');
 

@@ -5,7 +5,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const INTERVAL = /^\d{1,6} *(second|minute|hour|day|week|month|year)s?$/i;
 
 /** The words of a problem for a text or a JSON value that is not of a type. */
-export const expectationOf = (type: ValueType): string =>
+export const describeExpectation = (type: ValueType): string =>
   type === 'uuid'
     ? 'must be the id of a row'
     : type === 'interval'
@@ -29,7 +29,7 @@ export function toType(type: ValueType, expression: Expression): Expression {
   if (expression.type === type) return expression;
   if (isUntyped(expression) && expression.kind === 'text') {
     const value = encoded(type, expression.value);
-    if (value === undefined) throw new ExpressionError(`a text ${expectationOf(type)}`);
+    if (value === undefined) throw new ExpressionError(`a text ${describeExpectation(type)}`);
     return { kind: 'text', type, value };
   }
   if (type === 'decimal' && expression.type === 'integer') return sql('decimal')`${expression}::numeric`;

@@ -11,12 +11,12 @@ import {
   listResources,
   listVersions,
 } from '../resources/service.ts';
-import { recordOf, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
+import { recordSchema, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
 import { NODE_TYPES, nodeFields, ontologyNode } from './node.ts';
 
 const PATH = '/api/v1/domain-knowledge/ontology/nodes';
 
-const record = recordOf(nodeFields).meta({ id: 'OntologyNode' });
+const record = recordSchema(nodeFields).meta({ id: 'OntologyNode' });
 
 export const ontologyNodeEndpoints = [
   endpoint(

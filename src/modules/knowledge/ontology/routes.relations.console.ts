@@ -12,12 +12,12 @@ import {
   listVersions,
   normalized,
 } from '../resources/service.ts';
-import { recordOf, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
+import { recordSchema, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
 import { ontologyRelation, relationFields } from './relation.ts';
 
 const PATH = '/api/v1/domain-knowledge/ontology/relations';
 
-const record = recordOf(relationFields).meta({ id: 'OntologyRelation' });
+const record = recordSchema(relationFields).meta({ id: 'OntologyRelation' });
 
 export const ontologyRelationEndpoints = [
   endpoint(

@@ -21,7 +21,7 @@ export async function recordChecks(
 ): Promise<readonly (string | null)[]> {
   let recorded = known;
   for (let count = 0; count < MAX_CHECKS; count += 1) {
-    const problems = await problemsOf(ctx, rows);
+    const problems = await findProblems(ctx, rows);
     if (recorded && problems.every((problem, index) => problem === recorded?.[index])) break;
     await commit(ctx.db, {
       checks: rows.map((row, index) => store.recordCheck(ctx.db, row, problems[index] ?? null, ctx.now())),
@@ -31,7 +31,7 @@ export async function recordChecks(
   return recorded ?? [];
 }
 
-async function problemsOf(ctx: CompanyContext, rows: readonly store.QuestionRow[]): Promise<(string | null)[]> {
+async function findProblems(ctx: CompanyContext, rows: readonly store.QuestionRow[]): Promise<(string | null)[]> {
   const queries = rows.map(storedQuery);
   const problems = await problemsOfQueries(ctx, queries);
   return problems.map((problem) => problem && cut(problem, MAX_REASON));

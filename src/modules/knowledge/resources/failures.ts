@@ -1,7 +1,7 @@
 import { defineFailure, notFound } from '../../../kernel/failure.ts';
 
 /** The failures of one type of resource; codes on the console begin with its name: `CONCEPT_NOT_FOUND`. */
-function failuresOf(name: string) {
+function defineFailures(name: string) {
   const words = name.replaceAll('_', ' ');
   const code = name.toUpperCase();
   return {
@@ -18,12 +18,12 @@ function failuresOf(name: string) {
   };
 }
 
-export type ResourceFailures = ReturnType<typeof failuresOf>;
+export type ResourceFailures = ReturnType<typeof defineFailures>;
 
-export const conceptFailures = failuresOf('concept');
-export const semanticItemFailures = failuresOf('semantic_item');
-export const ontologyNodeFailures = failuresOf('ontology_node');
-export const ontologyRelationFailures = failuresOf('ontology_relation');
+export const conceptFailures = defineFailures('concept');
+export const semanticItemFailures = defineFailures('semantic_item');
+export const ontologyNodeFailures = defineFailures('ontology_node');
+export const ontologyRelationFailures = defineFailures('ontology_relation');
 
 /** The most referring items that a failure names. */
 const MAX_NAMED = 20;

@@ -37,7 +37,7 @@ export async function insertFirstVersion<C extends Content>(
   const check = await definition.check?.(ctx, content);
   const now = ctx.now();
   const row: store.ResourceRow = {
-    ...columnsOf(definition, content),
+    ...toColumns(definition, content),
     ...resourceKey(ctx, definition, ctx.newId()),
     status,
     validationErrors: check?.errors ?? [],
@@ -74,7 +74,7 @@ export async function replaceVersion<C extends Content>(
   const check = await definition.check?.(ctx, content);
   const row: store.ResourceRow = {
     ...current,
-    ...columnsOf(definition, content),
+    ...toColumns(definition, content),
     status,
     validationErrors: check?.errors ?? [],
     version: current.version + 1,
@@ -88,7 +88,7 @@ export async function replaceVersion<C extends Content>(
   if (ids.length > 0) conditions.push(store.formsNoCycle(key, acyclic, ids));
   if (acceptance) conditions.push(acceptance.condition);
   const replace = store.replaceResource(ctx.db, row, conditions);
-  const change = changeOf(current.status, status);
+  const change = describeChange(current.status, status);
   const changed = await commitVersion(ctx, definition, { write: replace, row, change, check, acceptance });
   if (changed) return recheckIfOutdated(ctx, definition, changed, check);
   await requireNoCycle(ctx, definition, key, content);
@@ -133,7 +133,7 @@ const idsIn = (value: unknown): string[] => {
   return values.filter((id): id is string => typeof id === 'string');
 };
 
-function changeOf(before: Status, after: Status): Change {
+function describeChange(before: Status, after: Status): Change {
   if (before === 'archived') return 'restored';
   return after === 'archived' ? 'archived' : 'updated';
 }
@@ -181,7 +181,7 @@ const uniqueKeyFailure = <C extends Content>(definition: Definition<C>, content:
 });
 
 /** The content, and the columns that make it searchable and unique. */
-function columnsOf<C extends Content>(definition: Definition<C>, content: C) {
+function toColumns<C extends Content>(definition: Definition<C>, content: C) {
   const ends = definition.endsOf?.(content);
   return {
     content,

@@ -32,7 +32,7 @@ const common = {
 };
 
 /** Schema of a resource with these fields of its own. */
-export const recordOf = <F extends z.ZodRawShape>(fields: F) => z.object({ ...fields, ...common });
+export const recordSchema = <F extends z.ZodRawShape>(fields: F) => z.object({ ...fields, ...common });
 
 export const validationErrors = z.array(validationError).meta({
   description: 'What does not fit the mapped tables as they are now; checked again whenever one of them changes.',

@@ -19,7 +19,7 @@ const RECHECK_SECONDS = 60;
  * the check is repeated later.
  */
 export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promise<Check> {
-  const later = [...tablesOf(item)];
+  const later = [...listTables(item)];
   const orElse = async <T>(run: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> => {
     try {
       return await run();
@@ -35,13 +35,13 @@ export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promis
   );
   const checkLater = async () => {
     // The scheduled run sends it, when it is time.
-    await storeMessage(ctx, recheckOf(ctx.actor.companyId, later), RECHECK_SECONDS * 1000).stored;
+    await storeMessage(ctx, makeRecheck(ctx.actor.companyId, later), RECHECK_SECONDS * 1000).stored;
     return true;
   };
   return { ...check, isCurrent: () => orElse(check.isCurrent, checkLater) };
 }
 
-const recheckOf = (companyId: string, tables: string[]): JobMessage => ({
+const makeRecheck = (companyId: string, tables: string[]): JobMessage => ({
   type: 'knowledge.recheck',
   companyId,
   tables,
@@ -51,7 +51,7 @@ const recheckOf = (companyId: string, tables: string[]): JobMessage => ({
 /** The message after a write: to check the item again, where that failed, or else the verified questions, which may use it. */
 export const recheckAfter = (companyId: string, check: Check | undefined): Recheck =>
   check?.later
-    ? { message: recheckOf(companyId, check.later), delaySeconds: RECHECK_SECONDS }
+    ? { message: makeRecheck(companyId, check.later), delaySeconds: RECHECK_SECONDS }
     : {
         message: { type: 'knowledge.recheck_questions', companyId, after: '' },
         when: hasQuestions(companyId),
@@ -70,11 +70,11 @@ const NOT_CHECKED: Check = {
 
 /** As `checkItem`, but throws while the database cannot be reached. */
 export async function checkItemNow(ctx: CompanyContext, item: SemanticItem): Promise<Check> {
-  const names = [...tablesOf(item)];
+  const names = [...listTables(item)];
   const tables = await findTables(ctx, names);
   return {
     errors: [...mappingErrors(item, tables), ...(await expressionErrors(ctx, item, tables))],
-    isCurrent: async () => shapeOf(await findTables(ctx, names)) === shapeOf(tables),
+    isCurrent: async () => describeShape(await findTables(ctx, names)) === describeShape(tables),
   };
 }
 
@@ -90,7 +90,7 @@ export async function withVisibleErrors<R extends { content: SemanticItem; valid
   items: readonly R[],
 ): Promise<R[]> {
   if (isAllowedOnAll(ctx.actor, 'managed-tables:list')) return [...items];
-  const names = [...new Set(items.flatMap(({ content }) => [...tablesOf(content)]))];
+  const names = [...new Set(items.flatMap(({ content }) => [...listTables(content)]))];
   const tables = await findTables(ctx, names).catch((error: unknown) => {
     if (!isUnreachable(error)) throw error;
     return [];
@@ -100,29 +100,29 @@ export async function withVisibleErrors<R extends { content: SemanticItem; valid
   return items.map((item) => {
     const { content } = item;
     const expressions = [content.formula ?? '', ...content.filters];
-    const isTold = [...tablesOf(content)].every(isShown) && !expressions.some((text) => NAMES_RELATIONS.test(text));
+    const isTold = [...listTables(content)].every(isShown) && !expressions.some((text) => NAMES_RELATIONS.test(text));
     if (isTold) return item;
     return { ...item, validationErrors: [...mappingErrors(content, shown), ...notCompiled(content)] };
   });
 }
 
 /** A text of all properties of the tables that a check depends on. */
-const shapeOf = (tables: ManagedTable[]): string =>
+const describeShape = (tables: ManagedTable[]): string =>
   JSON.stringify(tables.map(({ id, displayName, columns }) => [id, displayName, columns]));
 
 /** Names and ids of the tables that an item maps, whole or by their columns. */
-function tablesOf(item: SemanticItem): Set<string> {
-  return new Set([...item.mapped_tables, ...columnsOf(item).map(({ table }) => table)]);
+function listTables(item: SemanticItem): Set<string> {
+  return new Set([...item.mapped_tables, ...listColumns(item).map(({ table }) => table)]);
 }
 
 /** Errors in the mappings of an item: tables and columns that do not exist, malformed texts. */
 function mappingErrors(item: SemanticItem, tables: ManagedTable[]): ValidationError[] {
-  const tableOf = (name: string) => tables.find(({ id, displayName }) => id === name || displayName === name);
+  const findTable = (name: string) => tables.find(({ id, displayName }) => id === name || displayName === name);
   const unknownTables = item.mapped_tables.flatMap((name, index) =>
-    tableOf(name) ? [] : [unknownTable(`mapped_tables.${index}`, name)],
+    findTable(name) ? [] : [unknownTable(`mapped_tables.${index}`, name)],
   );
-  const unknownColumns = columnsOf(item).flatMap(({ field, table, column }): ValidationError[] => {
-    const found = tableOf(table);
+  const unknownColumns = listColumns(item).flatMap(({ field, table, column }): ValidationError[] => {
+    const found = findTable(table);
     if (!found) return [unknownTable(field, table)];
     if (column === 'id' || found.columns.some(({ name }) => name === column)) return [];
     return [{ field, code: 'unknown_column', message: `The table ${table} has no column ${column}.` }];
@@ -131,7 +131,7 @@ function mappingErrors(item: SemanticItem, tables: ManagedTable[]): ValidationEr
 }
 
 /** Every column that an item names. */
-function columnsOf({ mapped_columns, mapped_relations }: SemanticItem) {
+function listColumns({ mapped_columns, mapped_relations }: SemanticItem) {
   return [
     ...mapped_columns.flatMap((text, index) => {
       const column = columnNamed(text);

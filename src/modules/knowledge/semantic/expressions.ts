@@ -25,7 +25,7 @@ interface Expression {
   statement(from: string): string;
 }
 
-function expressionsOf({ kind, formula, filters }: SemanticItem): Expression[] {
+function getExpressions({ kind, formula, filters }: SemanticItem): Expression[] {
   const conditions = filters.map(
     (sql, index): Expression => ({
       field: `filters.${index}`,
@@ -57,7 +57,7 @@ export async function expressionErrors(
   item: SemanticItem,
   tables: ManagedTable[],
 ): Promise<ValidationError[]> {
-  const expressions = expressionsOf(item);
+  const expressions = getExpressions(item);
   if (expressions.length === 0) return [];
   // A metric that builds on others needs no table of its own.
   const buildsOnMetrics = expressions.length === 1 && item.formula !== null && metricNamesIn(item.formula).length > 0;
@@ -73,7 +73,7 @@ export async function expressionErrors(
 
 /** The errors of an item's expressions where there is no table to compile them on. */
 export const notCompiled = (item: SemanticItem): ValidationError[] =>
-  expressionsOf(item).map(({ field }) => ({
+  getExpressions(item).map(({ field }) => ({
     field,
     code: 'nothing_to_compile_on',
     message: 'There is no mapped table to compile it on.',
@@ -94,7 +94,7 @@ async function plan(
         problems.set(expression, 'must be one SQL expression');
         continue;
       }
-      const failure = await failureOf(() =>
+      const failure = await catchFailure(() =>
         runUserSql(database, { text: expression.statement(from), values: [] }, COMPILE_LIMITS),
       );
       if (!failure) continue;
@@ -122,7 +122,7 @@ function outsideGrammar(
 }
 
 /** The failure of invalid SQL; undefined when it is valid. */
-async function failureOf(run: () => Promise<unknown>): Promise<Failure | undefined> {
+async function catchFailure(run: () => Promise<unknown>): Promise<Failure | undefined> {
   try {
     await run();
     return undefined;

@@ -14,13 +14,13 @@ import {
   listVersions,
   type Resource,
 } from '../resources/service.ts';
-import { recordOf, validationErrors, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
+import { recordSchema, validationErrors, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
 import { withVisibleErrors } from './check.ts';
 import { SEMANTIC_KINDS, type SemanticItem, semanticFields, semanticItem } from './item.ts';
 
 const PATH = '/api/v1/domain-knowledge/semantic';
 
-const record = recordOf({ ...semanticFields, validation_errors: validationErrors }).meta({ id: 'SemanticItem' });
+const record = recordSchema({ ...semanticFields, validation_errors: validationErrors }).meta({ id: 'SemanticItem' });
 
 const view = (item: Resource<SemanticItem>) => ({
   ...viewResource(item),

@@ -114,9 +114,9 @@ export async function conceptsText(ctx: CompanyContext, about: string): Promise<
 /** Sorts concepts by their relevance to a text: first those that it names, then those that share most words with it. */
 function byRelevance(concepts: readonly Resource<Concept>[], about: string): Resource<Concept>[] {
   const text = searchable(about);
-  const known = wordsOf(about);
+  const known = splitWords(about);
   const inCommon = (texts: readonly string[]) =>
-    [...new Set(texts.flatMap((each) => [...wordsOf(each)]))].filter((word) => known.has(word)).length;
+    [...new Set(texts.flatMap((each) => [...splitWords(each)]))].filter((word) => known.has(word)).length;
   const scored = concepts.map((each) => {
     const { name, aliases, tags, description } = each.content;
     const isNamed = [name, ...aliases].some((called) => text.includes(searchable(called)));
@@ -128,7 +128,7 @@ function byRelevance(concepts: readonly Resource<Concept>[], about: string): Res
 }
 
 /** The words of a text, but for the shortest, which stand in every text. */
-const wordsOf = (text: string): Set<string> =>
+const splitWords = (text: string): Set<string> =>
   new Set(
     searchable(text)
       .split(/[^\p{L}\p{M}\p{N}]+/u)

@@ -23,7 +23,7 @@ import {
 } from './failures.ts';
 import { acceptedResourceIds } from './staging.ts';
 import * as store from './store.ts';
-import { deniedSuggestions, requireTargetPermission, suggestedReferences, targetOf } from './suggestion.ts';
+import { deniedSuggestions, getTarget, requireTargetPermission, suggestedReferences } from './suggestion.ts';
 
 export interface Accepted {
   suggestion: store.SuggestionRow;
@@ -49,8 +49,8 @@ export async function acceptSuggestion(ctx: PrincipalContext, id: string, overri
   const suggestion = await getSuggestion(ctx, id);
   requireTargetPermission(ctx.actor, suggestion.targetType, suggestion.targetId);
   requirePending(suggestion);
-  const { definition, creates } = targetOf(suggestion.targetType);
-  const payload = { ...(await payloadOf(ctx, suggestion, override)), ...override };
+  const { definition, creates } = getTarget(suggestion.targetType);
+  const payload = { ...(await mergePayload(ctx, suggestion, override)), ...override };
   const schema = creates ? definition.create : definition.changes;
   const parsed = schema.safeParse(payload);
   if (!parsed.success) {
@@ -58,7 +58,7 @@ export async function acceptSuggestion(ctx: PrincipalContext, id: string, overri
       parsed.error.issues.map(({ path, message }) => ({ field: ['override_payload', ...path].join('.'), message })),
     );
   }
-  const acceptance = acceptanceOf(ctx, id);
+  const acceptance = makeAcceptance(ctx, id);
   const resource = creates
     ? await insertFirstVersion(ctx, definition, parsed.data, acceptance)
     : await replaceVersion(ctx, definition, await unchangedTarget(ctx, suggestion), parsed.data, acceptance);
@@ -121,7 +121,7 @@ const reviewBy = (ctx: PrincipalContext): store.Review => ({
   reviewedAt: ctx.now(),
 });
 
-const acceptanceOf = (ctx: PrincipalContext, id: string): Acceptance => ({
+const makeAcceptance = (ctx: PrincipalContext, id: string): Acceptance => ({
   suggestionId: id,
   condition: store.isPending(ctx.actor.companyId, id),
   after: (resourceId) => store.markAccepted(ctx.db, ctx.actor.companyId, id, resourceId, reviewBy(ctx)),
@@ -148,14 +148,18 @@ function neededFirst(ids: ReadonlySet<string>, known: ReadonlyMap<string, store.
 }
 
 /** The payload of a suggestion, where the suggestions it refers to are replaced by the resources made from them. */
-async function payloadOf(ctx: PrincipalContext, { payload }: store.SuggestionRow, override: Content): Promise<Content> {
+async function mergePayload(
+  ctx: PrincipalContext,
+  { payload }: store.SuggestionRow,
+  override: Content,
+): Promise<Content> {
   const references = suggestedReferences(payload).filter(({ field }) => !(field in override));
   const ids = references.flatMap((reference) => reference.ids);
-  const resourceOf = await acceptedResourceIds(ctx, ids);
-  const waitingFor = ids.filter((id) => !resourceOf.has(id));
+  const resourceById = await acceptedResourceIds(ctx, ids);
+  const waitingFor = ids.filter((id) => !resourceById.has(id));
   if (waitingFor.length > 0) throw dependencyPending([...new Set(waitingFor)]);
   const found = references.map(({ field, ids: needed, isList }) => {
-    const made = needed.map((id) => resourceOf.get(id));
+    const made = needed.map((id) => resourceById.get(id));
     return [field, isList ? [...((payload[field] as string[] | undefined) ?? []), ...made] : made[0]];
   });
   return { ...payload, ...Object.fromEntries(found) };
@@ -166,17 +170,17 @@ async function unchangedTarget(
   ctx: PrincipalContext,
   { targetType, targetId, targetVersion, payload }: store.SuggestionRow,
 ) {
-  const { definition } = targetOf(targetType);
+  const { definition } = getTarget(targetType);
   const current = await getResource(ctx, definition, targetId as string);
   if (current.version === targetVersion) return current;
   const before = await contentAtVersion(ctx, current.id, targetVersion as number);
   throw suggestionStale(
     { suggestedFor: targetVersion as number, current: current.version },
-    differenceOf(before ?? {}, { ...current.content, status: current.status }, payload),
+    compareContents(before ?? {}, { ...current.content, status: current.status }, payload),
   );
 }
 
-function differenceOf(before: Content, now: Content, suggested: Content): Difference[] {
+function compareContents(before: Content, now: Content, suggested: Content): Difference[] {
   return Object.keys(now)
     .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(now[field]))
     .map((field) => ({

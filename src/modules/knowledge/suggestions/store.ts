@@ -96,7 +96,7 @@ export type NewSuggestion = Omit<
 >;
 
 /** The columns of suggestions, from their rows as one parameter: a statement takes at most a hundred parameters. */
-function candidatesOf(rows: readonly NewSuggestion[], status: 'staged' | 'pending') {
+function candidateRows(rows: readonly NewSuggestion[], status: 'staged' | 'pending') {
   const values = Object.entries(getTableColumns(suggestions)).map(([field, { dataType }]) => {
     if (field === 'status') return sql`${status}`;
     return dataType === 'json' ? sql`candidate.value -> ${field}` : sql`candidate.value ->> ${field}`;
@@ -108,12 +108,12 @@ function candidatesOf(rows: readonly NewSuggestion[], status: 'staged' | 'pendin
 export const insertCandidates = (db: ControlDb, rows: NewSuggestion[], status: 'staged' | 'pending') =>
   db
     .insert(suggestions)
-    .select(sql`select ${candidatesOf(rows, status)} where ${afterChange}`)
+    .select(sql`select ${candidateRows(rows, status)} where ${afterChange}`)
     .onConflictDoNothing();
 
 /** Inserts pending suggestions that no job made. */
 export const insertPending = (db: ControlDb, rows: readonly NewSuggestion[]) =>
-  db.insert(suggestions).select(sql`select ${candidatesOf(rows, 'pending')}`);
+  db.insert(suggestions).select(sql`select ${candidateRows(rows, 'pending')}`);
 
 /** The columns that identify a suggestion of something new. */
 export type SuggestedCreation = Pick<SuggestionRow, 'id' | 'targetType' | 'targetName' | 'payload'>;

@@ -29,7 +29,7 @@ export const deniedSuggestions = ({ actor }: PrincipalContext) => ({
 });
 
 /** The type of resource that a suggestion is about, and whether it creates one. */
-export function targetOf(targetType: TargetType): { definition: Definition; creates: boolean } {
+export function getTarget(targetType: TargetType): { definition: Definition; creates: boolean } {
   const creates = targetType.endsWith('_create');
   const type = (creates ? targetType.slice(0, -'_create'.length) : targetType) as ResourceType;
   return { definition: DEFINITIONS[type], creates };
@@ -37,7 +37,7 @@ export function targetOf(targetType: TargetType): { definition: Definition; crea
 
 /** Requires the permission to create or update the target of a suggestion. */
 export function requireTargetPermission(actor: Principal, targetType: TargetType, targetId: string | null): void {
-  const { definition, creates } = targetOf(targetType);
+  const { definition, creates } = getTarget(targetType);
   if (creates) definition.permissions.requireCreate(actor);
   else definition.permissions.requireUpdate(actor, targetId ?? '*');
 }

@@ -156,7 +156,7 @@ export const OTHER_TABLES: Readonly<Record<string, string>> = {
 };
 
 /** The rows of a company. */
-export function rowsOf(table: Owned, companyId: string): SQL {
+export function belongsToCompany(table: Owned, companyId: string): SQL {
   const own = eq(table.companyId, companyId);
   if (table !== mailRequests) return own;
   // A mail about every company that knows the address: of one that none but this knows.
@@ -174,7 +174,7 @@ export const deleteRows = (db: ControlDb, table: Owned, companyId: string) =>
   db
     .delete(table)
     .where(
-      sql`rowid in (select rowid from ${table} where ${rowsOf(table, companyId)} limit ${sql.raw(String(ROWS_PER_BATCH))})`,
+      sql`rowid in (select rowid from ${table} where ${belongsToCompany(table, companyId)} limit ${sql.raw(String(ROWS_PER_BATCH))})`,
     );
 
 /** Whether there is a row of a company. */
@@ -182,10 +182,10 @@ export const selectAnyRow = (db: ControlDb, table: Owned, companyId: string) =>
   db
     .select({ one: sql<number>`1`.as('one') })
     .from(table)
-    .where(rowsOf(table, companyId))
+    .where(belongsToCompany(table, companyId))
     .limit(1);
 
-export const nameOf = (table: SQLiteTable): string => getTableName(table);
+export const getName = (table: SQLiteTable): string => getTableName(table);
 
 /** A page of a company's outsiders, by id. */
 export const selectOutsiders = (db: ControlDb, companyId: string, after: string, limit: number) =>

@@ -1,7 +1,7 @@
 import { commitAccess, everybodyIn } from '../../../access/commit-access.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { type Person, redactedJson, redactedText } from '../../../logs/redaction.ts';
-import { HELD_TABLES, type HeldTable, nameOf } from './control-store.ts';
+import { getName, HELD_TABLES, type HeldTable } from './control-store.ts';
 import * as store from './people-store.ts';
 
 /** A record about a person. */
@@ -15,7 +15,7 @@ export interface Found {
 export async function* readControlRecords(ctx: CompanyContext, person: Person): AsyncGenerator<Found> {
   const { companyId } = ctx.actor;
   for (const held of HELD_TABLES) {
-    const kind = nameOf(held.table);
+    const kind = getName(held.table);
     for (let after = 0; held.about; ) {
       const rows = await store.selectTheirs(ctx.db, held, companyId, person, after);
       for (const { rowNumber, ...record } of rows) {
@@ -26,7 +26,7 @@ export async function* readControlRecords(ctx: CompanyContext, person: Person): 
     }
   }
   for (const table of store.NAMING_TABLES) {
-    const kind = nameOf(table.table);
+    const kind = getName(table.table);
     for await (const { rowNumber, texts } of rowsNaming(ctx, table, person)) {
       yield { kind: 'named_in', record: { kind, row: rowNumber, fields: [...texts.keys()] } };
     }
@@ -83,7 +83,7 @@ export async function eraseControlRecords(
     deleted: about.map((held) => store.deleteTheirs(ctx.db, held, companyId, person)),
   });
   deleted.forEach((rows, at) => {
-    const kind = nameOf((about[at] as HeldTable).table);
+    const kind = getName((about[at] as HeldTable).table);
     erased[kind] = (erased[kind] ?? 0) + rows.length;
   });
   return erased;
@@ -106,7 +106,7 @@ async function replaceNamings(
         replaced: changing.map(({ rowNumber, texts }) => store.replaceTexts(ctx.db, table, rowNumber, texts)),
       });
       const count = replaced.reduce((sum, rows) => sum + rows.length, 0);
-      erased[nameOf(table.table)] = (erased[nameOf(table.table)] ?? 0) + count;
+      erased[getName(table.table)] = (erased[getName(table.table)] ?? 0) + count;
     };
     for await (const row of rowsNaming(ctx, table, person)) {
       rows.push(row);

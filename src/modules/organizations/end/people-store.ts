@@ -7,7 +7,7 @@ import { sessions } from '../../../db/schema/sign-in.ts';
 import { invitations, users } from '../../../db/schema/users.ts';
 import { idList } from '../../../db/statements.ts';
 import type { Person } from '../../../logs/redaction.ts';
-import { HELD_TABLES, type HeldTable, type Owned, rowsOf } from './control-store.ts';
+import { belongsToCompany, HELD_TABLES, type HeldTable, type Owned } from './control-store.ts';
 
 /** Rows that are read at once. */
 export const ROWS_PER_BATCH = 500;
@@ -56,7 +56,7 @@ export const forgetInviter = (db: ControlDb, companyId: string, name: string) =>
 
 /** The rows of a table that are about a person. */
 const theirs = ({ table, about }: HeldTable, companyId: string, person: Person): SQL =>
-  and(rowsOf(table, companyId), about?.(person) ?? sql`false`) as SQL;
+  and(belongsToCompany(table, companyId), about?.(person) ?? sql`false`) as SQL;
 
 export const deleteTheirs = (db: ControlDb, held: HeldTable, companyId: string, person: Person) =>
   db
@@ -123,7 +123,7 @@ export function selectNaming(
     .from(held.table)
     .where(
       and(
-        rowsOf(held.table, companyId),
+        belongsToCompany(held.table, companyId),
         sql`exists (select 1 from json_each(${marks}) as mark where instr(lower(${text}), mark.value))`,
         sql`not (${held.about?.(person) ?? sql`false`})`,
         sql`rowid > ${after}`,
@@ -145,10 +145,10 @@ export function replaceTexts(
     return text ? [{ column, ...text }] : [];
   });
   const fields = Object.entries(getTableColumns(table));
-  const fieldOf = (column: SQLiteColumn) => fields.find(([, each]) => each === column)?.[0] as string;
+  const findField = (column: SQLiteColumn) => fields.find(([, each]) => each === column)?.[0] as string;
   return db
     .update(table)
-    .set(Object.fromEntries(changed.map(({ column, after }) => [fieldOf(column), sql`${after}`])))
+    .set(Object.fromEntries(changed.map(({ column, after }) => [findField(column), sql`${after}`])))
     .where(and(sql`rowid = ${rowNumber}`, ...changed.map(({ column, before }) => sql`${column} = ${before}`)))
     .returning({ one: sql<number>`1` });
 }

@@ -14,7 +14,7 @@ import { eraseDeliveries, STORES } from './stores.ts';
 const PSEUDONYM_LENGTH = 24;
 
 /** A person of the company, by their address, with the names that their users have had. */
-async function personOf(ctx: CompanyContext, address: string) {
+async function readPerson(ctx: CompanyContext, address: string) {
   const { companyId } = ctx.actor;
   const email = address.toLowerCase();
   const { users, outsiders } = await readTogether(ctx.db, {
@@ -34,16 +34,16 @@ async function personOf(ctx: CompanyContext, address: string) {
  * the records about them, and those that name them. Rows of managed tables are not searched.
  * @throws administratorsOnly unless it is the caller's own
  */
-export async function personalDataOf(ctx: PrincipalContext, email: string): Promise<AsyncGenerator<string>> {
+export async function readPersonalData(ctx: PrincipalContext, email: string): Promise<AsyncGenerator<string>> {
   const { actor } = ctx;
   if (actor.kind !== 'user' || actor.email !== email.toLowerCase()) requireAdministrator(actor);
-  const { person } = await personOf(ctx, email);
+  const { person } = await readPerson(ctx, email);
   const stores = STORES.flatMap(({ people }) => (typeof people === 'string' ? [] : people));
   const early: Found[] = [];
   for (const people of stores) {
     if (people.isRead === 'early') early.push(...(await Array.fromAsync(people.read(ctx, person))));
   }
-  return jsonOf(person, early, async function* () {
+  return writeJson(person, early, async function* () {
     for (const people of stores) if (people.isRead !== 'early') yield* people.read(ctx, person);
   });
 }
@@ -52,10 +52,10 @@ export async function personalDataOf(ctx: PrincipalContext, email: string): Prom
 export async function ownPersonalData(ctx: PrincipalContext): Promise<AsyncGenerator<string>> {
   const { actor } = ctx;
   if (actor.kind !== 'user') throw peopleOnly();
-  return personalDataOf(ctx, actor.email);
+  return readPersonalData(ctx, actor.email);
 }
 
-async function* jsonOf(
+async function* writeJson(
   { email }: Person,
   early: readonly Found[],
   rest: () => AsyncGenerator<Found>,
@@ -81,7 +81,7 @@ async function* jsonOf(
  */
 export async function erasePerson(ctx: PrincipalContext, address: string): Promise<Record<string, number>> {
   const { companyId } = ctx.actor;
-  const { person, users, outsiderIds } = await personOf(ctx, address);
+  const { person, users, outsiderIds } = await readPerson(ctx, address);
   const isActive = (user: (typeof users)[number]) => user.isActive && user.deletedAt === null;
   if (users.some(isActive)) throw userActive();
   const now = ctx.now();
@@ -98,7 +98,7 @@ export async function erasePerson(ctx: PrincipalContext, address: string): Promi
   };
   count(await eraseWaiting(ctx, person));
   for (const { people } of STORES) {
-    if (typeof people !== 'string') count(await people.erase(ctx, person, { outsiderIds, names: namesOf(users) }));
+    if (typeof people !== 'string') count(await people.erase(ctx, person, { outsiderIds, names: listNames(users) }));
   }
   // What was deleted is told as well.
   count(await eraseWaiting(ctx, person));
@@ -106,4 +106,4 @@ export async function erasePerson(ctx: PrincipalContext, address: string): Promi
   return erased;
 }
 
-const namesOf = (users: readonly { name: string }[]): string[] => [...new Set(users.map(({ name }) => name))];
+const listNames = (users: readonly { name: string }[]): string[] => [...new Set(users.map(({ name }) => name))];

@@ -13,7 +13,7 @@ import {
 } from '../failures.ts';
 import { showCompany } from '../service.ts';
 import { organizationView, viewOrganization } from '../views.ts';
-import { certificateOf, endOrganization, restoreOrganization } from './service.ts';
+import { endOrganization, readCertificate, restoreOrganization } from './service.ts';
 
 const DEFAULT_DAYS = 30;
 
@@ -65,6 +65,6 @@ export const companyEndEndpoints = [
       returns: ok(z.object({ certificate: z.string() })),
       fails: [...operatorFailures, certificateNotFound],
     },
-    async ({ ctx, params }) => ({ certificate: await certificateOf(ctx, params.id) }),
+    async ({ ctx, params }) => ({ certificate: await readCertificate(ctx, params.id) }),
   ),
 ];

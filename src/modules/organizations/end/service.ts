@@ -51,7 +51,7 @@ export async function restoreOrganization(ctx: Context, id: string): Promise<Com
 }
 
 /** The certificate of a company that was erased, signed: a JWS. */
-export async function certificateOf(ctx: Context, id: string): Promise<string> {
+export async function readCertificate(ctx: Context, id: string): Promise<string> {
   const [end] = await store.selectEnd(ctx.db, id);
   if (!end || end.completedAt === null) throw certificateNotFound();
   const { requestedAt, completedAt, stores } = end;

@@ -50,14 +50,14 @@ export const claimDue = (db: ControlDb, { now, next, limit }: { now: number; nex
 
 export const selectEnd = (db: ControlDb, id: string) => db.select().from(companyEnds).where(eq(companyEnds.id, id));
 
-const pathOf = (store: string): string => `$.${store}`;
+const formatPath = (store: string): string => `$.${store}`;
 
 /** Notes the progress of a store's erasure. `removed` is added to the count before. */
 export const noteStep = (db: ControlDb, id: string, store: string, { removed, at, cursor }: ErasedStore) =>
   db
     .update(companyEnds)
     .set({
-      stores: sql`json_set(${companyEnds.stores}, ${pathOf(store)}, json_object('removed', coalesce(${companyEnds.stores} ->> ${`${pathOf(store)}.removed`}, 0) + ${removed}, 'at', ${at}, 'cursor', ${cursor}))`,
+      stores: sql`json_set(${companyEnds.stores}, ${formatPath(store)}, json_object('removed', coalesce(${companyEnds.stores} ->> ${`${formatPath(store)}.removed`}, 0) + ${removed}, 'at', ${at}, 'cursor', ${cursor}))`,
     })
     .where(eq(companyEnds.id, id));
 
@@ -69,7 +69,7 @@ export const countDeleted = (db: ControlDb, id: string, store: string) =>
   db
     .update(companyEnds)
     .set({
-      stores: sql`json_set(${companyEnds.stores}, ${pathOf(store)}, json_object('removed', coalesce(${companyEnds.stores} ->> ${`${pathOf(store)}.removed`}, 0) + changes(), 'at', null, 'cursor', null))`,
+      stores: sql`json_set(${companyEnds.stores}, ${formatPath(store)}, json_object('removed', coalesce(${companyEnds.stores} ->> ${`${formatPath(store)}.removed`}, 0) + changes(), 'at', null, 'cursor', null))`,
     })
     .where(and(eq(companyEnds.id, id), isNull(companyEnds.completedAt)));
 

@@ -9,7 +9,7 @@ import { callObject } from '../../../platform/objects.ts';
 import { abandonUploads, deleteObjects } from '../../../platform/stored-files.ts';
 import { exportLog } from '../../company-log/service.ts';
 import { deleteDatabase, hasDatabase, readMakers, replaceMakers } from '../../managed-database/service.ts';
-import { senderOf } from '../../webhooks/service.ts';
+import { callSender } from '../../webhooks/service.ts';
 import { CONTROL_TABLES, deleteRows, selectAnyRow, selectEndpointIds, selectOutsiders } from './control-store.ts';
 import { eraseControlRecords, type Found, readControlRecords } from './people-records.ts';
 import { countDeleted } from './store.ts';
@@ -276,7 +276,7 @@ const webhookDeliveries: Store = {
   holds: 'what webhook endpoints were sent, and are to be sent, in objects of WebhookSender',
   async erase(ctx) {
     const endpoints = await selectEndpointIds(ctx.db, ctx.actor.companyId);
-    for (const { id } of endpoints) await senderOf(ctx, id, async (sender) => await sender.end());
+    for (const { id } of endpoints) await callSender(ctx, id, async (sender) => await sender.end());
     return { removed: endpoints.length, next: null };
   },
   // Messages that would have it sent something are dropped.
@@ -286,7 +286,7 @@ const webhookDeliveries: Store = {
       for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
         for (let after: string | null = ''; after !== null; ) {
           const from: string = after;
-          const { bodies, next } = await senderOf(ctx, id, async (sender) => await sender.naming(person, from));
+          const { bodies, next } = await callSender(ctx, id, async (sender) => await sender.naming(person, from));
           for (const body of bodies) yield { kind: 'webhook_deliveries', record: JSON.parse(body) };
           after = next;
         }
@@ -302,7 +302,7 @@ export async function eraseDeliveries(ctx: CompanyContext, person: Person): Prom
   for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
     for (let after: string | null = ''; after !== null; ) {
       const from: string = after;
-      const done = await senderOf(ctx, id, async (sender) => await sender.redact(person, from));
+      const done = await callSender(ctx, id, async (sender) => await sender.redact(person, from));
       changed += done.changed;
       after = done.next;
     }
@@ -372,7 +372,7 @@ export const STORES_OF_BINDINGS: Record<keyof Bindings, readonly Store[] | strin
   VIEWER_GATE: 'keeps nothing on disk',
   ATTEMPT_LIMITER: 'keeps a number and a time under a digest, for a quarter of an hour',
   IP_LIMITER: 'keeps what belongs to no company, for a minute',
-  JOBS: 'messages that come after the erasure has begun are dropped: `standingOf`',
+  JOBS: 'messages that come after the erasure has begun are dropped: `readStanding`',
   MODEL_JOBS: 'likewise',
   RECHECKS: 'likewise',
   DATA_JOBS: 'likewise',

@@ -22,7 +22,7 @@ import { asksYesOrNo } from './header.ts';
 import type { ColumnType } from './schema.ts';
 
 /** The type of the values of all files: the first type of the lattice that every file's column allows. */
-export function typeOf(columns: ColumnState[], header: string): ColumnType {
+export function inferType(columns: ColumnState[], header: string): ColumnType {
   const filled = columns.filter(({ first }) => first !== null);
   const all = (forms: number) => filled.length > 0 && filled.every((column) => (column.forms & forms) !== 0);
   if (all(WORDS | LETTERS | (asksYesOrNo(header) ? ONE_ZERO : 0))) return areAnswers(filled) ? 'boolean' : 'text';
@@ -59,15 +59,15 @@ function areAnswers(columns: ColumnState[]): boolean {
     const traits = lettered.reduce((seen, column) => ((column.forms & pair) === 0 ? seen : seen | column.traits), 0);
     return (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;
   };
-  const pairs = bitsOf(LETTERS).filter(complete);
+  const pairs = splitBits(LETTERS).filter(complete);
   return lettered.every(({ forms }) => pairs.some((pair) => (forms & pair) !== 0));
 }
 
-const bitsOf = (forms: number): number[] =>
+const splitBits = (forms: number): number[] =>
   Array.from({ length: 31 }, (_, bit) => 1 << bit).filter((bit) => (forms & bit) !== 0);
 
 /** For each file, the form in which its values of a column of that type are read; 0 for text. */
-export function formsOf(type: ColumnType, columns: ColumnState[], delimiters: string[]): number[] {
+export function listForms(type: ColumnType, columns: ColumnState[], delimiters: string[]): number[] {
   if (type === 'text') return columns.map(() => 0);
   if (type === 'integer') return columns.map(() => INTEGER);
   if (type === 'decimal')
@@ -109,8 +109,8 @@ export function dateForms(sets: number[]): number[] {
  * the same.
  */
 function narrowToAgreed(sets: number[], readings: number[]): number[] {
-  const readingsOf = (forms: number) => readings.filter((reading) => (forms & reading) !== 0);
-  const decided = new Set(sets.map(readingsOf).flatMap((found) => (found.length === 1 ? found : [])));
+  const filterReadings = (forms: number) => readings.filter((reading) => (forms & reading) !== 0);
+  const decided = new Set(sets.map(filterReadings).flatMap((found) => (found.length === 1 ? found : [])));
   const [agreed] = decided;
   if (agreed === undefined || decided.size > 1) return sets;
   return sets.map((forms) => narrowUnlessEmpty(forms, agreed));

@@ -80,7 +80,7 @@ export function narrow(column: ColumnState, forms: number, traits: number, decid
   column.first ??= value();
   if (after === before) return;
   if (after === 0) {
-    Object.assign(column, hintsOf(column));
+    Object.assign(column, getHints(column));
     hint(column, forms);
     column.notTyped = value();
   }
@@ -92,7 +92,7 @@ export function narrow(column: ColumnState, forms: number, traits: number, decid
 /** Narrows the hints by a value of a text column, if it could be read as a number or date. */
 export function hint(hints: Hints, forms: number): void {
   if ((hints.decimals & forms) !== 0) hints.decimals &= forms;
-  const orders = ordersOf(forms);
+  const orders = filterOrders(forms);
   if ((hints.dates & orders) !== 0) hints.dates &= orders;
 }
 
@@ -105,13 +105,13 @@ export function isOpen({ decimals, dates }: Hints): boolean {
 }
 
 /** The hints for reading a column's values if its type is changed; for a typed column, from its forms. */
-export function hintsOf({ forms, decimals, dates }: ColumnState): Hints {
+export function getHints({ forms, decimals, dates }: ColumnState): Hints {
   if (forms === 0 || forms === ANY) return { decimals, dates };
-  return { decimals: forms & DECIMALS || DECIMALS, dates: ordersOf(forms) || DATES };
+  return { decimals: forms & DECIMALS || DECIMALS, dates: filterOrders(forms) || DATES };
 }
 
 /** The orders of day and month among the forms, whatever their separators and digits of the year. */
-function ordersOf(forms: number): number {
+function filterOrders(forms: number): number {
   return ((forms & DMY) === 0 ? 0 : DMY) | ((forms & MDY) === 0 ? 0 : MDY);
 }
 
@@ -129,8 +129,8 @@ export function foldCell(column: ColumnState, [, text, forms, traits]: KeptCell,
 export function mergeColumns(a: ColumnState, b: ColumnState, samples: number): ColumnState {
   const forms = a.forms & b.forms;
   const conflict = forms === 0 && a.forms !== 0 && b.forms !== 0 ? (b.narrowed ?? b.first) : null;
-  const hints = hintsOf(a);
-  const { decimals, dates } = hintsOf(b);
+  const hints = getHints(a);
+  const { decimals, dates } = getHints(b);
   hint(hints, decimals | dates);
   return {
     forms,

@@ -1,7 +1,7 @@
 import { CopyText } from '../../../formats/copy/text.ts';
 import { BARE, ESCAPED, QUOTED, SLASHED } from '../../../formats/csv/field.ts';
 import { type Fields, fieldText, withoutSlashes } from '../../../formats/csv/records.ts';
-import { type Decode, decoderOf } from '../../../formats/text/decode.ts';
+import { createDecoder, type Decode } from '../../../formats/text/decode.ts';
 import { isBlank } from '../../../formats/values/classify.ts';
 import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from '../../../formats/values/conversion.ts';
 import { convert } from '../../../formats/values/convert.ts';
@@ -64,7 +64,7 @@ export class CopyWriter {
     this.#columns = columns;
     this.#bytes = bytes;
     this.#fields = fields;
-    this.#decode = decoderOf(file.encoding);
+    this.#decode = createDecoder(file.encoding);
     const { quote, escape: escaping } = file.dialect;
     this.#doubled = quote !== null && escaping === 'doubled' ? quote.charCodeAt(0) : -1;
     this.#is1252 = file.encoding === 'windows-1252';

@@ -5,7 +5,7 @@ import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
 import { MAX_FIELDS, scan } from '../../../formats/csv/records.ts';
 import { sniff, sniffSheet } from '../../../formats/csv/sniff.ts';
 import type { RecordFacts } from '../../../formats/records/facts.ts';
-import { type Decode, decoderOf, encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
+import { createDecoder, type Decode, encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
 import {
   countLineEnds,
   countUtf8Lines,
@@ -31,7 +31,7 @@ import {
 import { UnevenEscapes } from './kept-rows.ts';
 import { DelimiterEscaped, QuotesBroken, RecordFold } from './rows.ts';
 import { offsetOfLine, type Said } from './said.ts';
-import { linesBefore, titlesOf } from './skipped.ts';
+import { linesBefore, toSkippedLines } from './skipped.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
 /**
@@ -130,7 +130,7 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
   const restart = checkBytes(state, working, isLast);
   if (restart !== null) return restart;
 
-  const decode = decoderOf(state.encoding);
+  const decode = createDecoder(state.encoding);
   if (state.dialect === null) {
     if (!isLast && block.length < state.wants) return state;
     const start = working.subarray(0, state.wants);
@@ -169,7 +169,7 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
       working = working.subarray(skip);
     } else if (sheet) {
       state.skippedLines = layout.preamble;
-      state.skipped = titlesOf(head, sheet.titles, decode);
+      state.skipped = toSkippedLines(head, sheet.titles, decode);
     } else if (layout.preamble > 0) {
       state.skippedLines = bodyLine - 1;
       state.skipped = linesBefore(head, bodyStart, decode);

@@ -22,7 +22,7 @@ export interface DecidedFile extends HeaderDecision {
 export function decideFiles(states: InferenceState[], known: string[]): DecidedFile[] {
   const files = matchHeaders(states.map((state) => decideFile(state, known)));
   const [first] = files as [DecidedFile];
-  if (files.every((file) => rowsOf(file) === 0)) throw noRows(first.state.fileName);
+  if (files.every((file) => countRows(file) === 0)) throw noRows(first.state.fileName);
   return files;
 }
 
@@ -109,6 +109,6 @@ export function fieldsIn(file: DecidedFile, first: DecidedFile): number[] {
 }
 
 /** Number of rows of the file, including the first record if it is a row. */
-export function rowsOf(file: DecidedFile): number {
+export function countRows(file: DecidedFile): number {
   return file.state.rows + (file.firstDataRow === null ? 0 : 1);
 }

@@ -1,14 +1,14 @@
 import { formName, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
 import { cut } from '../../../kernel/text.ts';
-import { dateForms, decimalForms, formsOf, typeOf, typeWithin } from './column-type.ts';
-import { type ColumnState, type DecidingValue, foldCell, hintsOf, mergeColumns, newColumn } from './columns.ts';
-import { type DecidedFile, decideFiles, fieldsIn, rowsOf } from './files.ts';
-import { matchTable, namesOf, type TableColumn } from './into-table.ts';
+import { dateForms, decimalForms, inferType, listForms, typeWithin } from './column-type.ts';
+import { type ColumnState, type DecidingValue, foldCell, getHints, mergeColumns, newColumn } from './columns.ts';
+import { countRows, type DecidedFile, decideFiles, fieldsIn } from './files.ts';
+import { listNames, matchTable, type TableColumn } from './into-table.ts';
 import { tableName } from './names.ts';
-import { isReadByPostgres, readingOf } from './reading.ts';
+import { isReadByPostgres, prepareReading } from './reading.ts';
 import type { ColumnFormats, ColumnType, FoundColumn, Inference, InferredColumn, RowValue } from './schema.ts';
 import { skippedLines } from './skipped.ts';
-import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS } from './state.ts';
+import { type InferenceState, type KeptRow, makeBounds, SAMPLE_ROWS } from './state.ts';
 import { sampleValue } from './values.ts';
 import { type Doubt, widened } from './widening.ts';
 
@@ -30,7 +30,7 @@ export function finish(
   key: readonly string[] | null = null,
   growth: Growth | null = null,
 ): Inference {
-  const files = decideFiles(states, into ? namesOf(into) : []);
+  const files = decideFiles(states, into ? listNames(into) : []);
   const [first] = files as [DecidedFile];
   const places = files.map((file) => fieldsIn(file, first));
   const decided = first.names.map((_, index) => decideColumn(files, places, index));
@@ -52,7 +52,7 @@ export function finish(
       suggested_table_name: tableName(fileName),
       columns: proposed ?? columns,
       sample_rows: sampleRows(files, places, proposed ? [...proposed, ...added] : columns, formats),
-      total_row_count_estimate: files.reduce((sum, file) => sum + rowsOf(file), 0),
+      total_row_count_estimate: files.reduce((sum, file) => sum + countRows(file), 0),
       dialect: {
         encoding: first.state.records?.encoding ?? encoding ?? 'utf-8',
         delimiter: first.state.records ? null : (dialect?.delimiter ?? ','),
@@ -69,7 +69,9 @@ export function finish(
     },
     ...(matched?.ids && { ids: matched.ids.source_index as number }),
     found: decided.map(({ found }) => found),
-    files: files.map((file, number) => readingOf(file, places[number] as number[], formats[number] as ColumnFormats[])),
+    files: files.map((file, number) =>
+      prepareReading(file, places[number] as number[], formats[number] as ColumnFormats[]),
+    ),
   };
 }
 
@@ -89,16 +91,16 @@ interface DecidedColumn {
 /** Decides a column of the first file: one type for all files, and a form for each file. */
 function decideColumn(files: DecidedFile[], places: number[][], index: number): DecidedColumn {
   const [first] = files as [DecidedFile];
-  const states = files.map((file, number) => columnOf(file, (places[number] as number[])[index] as number));
-  const { samples } = boundsOf(first.width);
+  const states = files.map((file, number) => getColumn(file, (places[number] as number[])[index] as number));
+  const { samples } = makeBounds(first.width);
   const merged = states.reduce((all, next) => mergeColumns(all, next, samples));
   const name = first.names[index] as string;
   const displayName = cut(first.header?.[index] || name, MAX_DISPLAY_NAME);
   const known = first.state.records?.types?.[index];
-  const type = known ? typeWithin(known, states) : typeOf(states, displayName);
+  const type = known ? typeWithin(known, states) : inferType(states, displayName);
   const notNumbers = first.state.records?.notNumbers?.[index] || undefined;
   const delimiters = files.map(({ state }) => state.dialect?.delimiter ?? ',');
-  const forms = formsOf(type, states, delimiters);
+  const forms = listForms(type, states, delimiters);
   const nulls = merged.nulls + (type === 'text' ? 0 : merged.blanks);
   const formsInUse = forms.filter((_, file) => states[file]?.first !== null);
   return {
@@ -109,7 +111,7 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
       nullable: true,
       source_index: index,
       evidence: {
-        format: formatOf(type, formsInUse.length > 0 ? formsInUse : forms, merged.traits),
+        format: describeFormat(type, formsInUse.length > 0 ? formsInUse : forms, merged.traits),
         nulls,
         distinct_sample: merged.sample,
         counter_example: counterExample(type, states, displayName),
@@ -117,7 +119,7 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
       },
     },
     found: { type, nullable: nulls > 0 },
-    formats: formatsOf(type, forms, states, delimiters),
+    formats: inferFormats(type, forms, states, delimiters),
   };
 }
 
@@ -125,8 +127,8 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
  * The formats of each file's values: the decided form, or the hints that apply if the column's type is changed to number or
  * date.
  */
-function formatsOf(type: ColumnType, forms: number[], states: ColumnState[], delimiters: string[]): ColumnFormats[] {
-  const hints = states.map(hintsOf);
+function inferFormats(type: ColumnType, forms: number[], states: ColumnState[], delimiters: string[]): ColumnFormats[] {
+  const hints = states.map(getHints);
   const isTimestamp = type === 'date' || type === 'datetime';
   const decimals =
     type === 'decimal'
@@ -145,10 +147,10 @@ function formatsOf(type: ColumnType, forms: number[], states: ColumnState[], del
 }
 
 /** The column over all rows of the file, including the first record if it is a row. */
-function columnOf(file: DecidedFile, place: number): ColumnState {
+function getColumn(file: DecidedFile, place: number): ColumnState {
   const rest = file.state.columns[place] as ColumnState;
   if (file.firstDataRow === null) return rest;
-  const { samples } = boundsOf(file.state.width);
+  const { samples } = makeBounds(file.state.width);
   const first = newColumn();
   const cell = file.firstDataRow.cells.find(([field]) => field === place);
   if (cell === undefined) first.nulls++;
@@ -157,20 +159,20 @@ function columnOf(file: DecidedFile, place: number): ColumnState {
 }
 
 /** The format's name; several names if the files differ. */
-function formatOf(type: ColumnType, forms: number[], traits: number): string {
+function describeFormat(type: ColumnType, forms: number[], traits: number): string {
   const seconds = (traits & HAS_SECONDS) === 0 ? '' : (traits & HAS_FRACTION) === 0 ? ':ss' : ':ss.f';
   const time = type === 'datetime' ? ` hh:mm${seconds}${(traits & HAS_OFFSET) === 0 ? '' : '±hh:mm'}` : '';
   return [...new Set(forms.map((form) => `${formName(form)}${time}`))].join(' | ');
 }
 
 function counterExample(type: ColumnType, columns: ColumnState[], header: string): DecidingValue | null {
-  const firstOf = (decidingValue: 'notInteger' | 'withTime') =>
+  const findFirst = (decidingValue: 'notInteger' | 'withTime') =>
     columns.find((column) => column[decidingValue] !== null)?.[decidingValue] ?? null;
-  if (type === 'decimal') return firstOf('notInteger');
-  if (type === 'datetime') return firstOf('withTime');
+  if (type === 'decimal') return findFirst('notInteger');
+  if (type === 'datetime') return findFirst('withTime');
   if (type !== 'text') return null;
   const filled = columns.filter(({ first }) => first !== null);
-  const breaks = filled.find((_, file) => typeOf(filled.slice(0, file + 1), header) === 'text');
+  const breaks = filled.find((_, file) => inferType(filled.slice(0, file + 1), header) === 'text');
   return breaks ? (breaks.notTyped ?? (breaks === filled[0] ? breaks.first : (breaks.narrowed ?? breaks.first))) : null;
 }
 

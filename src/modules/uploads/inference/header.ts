@@ -36,7 +36,7 @@ export function decideHeader(state: InferenceState): HeaderDecision {
   if (state.above !== null) {
     // A title above a header of two columns looks like the header of an R table with one column.
     const title = (fit === 'unlike' && hasTextsAlone(first)) || (state.width === 2 && fit === 'text');
-    if (!title) return { header: ['', ...cellsOf(state.above, state.width - 1)], above: true };
+    if (!title) return { header: ['', ...padCells(state.above, state.width - 1)], above: true };
   }
   const header = headerCells(state);
   const isHeader = state.rows === 0 || nameYears(header.slice(0, usedWidth(state, header)));
@@ -45,10 +45,10 @@ export function decideHeader(state: InferenceState): HeaderDecision {
 }
 
 export function headerCells(state: InferenceState): string[] {
-  return cellsOf(state.firstRow as KeptRow, state.width);
+  return padCells(state.firstRow as KeptRow, state.width);
 }
 
-function cellsOf(row: KeptRow, width: number): string[] {
+function padCells(row: KeptRow, width: number): string[] {
   const cells = Array.from({ length: width }, () => '');
   for (const [field, text] of row.cells) if (field < width) cells[field] = text.trim();
   return cells;

@@ -10,7 +10,7 @@ export interface TableColumn {
 }
 
 /** Names by which a header may refer to a column of the table: its name, and its friendly name as a column name. */
-export function namesOf(table: TableColumn[]): string[] {
+export function listNames(table: TableColumn[]): string[] {
   return table.flatMap(({ name, display_name }) => [name, columnName(display_name)]).filter((name) => name !== '');
 }
 

@@ -1,7 +1,7 @@
 import { BLANK } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { foldCell } from './columns.ts';
-import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS, SAMPLE_SIZE } from './state.ts';
+import { type InferenceState, type KeptRow, makeBounds, SAMPLE_ROWS, SAMPLE_SIZE } from './state.ts';
 
 /** Thrown where a record's number of fields shows that backslashes do not escape the file's delimiters. */
 export class UnevenEscapes extends Error {}
@@ -31,7 +31,7 @@ export function addSample(state: InferenceState, textOf: (index: number) => stri
 
 /** Turns the first `count` of the trailing sparse records into rows. */
 export function takeTrailing(state: InferenceState, count: number): void {
-  const bounds = boundsOf(state.width);
+  const bounds = makeBounds(state.width);
   for (const row of state.trailing.splice(0, count)) {
     checkEscapes(state, row.width);
     enterRow(state, row.start, row.line, row.blankBefore);

@@ -3,7 +3,7 @@ import { TEXT_OPTIONS } from '../../../formats/copy/text.ts';
 import { type Fields, newFields, scan } from '../../../formats/csv/records.ts';
 import { encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
 import type { ZoneEdges } from '../../../formats/values/conversion.ts';
-import { DMY, formOf, MDY, YMD } from '../../../formats/values/forms.ts';
+import { DMY, MDY, parseForm, YMD } from '../../../formats/values/forms.ts';
 import { quoted } from '../../../tenant-sql/identifiers.ts';
 import { CopyWriter, type OnMisfit, type WrittenColumn } from './copy-writer.ts';
 import { unreadable } from './errors.ts';
@@ -61,7 +61,7 @@ export function planLoad(file: FileReading, columns: LoadColumn[], zone: ZoneEdg
     style !== null &&
     columns.length === file.width &&
     columns.every((column) => goesRaw(file, column, zone));
-  const ordered = raw ? [...columns].sort((a, b) => fieldOf(file, a) - fieldOf(file, b)) : columns;
+  const ordered = raw ? [...columns].sort((a, b) => findField(file, a) - findField(file, b)) : columns;
   const names = ordered.map((column) => column.name);
   return {
     mode: raw ? 'raw' : 'convert',
@@ -76,11 +76,11 @@ export function planLoad(file: FileReading, columns: LoadColumn[], zone: ZoneEdg
   };
 }
 
-function fieldOf(file: FileReading, column: LoadColumn): number {
+function findField(file: FileReading, column: LoadColumn): number {
   return file.fields[column.source] as number;
 }
 
-function formatsOf(file: FileReading, column: LoadColumn): ColumnFormats {
+function findFormats(file: FileReading, column: LoadColumn): ColumnFormats {
   return file.formats[column.source] as ColumnFormats;
 }
 
@@ -110,7 +110,7 @@ function isReadAsIs(file: FileReading, { type, inferredType, source }: LoadColum
 function dateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['dateStyle'] | null {
   let forms = 0;
   for (const column of columns) {
-    if (column.type === 'date' || column.type === 'datetime') forms |= formOf(formatsOf(file, column).date);
+    if (column.type === 'date' || column.type === 'datetime') forms |= parseForm(findFormats(file, column).date);
   }
   if ((forms & DMY) !== 0 && (forms & MDY) !== 0) return null;
   return (forms & MDY) !== 0 ? 'ISO, MDY' : 'ISO, DMY';
@@ -157,13 +157,13 @@ export function nextChunk(
 /** Dates that do not begin with the year are converted, because all columns of a session share one order. */
 function columnsToWrite(plan: LoadPlan): WrittenColumn[] {
   return plan.columns.map((column) => {
-    const formats = formatsOf(plan.file, column);
-    const ordered = column.type !== 'date' && column.type !== 'datetime' ? true : (formOf(formats.date) & YMD) !== 0;
+    const formats = findFormats(plan.file, column);
+    const ordered = column.type !== 'date' && column.type !== 'datetime' ? true : (parseForm(formats.date) & YMD) !== 0;
     return {
       name: column.name,
       type: column.type,
       nullable: column.nullable,
-      field: fieldOf(plan.file, column),
+      field: findField(plan.file, column),
       formats,
       asIs: column.type !== 'text' && ordered && isReadAsIs(plan.file, column, plan.zone),
     };

@@ -35,7 +35,7 @@ export function isReadByPostgres(type: ColumnType, form: number, column: ColumnS
 }
 
 /** The data of a file with a decided header that the loader needs. */
-export function readingOf(file: DecidedFile, fields: number[], formats: ColumnFormats[]): FileReading {
+export function prepareReading(file: DecidedFile, fields: number[], formats: ColumnFormats[]): FileReading {
   const { state, firstDataRow } = file;
   const first = state.firstRow as NonNullable<typeof state.firstRow>;
   const start =

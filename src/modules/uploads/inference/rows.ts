@@ -12,7 +12,7 @@ import { tooManyValues } from './errors.ts';
 import { isFootnote } from './footnotes.ts';
 import { addSample, checkEscapes, enterRow, takeTrailing, watchedCells } from './kept-rows.ts';
 import { lineText } from './skipped.ts';
-import { type Bounds, boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS } from './state.ts';
+import { type Bounds, type InferenceState, type KeptRow, makeBounds, SAMPLE_ROWS } from './state.ts';
 
 /** The fields of a scan: shared by all scans, because it is large and scans do not overlap. */
 let shared: Fields | null = null;
@@ -57,7 +57,7 @@ export class RecordFold {
     this.#bytes = bytes;
     this.#dialect = dialect;
     this.#decode = decode;
-    this.#bounds = boundsOf(state.width);
+    this.#bounds = makeBounds(state.width);
     this.#utf16 = state.encoding === 'utf-16le' || state.encoding === 'utf-16be';
     this.#base = state.offset;
     this.#watched = this.#watch();

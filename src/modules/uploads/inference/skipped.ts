@@ -18,7 +18,7 @@ export function linesBefore(bytes: Uint8Array, end: number, decode: Decode): Ski
 }
 
 /** The rows above a sheet's table. A row counts as one line, whatever its values hold. */
-export const titlesOf = (bytes: Uint8Array, titles: SheetTitle[], decode: Decode): SkippedLine[] =>
+export const toSkippedLines = (bytes: Uint8Array, titles: SheetTitle[], decode: Decode): SkippedLine[] =>
   titles.slice(0, SHOWN_LINES).map(({ line, start, end }) => ({ line, text: lineText(bytes, start, end, decode) }));
 
 /** The text of a record that may be a note. */

@@ -100,7 +100,7 @@ export interface Bounds {
   cellLength: number;
 }
 
-export function boundsOf(width: number): Bounds {
+export function makeBounds(width: number): Bounds {
   return width <= 100
     ? { samples: 10, sampleLength: 100, cellLength: 2000 }
     : { samples: 5, sampleLength: 32, cellLength: 300 };

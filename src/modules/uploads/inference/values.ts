@@ -1,7 +1,7 @@
-import { decoderOf } from '../../../formats/text/decode.ts';
+import { createDecoder } from '../../../formats/text/decode.ts';
 import { CONVERSION_ROOM, type Conversion, MISFIT, type ZoneEdges } from '../../../formats/values/conversion.ts';
 import { convert } from '../../../formats/values/convert.ts';
-import { formOf } from '../../../formats/values/forms.ts';
+import { parseForm } from '../../../formats/values/forms.ts';
 import { toJsonValue } from '../../../tenant-sql/values.ts';
 import type { ColumnFormats, ColumnType, RowValue } from './schema.ts';
 
@@ -10,7 +10,7 @@ export function conversionTo(
   formats: Pick<ColumnFormats, 'decimal' | 'date'>,
   zone: ZoneEdges | null = null,
 ): Conversion {
-  return { type, decimal: formOf(formats.decimal), date: formOf(formats.date), zone };
+  return { type, decimal: parseForm(formats.decimal), date: parseForm(formats.date), zone };
 }
 
 const encoder = new TextEncoder();
@@ -28,7 +28,7 @@ export function sampleValue(
   if (value === '' || type === 'text') return value === '' ? null : value;
   const bytes = encoder.encode(value);
   const out = new Uint8Array(bytes.length + CONVERSION_ROOM);
-  const end = convert(out, 0, bytes, 0, bytes.length, conversionTo(type, formats), decoderOf('utf-8'));
+  const end = convert(out, 0, bytes, 0, bytes.length, conversionTo(type, formats), createDecoder('utf-8'));
   // A value that was cut no longer fits its type.
   if (end < 0) return end === MISFIT && value.endsWith('…') ? value : null;
   const text = ascii.decode(out.subarray(0, end));

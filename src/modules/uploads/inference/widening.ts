@@ -24,7 +24,7 @@ export interface Doubt {
 }
 
 /** The columns of the table that may not take all values, as far as inference tells. */
-export function doubtsOf({ schema, found }: Pick<Inference, 'schema' | 'found'>): Doubt[] {
+export function findDoubts({ schema, found }: Pick<Inference, 'schema' | 'found'>): Doubt[] {
   const rows = schema.total_row_count_estimate;
   return schema.columns.flatMap(({ name, type, source_index: source, evidence }) => {
     const inferred = source === null ? undefined : found[source];
