@@ -192,6 +192,25 @@ describe('a list', () => {
   });
 
   it.each([
+    [USERS, 'id'],
+    [USERS, 'externalId'],
+    [USERS, 'emails'],
+    [USERS, 'emails.value'],
+    [USERS, 'active'],
+    [GROUPS, 'id'],
+    [GROUPS, 'externalId'],
+  ])('%s is ordered by %s', async (path, sortBy) => {
+    const read = async (sortOrder: string) =>
+      (await must(search(path, { sortBy, sortOrder }))).Resources.map((each: Record<string, unknown>) =>
+        sortBy.startsWith('emails') ? each.userName : (each[sortBy] ?? ''),
+      );
+    const ascending = await read('ascending');
+    expect(ascending.length).toBeGreaterThan(1);
+    expect(ascending).toEqual(ascending.toSorted((one: never, other: never) => (one < other ? -1 : 1)));
+    expect(await read('descending')).toEqual(ascending.toReversed());
+  });
+
+  it.each([
     [{ count: '0' }, 0],
     [{ count: '-5' }, 0],
     [{ startIndex: '-1', count: '1' }, 1],

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, bearer, type Caller, call } from '../support/api.ts';
 import { invite } from '../support/invite.ts';
+import { linkIn, mailTo } from '../support/mail.ts';
 import { rivalBefore } from '../support/rival.ts';
 import {
   allow,
@@ -300,6 +301,19 @@ describe('the owner', () => {
     const send = method === 'PATCH' ? directory.patch : directory.delete;
     expect(refusal(await send(`${USERS}/${owner}`, sending))).toEqual([403, 'mutability']);
     expect(await get(owner)).toEqual(before);
+  });
+
+  it('keeps the link that resets their password where another address is refused', async () => {
+    // A reset ends sessions.
+    const theirs = await aCompany();
+    const { email, password } = theirs.owner;
+    await must(call('POST', '/v1/users/reset-password/request', { json: { company_slug: theirs.slug, email } }));
+    const token = linkIn(mailTo(email)).searchParams.get('token');
+    const other = patch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
+    const refused = await (await aDirectory(theirs)).patch(`${USERS}/${theirs.owner.id}`, other);
+    expect(refusal(refused)).toEqual([403, 'mutability']);
+    const confirmed = await call('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
+    expect(confirmed.status).toBe(200);
   });
 
   it('is not removed by a PATCH, from where nobody could be: what is required stays', async () => {

@@ -45,6 +45,30 @@ async function keep(...records: ReturnType<typeof recordAt>[]) {
 }
 
 describe('the audit stream', () => {
+  it('has no record of a pause, and all from before it, whenever they are handed out', async () => {
+    const receiver = aReceiver();
+    const { _id } = await anEndpoint(company, receiver, ['audit.records']);
+    const wait = () => new Promise((go) => setTimeout(go, 5));
+    const at: number[] = [];
+    const note = async () => {
+      await wait();
+      at.push(Date.now());
+      await wait();
+    };
+    await note();
+    for (const status of ['paused', 'active', 'paused']) {
+      await must(company.as.put(`${ENDPOINTS}/${_id}`, { json: { status } }));
+      await note();
+    }
+    const routes = ['/before', '/paused', '/active', '/paused-again'];
+    await keep(...routes.map((route, place) => recordAt(at[place] as number, route)));
+    await must(company.as.put(`${ENDPOINTS}/${_id}`, { json: { status: 'active' } }));
+    await keep(recordAt(Date.now() + 5, '/marker'));
+    await expect.poll(async () => (await recordsOf(receiver)).map(({ route }) => route)).toContain('/marker');
+    const told = (await recordsOf(receiver)).map(({ route }) => route);
+    expect(routes.filter((route) => told.includes(route))).toEqual(['/before', '/active']);
+  });
+
   it('has each record of the company as the list shows it, however late it comes', async () => {
     const receiver = aReceiver();
     const { secret } = await anEndpoint(company, receiver, ['audit.records']);

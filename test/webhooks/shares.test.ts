@@ -9,7 +9,7 @@ import { countOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
-import { anEndpoint, aReceiver, type Receiver } from './support.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS, type Receiver } from './support.ts';
 import { TOLD } from './told.ts';
 
 let company: Company;
@@ -23,6 +23,20 @@ beforeAll(async () => {
   await anEndpoint(company, receiver);
   visualization = await aVisualization(company.as, 'select 1');
   dashboard = await aDashboard(company.as, [visualization]);
+});
+
+it('shares that are made just before a pause are told after it, those of the pause are not', async () => {
+  const paused = aReceiver();
+  const { _id } = await anEndpoint(company, paused, ['share.created']);
+  const turn = (status: string) => must(company.as.put(`${ENDPOINTS}/${_id}`, { json: { status } }));
+  const before = await aShare();
+  await turn('paused');
+  await aShare();
+  await turn('active');
+  const after = await aShare();
+  await arrived(paused, 2);
+  const told = (await paused.received()).map(({ event }) => event.data.share_id);
+  expect(new Set(told)).toEqual(new Set([before, after]));
 });
 
 const OUTSIDER = 'outsider@elsewhere.test';

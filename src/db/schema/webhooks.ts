@@ -14,6 +14,12 @@ export interface SigningSecret {
   until: number | null;
 }
 
+/** A time in which an endpoint was not active, in milliseconds; `to` is null while it lasts. */
+export interface Pause {
+  from: number;
+  to: number | null;
+}
+
 /** Addresses of a company's own programs, which are told of events. An object of each has the deliveries to it. */
 export const webhookEndpoints = sqliteTable(
   'webhook_endpoints',
@@ -27,6 +33,8 @@ export const webhookEndpoints = sqliteTable(
     disabledReason: text('disabled_reason', { enum: DISABLED_REASONS }),
     /** The newest first. */
     secrets: json<SigningSecret[]>('secrets').notNull(),
+    /** The latest pauses, the oldest first; triggers keep them. */
+    pauses: json<Pause[]>('pauses').notNull().default([]),
     ...timestamps(),
   },
   (table) => [index('webhook_endpoints_by_creation').on(table.companyId, table.createdAt, table.id)],

@@ -61,13 +61,20 @@ export interface DirectoryGroup {
 const MOST_MEMBERS = 50_000;
 
 const USER_ORDERS = {
+  id: 'id',
+  externalid: 'external_id',
   username: 'email',
+  emails: 'email',
+  'emails.value': 'email',
+  active: 'is_active',
   displayname: 'name',
   'name.formatted': 'name',
   'meta.created': 'created_at',
   'meta.lastmodified': 'updated_at',
 } as const;
 const GROUP_ORDERS = {
+  id: 'id',
+  externalid: 'external_id',
   displayname: 'name_in_any_case',
   'meta.created': 'created_at',
   'meta.lastmodified': 'updated_at',

@@ -67,6 +67,8 @@ const ORDER = {
   updated_at: groups.updatedAt,
   name: groups.name,
   name_in_any_case: inAnyCase(groups.name),
+  id: groups.id,
+  external_id: groups.externalId,
 };
 
 /** The groups that a list leaves out. */

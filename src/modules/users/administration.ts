@@ -128,7 +128,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
       found: selectUser(ctx.db, companyId, id),
       updated: parts.map((part) => updateUser(ctx.db, companyId, id, now, part, changes)),
       sessions: endSessionsOfInactive(ctx.db, companyId, id, now),
-      resets: changes.email === undefined ? [] : [endResets(ctx.db, { companyId, id }, now)],
+      resets: changes.email === undefined ? [] : [endResets(ctx.db, { companyId, id }, now, changes.email)],
     },
     NAMES_ARE_UNIQUE,
   );

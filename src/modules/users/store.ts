@@ -71,12 +71,24 @@ export const setPassword = (db: ControlDb, user: User, passwordHash: string, now
     .set({ passwordHash, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
     .where(and(livingById(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)));
 
-/** Ends the links to reset a user's password. */
-export const endResets = (db: ControlDb, { companyId, id }: { companyId: string; id: string }, now: number) =>
+/** Ends the links to reset a user's password. @param email only where this is the user's address */
+export const endResets = (
+  db: ControlDb,
+  { companyId, id }: { companyId: string; id: string },
+  now: number,
+  email?: string,
+) =>
   db
     .update(passwordResets)
     .set({ usedAt: now })
-    .where(and(eq(passwordResets.companyId, companyId), eq(passwordResets.userId, id), isNull(passwordResets.usedAt)));
+    .where(
+      and(
+        eq(passwordResets.companyId, companyId),
+        eq(passwordResets.userId, id),
+        isNull(passwordResets.usedAt),
+        email === undefined ? undefined : exists(users, byId(users, companyId, id), eq(users.email, email)),
+      ),
+    );
 
 /** Records that the user reads mail at their address. */
 export const recordVerified = (db: ControlDb, user: User, now: number) =>
@@ -172,13 +184,16 @@ const selectMembers = (db: ControlDb, companyId: string, groupId: string, denied
       ),
     );
 
-/** The orders of users in the console. */
+/** The orders of users in the console and in directories. */
 const CONSOLE_ORDER = {
   name: inAnyCase(users.name),
   created_at: users.createdAt,
   updated_at: users.updatedAt,
   email: users.email,
   last_login_at: users.lastLoginAt,
+  id: users.id,
+  external_id: users.externalId,
+  is_active: users.isActive,
 };
 
 export type UserSearch = SearchRequest<keyof typeof CONSOLE_ORDER> & {

@@ -68,6 +68,7 @@ export async function createEndpoint(
     id,
     companyId: ctx.actor.companyId,
     disabledReason: null,
+    pauses: input.status === 'active' ? [] : [{ from: 0, to: null }],
     secrets: [await sealed(ctx, id, secret)],
     createdAt: now,
     updatedAt: now,

@@ -43,11 +43,12 @@ export const readEndpoints = (
     { by: webhookEndpoints.createdAt, ...part },
   );
 
-export const selectActiveEndpoints = (db: ControlDb, companyId: string) =>
+/** Selects a company's endpoints that are active, or were before a pause. */
+export const selectListeners = (db: ControlDb, companyId: string) =>
   db
-    .select({ id: webhookEndpoints.id, eventTypes: webhookEndpoints.eventTypes })
+    .select({ id: webhookEndpoints.id, eventTypes: webhookEndpoints.eventTypes, pauses: webhookEndpoints.pauses })
     .from(webhookEndpoints)
-    .where(and(eq(webhookEndpoints.companyId, companyId), eq(webhookEndpoints.status, 'active')));
+    .where(and(eq(webhookEndpoints.companyId, companyId), ne(webhookEndpoints.status, 'disabled')));
 
 export type EndpointChanges = Partial<
   Pick<Endpoint, 'url' | 'description' | 'eventTypes' | 'status' | 'disabledReason'>
@@ -119,7 +120,7 @@ export const insertEvents = (db: ControlDb, companyId: string, records: readonly
     .select(
       sql`select value ->> 'id', ${companyId}, value ->> 'type', value -> 'record', value ->> 'occurredAt'
         from json_each(${JSON.stringify(records)})
-        where exists (select 1 from ${webhookEndpoints} where ${webhookEndpoints.companyId} = ${companyId} and ${webhookEndpoints.status} = 'active')`,
+        where exists (select 1 from ${webhookEndpoints} where ${webhookEndpoints.companyId} = ${companyId} and ${ne(webhookEndpoints.status, 'disabled')})`,
     )
     .onConflictDoNothing();
 

@@ -8,8 +8,8 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import { exportLog } from '../company-log/service.ts';
 import { AUDIT_RECORDS, findEventType } from './event-types.ts';
 import { callSender, kindsFor } from './service.ts';
-import { selectActiveEndpoints, selectEndpoint } from './store.ts';
-import { handOut, toSending } from './tell.ts';
+import { selectEndpoint, selectListeners } from './store.ts';
+import { give, handOut, type Listener, type Told, toSending, wasActive } from './tell.ts';
 
 /** Records of one event. */
 const BATCH = 500;
@@ -30,15 +30,15 @@ async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
   const ask = <T>(call: (log: Log) => Promise<T>) => callObject(ctx.bindings.COMPANY_LOG, companyId, call);
   const next = (await ask(async (log) => await log.following(kind, BATCH))) as Followed | undefined;
   if (!next) return false;
-  const listeners = await selectActiveEndpoints(ctx.db, companyId);
+  const listeners = await selectListeners(ctx.db, companyId);
   if (!listeners.some(({ eventTypes }) => kindsFor(eventTypes).includes(kind))) {
     await ask(async (log) => await log.unfollow([kind], next.follows));
     return false;
   }
   const { records, upTo, lateRecords, late, redactions } = next;
   if (records.length + late.length === 0) return false;
-  const sendings = kind === 'share' ? shareSendings(ctx, [...records, ...lateRecords]) : await auditSendings(ctx, next);
-  await handOut(ctx, listeners, sendings);
+  if (kind === 'share') await handOut(ctx, listeners, toldOfShares(ctx, [...records, ...lateRecords]));
+  else await handOutAudit(ctx, listeners, next);
   // Of somebody who was taken out of the log meanwhile, endpoints are told again without them.
   const isKept = await ask(async (log) => await log.followed(kind, { upTo, late, redactions }));
   return !isKept || records.length === BATCH || late.length === BATCH;
@@ -46,18 +46,27 @@ async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
 
 type Log = ReturnType<CompanyContext['bindings']['COMPANY_LOG']['getByName']>;
 
-const shareSendings = ({ actor: { companyId } }: CompanyContext, records: readonly Logged[]): Sending[] =>
+const toldOfShares = ({ actor: { companyId } }: CompanyContext, records: readonly Logged[]): Told[] =>
   records.map((record) => {
     const event = record as Logged<'share'>;
     const { view } = findEventType(event.type);
     const data = view({ ...event, companyId } as never, undefined as never);
-    return toSending({ id: event.id, type: event.type, at: event.occurredAt, data });
+    return { id: event.id, type: event.type, at: event.occurredAt, data };
   });
 
-const auditSendings = async (ctx: CompanyContext, { records, lateRecords }: Followed): Promise<Sending[]> =>
-  Promise.all(
-    [records, lateRecords].filter((some) => some.length > 0).map((some) => buildBatch(ctx, some as Logged<'audit'>[])),
-  );
+/** Hands the endpoints of the audit stream the records of when they were active. */
+async function handOutAudit(
+  ctx: CompanyContext,
+  listeners: readonly Listener[],
+  { records, lateRecords }: Followed,
+): Promise<void> {
+  const parts = [records, lateRecords] as Logged<'audit'>[][];
+  for (const listener of listeners.filter(({ eventTypes }) => eventTypes.includes(AUDIT_RECORDS))) {
+    const wanted = parts.map((some) => some.filter(({ occurredAt }) => wasActive(listener, occurredAt)));
+    const batches = wanted.filter((some) => some.length > 0).map((some) => buildBatch(ctx, some));
+    await give(ctx, listener, await Promise.all(batches));
+  }
+}
 
 /** A batch of the audit trail, whose id is the same for the same first and last records. @param of tells batches of a backfill from others */
 async function buildBatch(ctx: CompanyContext, records: readonly Logged<'audit'>[], of = ''): Promise<Sending> {

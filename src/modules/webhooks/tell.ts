@@ -1,5 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
+import type { Pause } from '../../db/schema/webhooks.ts';
 import { inParameters } from '../../db/statements.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { Sending } from '../../objects/webhook-sender.ts';
@@ -7,14 +8,7 @@ import { openDatabaseIfAny, readConnectionId } from '../managed-database/service
 import { findEventType, wants } from './event-types.ts';
 import type { Also } from './events/views.ts';
 import { callSender } from './service.ts';
-import {
-  deleteEvents,
-  insertEvents,
-  listReads,
-  type StoredEvent,
-  selectActiveEndpoints,
-  selectEvents,
-} from './store.ts';
+import { deleteEvents, insertEvents, listReads, type StoredEvent, selectEvents, selectListeners } from './store.ts';
 
 /** Events that are read at once, and of a company's Postgres. */
 const BATCH_SIZE = 100;
@@ -28,8 +22,12 @@ export interface Told {
   data: object;
 }
 
-/** An endpoint, by its id, with the types of events that it wants. */
-export type Listener = { id: string; eventTypes: string[] };
+/** An endpoint, by its id, with the types of events that it wants and its latest pauses. */
+export type Listener = { id: string; eventTypes: string[]; pauses: Pause[] };
+
+/** Whether an endpoint was active at a time (ms): events of a pause are not kept for it, those before it are. */
+export const wasActive = ({ pauses }: Listener, at: number): boolean =>
+  !pauses.some(({ from, to }) => at >= from && (to === null || at < to));
 
 export const toSending = ({ id, type, at, data }: Told): Sending => ({
   id,
@@ -41,16 +39,26 @@ export const toSending = ({ id, type, at, data }: Told): Sending => ({
 export async function handOut(
   ctx: CompanyContext,
   listeners: readonly Listener[],
-  sendings: readonly Sending[],
+  events: readonly Told[],
 ): Promise<void> {
-  const { companyId } = ctx.actor;
+  const told = events.map((event) => ({ ...event, sending: toSending(event) }));
   await Promise.all(
-    listeners.map(async ({ id, eventTypes }) => {
-      const wanted = sendings.filter(({ type }) => wants(eventTypes, type));
-      if (wanted.length === 0) return;
-      await callSender(ctx, id, async (sender) => await sender.take({ companyId, endpointId: id }, wanted));
+    listeners.map(async (listener) => {
+      const wanted = told.filter(({ type, at }) => wants(listener.eventTypes, type) && wasActive(listener, at));
+      await give(
+        ctx,
+        listener,
+        wanted.map(({ sending }) => sending),
+      );
     }),
   );
+}
+
+/** Has an endpoint's sender take events. */
+export async function give(ctx: CompanyContext, { id }: Listener, sendings: Sending[]): Promise<void> {
+  const { companyId } = ctx.actor;
+  if (sendings.length === 0) return;
+  await callSender(ctx, id, async (sender) => await sender.take({ companyId, endpointId: id }, sendings));
 }
 
 /** Tells a company's endpoints its waiting events. An event is deleted once all that want it have it. */
@@ -59,7 +67,7 @@ export async function tellEvents(ctx: CompanyContext): Promise<void> {
   for (;;) {
     const { found, listeners } = await readTogether(ctx.db, {
       found: selectEvents(ctx.db, companyId, BATCH_SIZE),
-      listeners: selectActiveEndpoints(ctx.db, companyId),
+      listeners: selectListeners(ctx.db, companyId),
     });
     if (found.length === 0) return;
     const wanted = found.filter(({ type }) => listeners.some(({ eventTypes }) => wants(eventTypes, type)));
@@ -68,7 +76,7 @@ export async function tellEvents(ctx: CompanyContext): Promise<void> {
       await handOut(
         ctx,
         listeners,
-        wanted.map((event) => toSending(toTold(event, also))),
+        wanted.map((event) => toTold(event, also)),
       );
     }
     for (const some of inParameters(found)) await deleteEvents(ctx.db, companyId, some).run();

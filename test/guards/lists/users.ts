@@ -23,6 +23,13 @@ export const USERS_AND_INVITATIONS = [
     },
     { in: 'setPassword', text: 'livingById(', without: 'byId(', tests: SIGN_IN },
     { in: 'setPassword', text: ', eq(users.passwordHash, user.passwordHash as string)', without: '', tests: SIGN_IN },
+    {
+      in: 'endResets',
+      text: 'exists(users, byId(users, companyId, id), eq(users.email, email))',
+      without: 'undefined',
+      tests: ['test/directory/users.directory.test.ts'],
+      title: 'keeps the link',
+    },
     { in: 'updateUser', text: 'livingById(', without: 'byId(' },
     { in: 'updateUser', text: 'eq(users.isOwner, false)', without: 'undefined' },
     { in: 'updateUser', text: 'isNotNull(users.activatedAt)', without: 'undefined' },

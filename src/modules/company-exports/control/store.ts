@@ -131,6 +131,7 @@ export const KINDS: readonly Kind[] = [
     secret: 'ownerConnection readonlyConnection readerPassword',
   }),
   kind(webhookEndpoints, 'id companyId url description eventTypes status disabledReason createdAt updatedAt', {
+    work: 'pauses',
     secret: 'secrets',
   }),
   kind(usageDays, 'companyId day mails modelCalls executions'),

@@ -92,7 +92,9 @@ export class Measures {
     const keys = filters.map((filter) => this.#numberMeasure(filter));
     const filterKey = [...new Set(keys)].sort((one, other) => one - other).join(' AND ');
     const root = findRoot(this.#model, item, metric, call);
-    const parts = [call.argument, call.filter, metric.semiAdditive?.by].map((part) => part && this.#numberMeasure(part));
+    const parts = [call.argument, call.filter, metric.semiAdditive?.by].map(
+      (part) => part && this.#numberMeasure(part),
+    );
     const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.semiAdditive?.which, filterKey]);
     const known = this.#byKey.get(key);
     if (known) return known;

@@ -1,0 +1,5 @@
+ALTER TABLE `webhook_endpoints` ADD `pauses` text DEFAULT '[]' NOT NULL;--> statement-breakpoint
+UPDATE webhook_endpoints SET pauses = json_array(json_object('from', updated_at, 'to', NULL)) WHERE status <> 'active';--> statement-breakpoint
+-- Events of a pause are not kept for an endpoint, whenever they are handed out. Fifty pauses reach far behind what still waits.
+CREATE TRIGGER webhook_endpoints_pause AFTER UPDATE OF status ON webhook_endpoints WHEN OLD.status = 'active' AND NEW.status <> 'active' BEGIN UPDATE webhook_endpoints SET pauses = json_insert(CASE WHEN json_array_length(pauses) < 50 THEN pauses ELSE json_remove(pauses, '$[0]') END, '$[#]', json_object('from', NEW.updated_at, 'to', NULL)) WHERE id = NEW.id; END;--> statement-breakpoint
+CREATE TRIGGER webhook_endpoints_resume AFTER UPDATE OF status ON webhook_endpoints WHEN OLD.status <> 'active' AND NEW.status = 'active' BEGIN UPDATE webhook_endpoints SET pauses = json_set(pauses, '$[#-1].to', NEW.updated_at) WHERE id = NEW.id; END;
