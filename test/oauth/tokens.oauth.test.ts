@@ -96,7 +96,7 @@ describe('a program that was let in', () => {
 
   it('of the API is refused by /mcp, and the other way round', async () => {
     const ofApi = await letIn(owner);
-    const ofMcp = await letIn(owner, { resource: MCP });
+    const ofMcp = await letIn(owner, { resource: `${MCP}/` });
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     expect((await ofApi.program.post('/mcp', { json: ping })).status).toBe(401);
     expect((await ofMcp.program.post('/mcp', { json: ping })).status).toBe(200);

@@ -80,7 +80,7 @@ export interface Tokens {
 /** The resource that a program asks for, of those that there are. */
 export function findResource({ baseUrl }: Context, sent: string | undefined): Resource {
   if (sent === undefined || sent === baseUrl || sent === `${baseUrl}/`) return 'api';
-  if (sent === `${baseUrl}/mcp`) return 'mcp';
+  if (sent === `${baseUrl}/mcp` || sent === `${baseUrl}/mcp/`) return 'mcp';
   throw invalidTarget();
 }
 
