@@ -137,6 +137,28 @@ describe('an authorization code', () => {
     expect((await exchange(client, code)).body.error).toBe('invalid_grant');
   });
 
+  it.each([
+    ['resource', 'invalid_target'],
+    ['scope', 'invalid_request'],
+    ['client_id', 'invalid_request'],
+    ['grant_type', 'invalid_request'],
+  ])('is ended by an exchange with two of %s', async (name, error) => {
+    const client = await aClient();
+    const code = await codeFor(client);
+    const form = exchangeForm(client, code).filter(([each]) => each !== name);
+    const failed = await postForm('/oauth/token', [...form, [name, `${MCP}/a`], [name, `${MCP}/b`]]);
+    expect([failed.status, failed.body.error]).toEqual([400, error]);
+    expect((await exchange(client, code)).body.error).toBe('invalid_grant');
+  });
+
+  it('that stands there twice is no code', async () => {
+    const client = await aClient();
+    const code = await codeFor(client);
+    const failed = await postForm('/oauth/token', [...exchangeForm(client, code), ['code', 'another']]);
+    expect([failed.status, failed.body.error]).toEqual([400, 'invalid_request']);
+    expect((await exchange(client, code)).status).toBe(200);
+  });
+
   it('lasts sixty seconds', async () => {
     const client = await aClient();
     const code = await codeFor(client);

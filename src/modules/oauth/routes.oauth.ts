@@ -24,15 +24,19 @@ import {
   unsupportedGrantType,
   unsupportedTokenType,
 } from './failures.ts';
-import { exchangeCode, exchangeDeviceCode, refreshTokens, revoke, type Tokens, tokensOfKey } from './tokens.ts';
+import { exchangeCode, exchangeDeviceCode, refreshTokens, revoke, type Tokens, takeGrant, tokensOfKey } from './tokens.ts';
 import { tokensView, viewTokens } from './views.ts';
 
 const formFailures = [invalidRequest, invalidTarget, bodyTooLarge] as const;
 
-const receiveForm = (request: Request): Promise<Form> =>
+/** @param prepare runs before a form is refused in which a parameter stands twice, on those that stand there once */
+const receiveForm = (request: Request, prepare?: (single: Form) => Promise<void>): Promise<Form> =>
   readForm(request, {
     notForm: () => invalidRequest(`Send a form: \`Content-Type: ${FORM}\`.`),
-    twice: (name) => (name === 'resource' ? invalidTarget() : invalidRequest('A parameter stands there twice.')),
+    async twice(name, single) {
+      await prepare?.(single);
+      return name === 'resource' ? invalidTarget() : invalidRequest('A parameter stands there twice.');
+    },
   });
 
 /** A parameter without which the request means nothing. */
@@ -126,7 +130,13 @@ export const oauthTokenEndpoints = [
         accessNotChanged,
       ],
     },
-    async ({ ctx, request }) => viewTokens(await exchange(ctx, request, await receiveForm(request))),
+    async ({ ctx, request }) => {
+      // An exchange that fails ends its code, also one that is refused for its form.
+      const form = await receiveForm(request, async ({ code }) => {
+        if (code !== undefined) await takeGrant(ctx, code);
+      });
+      return viewTokens(await exchange(ctx, request, form));
+    },
   ),
   endpoint(
     {
