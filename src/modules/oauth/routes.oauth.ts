@@ -6,8 +6,9 @@ import { created, prepared, raw } from '../../http/endpoint.ts';
 import { bodyTooLarge } from '../../http/failures.ts';
 import { FORM, type Form, readForm } from '../../http/forms.ts';
 import { endpoint } from '../../http/surfaces/oauth.ts';
+import { isInvalid } from '../../kernel/failure.ts';
 import { tooManyAttempts } from '../sign-in/failures.ts';
-import { DEVICE_GRANT, registerClient, registration } from './clients.ts';
+import { countRegistration, DEVICE_GRANT, registerClient, registration, toMetadataFailure } from './clients.ts';
 import { beginDevice } from './devices.ts';
 import {
   authorizationPending,
@@ -24,7 +25,15 @@ import {
   unsupportedGrantType,
   unsupportedTokenType,
 } from './failures.ts';
-import { exchangeCode, exchangeDeviceCode, refreshTokens, revoke, type Tokens, takeGrant, tokensOfKey } from './tokens.ts';
+import {
+  exchangeCode,
+  exchangeDeviceCode,
+  refreshTokens,
+  revoke,
+  type Tokens,
+  takeGrant,
+  tokensOfKey,
+} from './tokens.ts';
 import { tokensView, viewTokens } from './views.ts';
 
 const formFailures = [invalidRequest, invalidTarget, bodyTooLarge] as const;
@@ -212,6 +221,12 @@ export const oauthTokenEndpoints = [
       description:
         'Without a secret (RFC 7591): whatever is asked, `token_endpoint_auth_method` is `none`. Ten tries an hour from an address; forgotten after 30 days without use.',
       body: registration,
+      async receives(ctx, read) {
+        await countRegistration(ctx);
+        await read().catch((error) => {
+          throw isInvalid(error) ? toMetadataFailure(error) : error;
+        });
+      },
       returns: created(
         z.looseObject({
           client_id: z.string(),
