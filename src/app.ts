@@ -1,10 +1,12 @@
 import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono';
+import { getPath } from 'hono/utils/url';
 import { openContext } from './context.ts';
 import { failureResponse, inLanguage, setHeaders } from './http/answer.ts';
 import { audited } from './http/audit.ts';
 import { readLeftover } from './http/leftover.ts';
 import { mcpEndpoints, type Offer } from './http/mcp/routes.ts';
 import { type HttpEnv, mount, readOrigin, toFailure } from './http/mount.ts';
+import { RESOURCE_METADATA_PATH } from './http/oauth-metadata.ts';
 import { type SentEvent, type SurfaceEndpoints, withConcepts } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
 import { countByIp, limitHeaders, rateLimited } from './http/rate-limits.ts';
@@ -252,9 +254,15 @@ const AUTHENTICATION: Authentication = {
   },
 };
 
+/** The path by which a request is routed: `/mcp/` is `/mcp`, also in the address of its metadata. */
+function readPath(request: Request): string {
+  const path = getPath(request);
+  return path === '/mcp/' || path === `${RESOURCE_METADATA_PATH}/mcp/` ? path.slice(0, -1) : path;
+}
+
 /** The whole API. */
 export function createApp(): Hono<HttpEnv> {
-  const app = new Hono<HttpEnv>();
+  const app = new Hono<HttpEnv>({ getPath: readPath });
   const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
   app.use(observe, audited(keepAuditRecord), crossOrigin(contracts, AUTHENTICATION.tokens));
   for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION);

@@ -191,6 +191,8 @@ export interface Contract {
   openQuery?: true;
   /** The JSON body. */
   body?: ZodType;
+  /** Runs the reading of the JSON body, where a try counts whatever is sent, or a wrong form has a failure of its own. */
+  receives?: (ctx: Context, read: () => Promise<unknown>) => Promise<void>;
   /**
    * The fields of a multipart body, for the description only: the handler reads the stream itself. Beside a `body`, the
    * caller chooses by the content type; the handler of a form is given no body.

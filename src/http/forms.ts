@@ -10,21 +10,26 @@ export type Form = Readonly<Partial<Record<string, string>>>;
 
 /**
  * Reads the body of a route whose bodies are forms, as the RFCs have them.
- * @param refuse the failures of a body that is no form, and of a parameter that stands there twice
+ * @param refuse the failures of a body that is no form, and of a parameter that stands there twice, beside those that stand
+ * there once
  */
 export async function readForm(
   request: Request,
-  refuse: { notForm(): Failure; twice(name: string): Failure },
+  refuse: { notForm(): Failure; twice(name: string, single: Form): Failure | Promise<Failure> },
 ): Promise<Form> {
   const type = request.headers.get('content-type') ?? '';
   if (type.split(';')[0]?.trim().toLowerCase() !== FORM) throw refuse.notForm();
   const bytes = await readBounded(request.body, LARGEST_FORM, { leavesRest: true });
   if (bytes === null) throw bodyTooLarge(LARGEST_FORM);
   const form = new Map<string, string>();
+  const repeated = new Set<string>();
   for (const [name, value] of new URLSearchParams(new TextDecoder().decode(bytes))) {
     if (value === '') continue;
-    if (form.has(name)) throw refuse.twice(name);
+    if (form.has(name)) repeated.add(name);
     form.set(name, value);
   }
-  return Object.fromEntries(form);
+  const [first] = repeated;
+  if (first === undefined) return Object.fromEntries(form);
+  for (const name of repeated) form.delete(name);
+  throw await refuse.twice(first, Object.fromEntries(form));
 }

@@ -91,8 +91,16 @@ function middlewares(
   if (!contract.openQuery) chain.push(named, wellEncoded);
   if (declaredQuery(contract) || !contract.openQuery)
     chain.push(zValidator('query', getQuerySchema(contract), requireValid) as MiddlewareHandler);
-  if (contract.body) chain.push(ofJson(readJson(contract, checkUnknown(contract, endpoints))));
+  if (contract.body) chain.push(ofJson(receive(contract, readJson(contract, checkUnknown(contract, endpoints)))));
   return chain;
+}
+
+function receive({ receives }: Contract, read: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> {
+  if (!receives) return read;
+  return async (c, next) => {
+    await receives(c.get('context'), () => read(c, async () => {}));
+    await next();
+  };
 }
 
 function checkUnknown(contract: Contract, endpoints: Endpoint[]) {

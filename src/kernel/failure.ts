@@ -111,13 +111,21 @@ function inPortuguese(words: Words, message: string): Words {
   return { ...words, 'managed-tables': { ...(typeof own === 'string' ? { code: own } : own), message } };
 }
 
-/** A code of its own on every surface; the organization API writes `METHOD_NOT_ALLOWED` as `MethodNotAllowed`. */
+/** A code of its own on every surface; the organization API writes `METHOD_NOT_ALLOWED` as `MethodNotAllowed`, OAuth as `method_not_allowed`. */
 export function everywhere(code: string, status?: number): Words {
   const withStatus = (own: string) => (status === undefined ? own : { status, code: own });
   const organization = code.replaceAll(/([A-Z])([A-Z]*)_?/g, (_, first, rest) => first + rest.toLowerCase());
   const own = withStatus(code);
   const directory = status === undefined ? {} : { directory: { status } };
-  return { organization: withStatus(organization), console: own, sharing: own, 'managed-tables': own, ...directory };
+  const oauth = withStatus(code.toLowerCase());
+  return {
+    organization: withStatus(organization),
+    console: own,
+    sharing: own,
+    'managed-tables': own,
+    oauth,
+    ...directory,
+  };
 }
 
 const toNoun = (concept: string): string => concept.replaceAll('_', ' ');

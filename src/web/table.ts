@@ -82,8 +82,8 @@ export function buildTable(
     const sorted = order ? data.rows.toSorted(comparing(order)) : data.rows;
     body.replaceChildren(...sorted.slice(0, visible).map((row) => buildRow(row, data.columns, texts, choose)));
     body.querySelector('button')?.setAttribute('tabindex', '0');
-    more.hidden = sorted.length <= visible;
-    more.textContent = TEXTS.moreRows(sorted.length - visible);
+    more.hidden = total <= visible;
+    more.textContent = more.hidden ? '' : TEXTS.moreRows(total - visible);
     stretch();
   }
 

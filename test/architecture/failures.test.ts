@@ -4,7 +4,10 @@ import { expect, it } from 'vitest';
 import { findWording } from '../../src/http/surface.ts';
 import { surface as console } from '../../src/http/surfaces/console.ts';
 import { surface as directory } from '../../src/http/surfaces/directory.ts';
+import { surface as knowledge } from '../../src/http/surfaces/knowledge.ts';
 import { surface as managedTables } from '../../src/http/surfaces/managed-tables.ts';
+import { surface as mcp } from '../../src/http/surfaces/mcp.ts';
+import { surface as oauth } from '../../src/http/surfaces/oauth.ts';
 import { surface as organization } from '../../src/http/surfaces/organization.ts';
 import { surface as sharing } from '../../src/http/surfaces/sharing.ts';
 import type { FailureType, Wording } from '../../src/kernel/failure.ts';
@@ -42,6 +45,20 @@ it('a failure says nothing that its family says anyway', () => {
     }),
   );
   expect(repeated).toEqual([]);
+});
+
+it('a status that a failure has on the surfaces of people and of machines, it has on every surface', () => {
+  const lost = defined.flatMap((failure) => {
+    const said = [organization, console, managedTables, sharing].map(({ wordedAs }) => failure.says[wordedAs]);
+    const statuses = [...new Set(said.map((own) => (typeof own === 'object' ? own.status : undefined)))];
+    const [status] = statuses;
+    if (statuses.length > 1 || status === undefined) return [];
+    return [organization, console, managedTables, sharing, knowledge, mcp, directory, oauth]
+      .map((surface) => ({ surface: surface.name, is: findWording(surface, failure).status }))
+      .filter(({ is }) => is !== status)
+      .map(({ surface, is }) => `${failure.reason}: is ${is} on ${surface}, and ${status} elsewhere`);
+  });
+  expect(lost).toEqual([]);
 });
 
 it('a failure is made only by its definition', () => {

@@ -42,6 +42,18 @@ describe('a request that no endpoint takes', () => {
     const { status, body } = await call(method, path);
     expect([status, body.error_code ?? body.error]).toEqual([405, code]);
   });
+
+  it.each([
+    ['GET', '/oauth/token', 'POST'],
+    ['POST', '/oauth/authorize', 'GET'],
+    ['PUT', '/oauth/register', 'POST'],
+    ['POST', '/oauth/device', 'GET'],
+    ['DELETE', '/.well-known/oauth-authorization-server', 'GET'],
+    ['POST', '/.well-known/oauth-protected-resource', 'GET'],
+  ])('%s %s is told that the protocol has only %s there', async (method, path, allowed) => {
+    const { status, headers, body } = await call(method, path);
+    expect([status, body.error, headers.get('allow')]).toEqual([405, 'method_not_allowed', allowed]);
+  });
 });
 
 describe('a body', () => {

@@ -287,6 +287,24 @@ describe('POST /oauth/register', () => {
     expect([status, body.error]).toEqual([400, 'invalid_redirect_uri']);
   });
 
+  it.each([
+    [{ redirect_uris: 'x' }, 'invalid_redirect_uri', "'redirect_uris'"],
+    [{ redirect_uris: [7] }, 'invalid_redirect_uri', "'redirect_uris.0'"],
+    [{ redirect_uris: ['x'.repeat(3_000)], client_name: '' }, 'invalid_redirect_uri', "'client_name'"],
+    [{ redirect_uris: [REDIRECT], client_name: '' }, 'invalid_client_metadata', "'client_name'"],
+    [{ redirect_uris: [REDIRECT], client_name: 'x'.repeat(1_000) }, 'invalid_client_metadata', "'client_name'"],
+    [{ redirect_uris: [REDIRECT], grant_types: 'implicit' }, 'invalid_client_metadata', "'grant_types'"],
+    [[], 'invalid_client_metadata', ''],
+  ])('refuses metadata of a wrong form, and counts them: %j', async (metadata, error, field) => {
+    const ip = `198.51.${100 + Math.floor(Math.random() * 100)}.${Math.floor(Math.random() * 250)}`;
+    for (let tries = 0; tries < 10; tries += 1) {
+      const { status, body } = await register(metadata, ip);
+      expect([status, body.error]).toEqual([400, error]);
+      expect(body.error_description).toContain(field);
+    }
+    expect((await register(metadata, ip)).status).toBe(429);
+  });
+
   it('takes ten tries an hour from an address', async () => {
     const ip = '203.0.113.99';
     for (let tries = 0; tries < 10; tries += 1) {

@@ -96,7 +96,7 @@ describe('a program that was let in', () => {
 
   it('of the API is refused by /mcp, and the other way round', async () => {
     const ofApi = await letIn(owner);
-    const ofMcp = await letIn(owner, { resource: MCP });
+    const ofMcp = await letIn(owner, { resource: `${MCP}/` });
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     expect((await ofApi.program.post('/mcp', { json: ping })).status).toBe(401);
     expect((await ofMcp.program.post('/mcp', { json: ping })).status).toBe(200);
@@ -135,6 +135,28 @@ describe('an authorization code', () => {
     const failed = await exchange(client, code, 'client_id' in wrong ? { client_id: await aClient() } : wrong);
     expect([failed.status, failed.body.error]).toEqual([400, 'resource' in wrong ? 'invalid_target' : 'invalid_grant']);
     expect((await exchange(client, code)).body.error).toBe('invalid_grant');
+  });
+
+  it.each([
+    ['resource', 'invalid_target'],
+    ['scope', 'invalid_request'],
+    ['client_id', 'invalid_request'],
+    ['grant_type', 'invalid_request'],
+  ])('is ended by an exchange with two of %s', async (name, error) => {
+    const client = await aClient();
+    const code = await codeFor(client);
+    const form = exchangeForm(client, code).filter(([each]) => each !== name);
+    const failed = await postForm('/oauth/token', [...form, [name, `${MCP}/a`], [name, `${MCP}/b`]]);
+    expect([failed.status, failed.body.error]).toEqual([400, error]);
+    expect((await exchange(client, code)).body.error).toBe('invalid_grant');
+  });
+
+  it('that stands there twice is no code', async () => {
+    const client = await aClient();
+    const code = await codeFor(client);
+    const failed = await postForm('/oauth/token', [...exchangeForm(client, code), ['code', 'another']]);
+    expect([failed.status, failed.body.error]).toEqual([400, 'invalid_request']);
+    expect((await exchange(client, code)).status).toBe(200);
   });
 
   it('lasts sixty seconds', async () => {

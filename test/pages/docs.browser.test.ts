@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { installed, useBrowser } from './browser.ts';
+import { axeFindings, installed, useBrowser } from './browser.ts';
 import { demo } from './world.ts';
 
 describe.skipIf(!installed)('the reference of the API', () => {
@@ -40,6 +40,23 @@ describe.skipIf(!installed)('the reference of the API', () => {
     await page.getByText('No operation has all of these words.').waitFor();
     await find.fill('');
     expect(await page.getByRole('heading', { name: 'Guides' }).isVisible()).toBe(true);
+    expect(problems).toEqual([]);
+  });
+
+  it('lists the events that webhook endpoints are sent, with what is sent', async () => {
+    const { page, problems } = await open('/docs');
+    const events = page.locator('section', { has: page.getByRole('heading', { name: 'Webhook events', exact: true }) });
+    const group = events.locator('details');
+    await events.waitFor();
+    expect(await group.locator('summary').allTextContents()).toEqual(['Events']);
+    await group.locator('summary').click();
+    expect(await axeFindings(page)).toEqual([]);
+    await group.getByRole('link', { name: 'Receive upload.done' }).click();
+    await page.getByRole('heading', { name: 'Receive upload.done' }).waitFor();
+    await page.getByText('"type": "upload.done"').waitFor();
+    expect(await page.getByText('Try it, with all fields').count()).toBe(0);
+    expect(await axeFindings(page)).toEqual([]);
+    for (const summary of await page.locator('nav summary').allTextContents()) expect(summary).not.toBe('');
     expect(problems).toEqual([]);
   });
 

@@ -112,6 +112,10 @@ describe.skipIf(!installed)('a table', () => {
     await card.getByText(`1–${await last()} of 250`, { exact: true }).waitFor();
     await card.getByRole('button', { name: 'Show more (150 rows left)' }).click();
     await card.getByText(/ of 250$/).waitFor();
+    await card.getByRole('button', { name: 'Show more (50 rows left)' }).click();
+    const more = card.locator('button.more');
+    await expect.poll(() => more.isVisible()).toBe(false);
+    expect(await more.textContent()).toBe('');
     await page.context().close();
   });
 

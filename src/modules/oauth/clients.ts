@@ -106,8 +106,8 @@ export const registration = z
   })
   .meta({ id: 'ClientRegistration' });
 
-/** Registers a program as it asks, without a secret. Each try counts: ten an hour from one address. */
-export async function registerClient(ctx: Context, sent: z.output<typeof registration>) {
+/** Counts a try to register: ten an hour from one address, whatever is sent. */
+export async function countRegistration(ctx: Context): Promise<void> {
   const tries = {
     name: `oauth-registration:${networkHere(ctx)}`,
     wrong: registrationCounted,
@@ -119,6 +119,16 @@ export async function registerClient(ctx: Context, sent: z.output<typeof registr
   }).catch((error) => {
     if (!registrationCounted.matches(error)) throw error;
   });
+}
+
+/** The failure of metadata that are out of form, in the code that the protocol has for the member (RFC 7591, section 3.2.2). */
+export function toMetadataFailure({ detail: { problems = [] } }: Failure): Failure {
+  const isOfRedirects = problems.some(({ field }) => field.split('.')[0] === 'redirect_uris');
+  return (isOfRedirects ? invalidRedirectUri : invalidClientMetadata)(undefined, problems);
+}
+
+/** Registers a program as it asks, without a secret. */
+export async function registerClient(ctx: Context, sent: z.output<typeof registration>) {
   if (!sent.redirect_uris.every(isRedirect)) throw invalidRedirectUri();
   if (sent.redirect_uris.length === 0 && !sent.grant_types?.includes(DEVICE_GRANT)) {
     throw invalidClientMetadata('`redirect_uris` is needed, but for a program that only has the device flow.');

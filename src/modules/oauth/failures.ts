@@ -1,10 +1,13 @@
-import { defineFailure, notFoundBy } from '../../kernel/failure.ts';
+import { defineFailure, type FieldProblem, notFoundBy } from '../../kernel/failure.ts';
 
-/** Failures of the protocol have its codes; `reason` is a sentence for who writes the program. */
+/** Failures of the protocol have its codes; `reason` and the problems of fields are for who writes the program. */
 const protocol = (code: string, message: string, status = 400) =>
   defineFailure(`oauth.${code}`, 'invalid', {
     message,
-    detail: (reason?: string) => (reason === undefined ? {} : { message: reason }),
+    detail: (reason?: string, problems?: FieldProblem[]) => ({
+      ...(reason !== undefined && { message: reason }),
+      ...(problems && { problems }),
+    }),
     oauth: { status, code },
   });
 

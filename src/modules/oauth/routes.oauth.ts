@@ -6,8 +6,9 @@ import { created, prepared, raw } from '../../http/endpoint.ts';
 import { bodyTooLarge } from '../../http/failures.ts';
 import { FORM, type Form, readForm } from '../../http/forms.ts';
 import { endpoint } from '../../http/surfaces/oauth.ts';
+import { isInvalid } from '../../kernel/failure.ts';
 import { tooManyAttempts } from '../sign-in/failures.ts';
-import { DEVICE_GRANT, registerClient, registration } from './clients.ts';
+import { countRegistration, DEVICE_GRANT, registerClient, registration, toMetadataFailure } from './clients.ts';
 import { beginDevice } from './devices.ts';
 import {
   authorizationPending,
@@ -24,15 +25,27 @@ import {
   unsupportedGrantType,
   unsupportedTokenType,
 } from './failures.ts';
-import { exchangeCode, exchangeDeviceCode, refreshTokens, revoke, type Tokens, tokensOfKey } from './tokens.ts';
+import {
+  exchangeCode,
+  exchangeDeviceCode,
+  refreshTokens,
+  revoke,
+  type Tokens,
+  takeGrant,
+  tokensOfKey,
+} from './tokens.ts';
 import { tokensView, viewTokens } from './views.ts';
 
 const formFailures = [invalidRequest, invalidTarget, bodyTooLarge] as const;
 
-const receiveForm = (request: Request): Promise<Form> =>
+/** @param prepare runs before a form is refused in which a parameter stands twice, on those that stand there once */
+const receiveForm = (request: Request, prepare?: (single: Form) => Promise<void>): Promise<Form> =>
   readForm(request, {
     notForm: () => invalidRequest(`Send a form: \`Content-Type: ${FORM}\`.`),
-    twice: (name) => (name === 'resource' ? invalidTarget() : invalidRequest('A parameter stands there twice.')),
+    async twice(name, single) {
+      await prepare?.(single);
+      return name === 'resource' ? invalidTarget() : invalidRequest('A parameter stands there twice.');
+    },
   });
 
 /** A parameter without which the request means nothing. */
@@ -126,7 +139,13 @@ export const oauthTokenEndpoints = [
         accessNotChanged,
       ],
     },
-    async ({ ctx, request }) => viewTokens(await exchange(ctx, request, await receiveForm(request))),
+    async ({ ctx, request }) => {
+      // An exchange that fails ends its code, also one that is refused for its form.
+      const form = await receiveForm(request, async ({ code }) => {
+        if (code !== undefined) await takeGrant(ctx, code);
+      });
+      return viewTokens(await exchange(ctx, request, form));
+    },
   ),
   endpoint(
     {
@@ -202,6 +221,12 @@ export const oauthTokenEndpoints = [
       description:
         'Without a secret (RFC 7591): whatever is asked, `token_endpoint_auth_method` is `none`. Ten tries an hour from an address; forgotten after 30 days without use.',
       body: registration,
+      async receives(ctx, read) {
+        await countRegistration(ctx);
+        await read().catch((error) => {
+          throw isInvalid(error) ? toMetadataFailure(error) : error;
+        });
+      },
       returns: created(
         z.looseObject({
           client_id: z.string(),

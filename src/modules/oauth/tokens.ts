@@ -80,7 +80,7 @@ export interface Tokens {
 /** The resource that a program asks for, of those that there are. */
 export function findResource({ baseUrl }: Context, sent: string | undefined): Resource {
   if (sent === undefined || sent === baseUrl || sent === `${baseUrl}/`) return 'api';
-  if (sent === `${baseUrl}/mcp`) return 'mcp';
+  if (sent === `${baseUrl}/mcp` || sent === `${baseUrl}/mcp/`) return 'mcp';
   throw invalidTarget();
 }
 
@@ -144,18 +144,9 @@ export async function exchangeDeviceCode(
  * @param check throws where it is not
  */
 async function exchange(ctx: Context, code: string, check: (grant: Grant) => Promise<void>): Promise<Tokens> {
-  const digest = await sha256Hex(code);
   const now = ctx.now();
-  const {
-    taken: [grant],
-    known: [known],
-  } = await commit(ctx.db, { taken: takeCode(ctx.db, digest, now), known: selectByCode(ctx.db, digest) });
-  if (known) ctx.belongsTo(known.companyId, { type: 'user', id: known.userId });
-  if (!grant) {
-    // Somebody has copied it: nobody is to have anything by it.
-    if (known) await end(ctx, known);
-    throw invalidGrant();
-  }
+  const grant = await takeGrant(ctx, code);
+  if (!grant) throw invalidGrant();
   await check(grant);
   const { companyId, userId, clientId } = grant;
   const refresh = {
@@ -175,6 +166,19 @@ async function exchange(ctx: Context, code: string, check: (grant: Grant) => Pro
   if (changes(begun) === 0) throw invalidGrant();
   mail?.send();
   return issueTokens(ctx, grant, refresh);
+}
+
+/** Takes a code, which ends it. @returns the grant that it was made for; undefined where it is unknown, expired or taken before */
+export async function takeGrant(ctx: Context, code: string): Promise<Grant | undefined> {
+  const digest = await sha256Hex(code);
+  const {
+    taken: [grant],
+    known: [known],
+  } = await commit(ctx.db, { taken: takeCode(ctx.db, digest, ctx.now()), known: selectByCode(ctx.db, digest) });
+  if (known) ctx.belongsTo(known.companyId, { type: 'user', id: known.userId });
+  // Somebody has copied it: nobody is to have anything by it.
+  if (!grant && known) await end(ctx, known);
+  return grant;
 }
 
 const end = (ctx: Context, { companyId, userId, id }: Pick<Grant, 'companyId' | 'userId' | 'id'>) =>

@@ -29,7 +29,8 @@ async function show(): Promise<void> {
       return h(
         'details',
         {},
-        h('summary', {}, tag.slice(name.length + 2)),
+        // The events are the one concept of theirs.
+        h('summary', {}, tag === name ? 'Events' : tag.slice(name.length + 2)),
         h('ul', {}, ...own.map(({ entry }) => entry)),
       );
     });
@@ -76,7 +77,7 @@ async function show(): Promise<void> {
       text.innerHTML = guide.html;
       main.replaceChildren(text);
     } else if (operation) {
-      main.replaceChildren(...buildOverview(operation), tryIt(operation));
+      main.replaceChildren(...buildOverview(operation), ...(operation.isEvent ? [] : [tryIt(operation)]));
     } else main.replaceChildren(h('p', { role: 'status' }, 'There is no such operation.'));
     main.scrollTop = 0;
   }

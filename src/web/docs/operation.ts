@@ -2,27 +2,36 @@ import { h } from '../dom.ts';
 import type { Operation } from './reference.ts';
 import { buildExamples } from './snippets.ts';
 
-/** The overview of an operation: its effect, permission and parameters, with a request and an answer that were really made. */
+/** The overview of an operation: its effect, permission and parameters, with a request and an answer that were really made; of an
+ * event, what is sent. */
 export function buildOverview(operation: Operation): HTMLElement[] {
-  const { method, path, summary, tag, object } = operation;
-  const { description = '', parameters = [], responses, 'x-permission': permission } = object;
+  const { method, path, isEvent, summary, tag, object } = operation;
+  const { description = '', parameters = [], requestBody, responses, 'x-permission': permission } = object;
   const [[, success] = []] = Object.entries(responses).filter(([status]) => status.startsWith('2'));
-  const answer = success?.content?.['application/json']?.example;
+  const { content } = (isEvent ? requestBody : success) ?? {};
+  const json = content?.['application/json']?.example;
   return [
     h(
       'header',
       { class: 'heading' },
       h('p', {}, tag),
       h('h2', {}, summary),
-      h('p', {}, h('code', {}, `${method} ${path}`)),
+      h('p', {}, ...(isEvent ? ['Sent by POST to webhook endpoints'] : [h('code', {}, `${method} ${path}`)])),
     ),
     h('p', {}, ...prose(description)),
-    h('p', {}, ...prose(permission ? `Asks for \`${permission}\`.` : 'Asks for no permission.')),
-    buildExamples(operation, location.origin),
-    ...(parameters.length > 0 ? [h('h3', {}, 'Parameters'), h('dl', {}, ...parameters.flatMap(parameterEntry))] : []),
-    ...(answer === undefined
+    ...(isEvent
       ? []
-      : [h('h3', {}, 'Answer'), h('pre', { tabindex: 0 }, h('code', {}, JSON.stringify(answer, null, 2)))]),
+      : [
+          h('p', {}, ...prose(permission ? `Asks for \`${permission}\`.` : 'Asks for no permission.')),
+          buildExamples(operation, location.origin),
+        ]),
+    ...(parameters.length > 0 ? [h('h3', {}, 'Parameters'), h('dl', {}, ...parameters.flatMap(parameterEntry))] : []),
+    ...(json === undefined
+      ? []
+      : [
+          h('h3', {}, isEvent ? 'Body' : 'Answer'),
+          h('pre', { tabindex: 0 }, h('code', {}, JSON.stringify(json, null, 2))),
+        ]),
   ];
 }
 

@@ -5,6 +5,7 @@ export interface ApiDocument {
   servers: unknown[];
   'x-tagGroups': { name: string; description: string; tags: string[] }[];
   paths: Record<string, Record<string, OperationObject>>;
+  webhooks: Record<string, Record<string, OperationObject>>;
   components: Record<string, Record<string, unknown>>;
 }
 
@@ -24,7 +25,10 @@ export interface Operation {
   id: string;
   /** The method in capitals. */
   method: string;
+  /** Of an event, its type. */
   path: string;
+  /** Whether it is a request that the API makes: an event, which webhook endpoints are sent. */
+  isEvent: boolean;
   summary: string;
   tag: string;
   /** All words that it can be found by, in small letters. */
@@ -32,14 +36,19 @@ export interface Operation {
   object: OperationObject;
 }
 
-export const listOperations = ({ paths }: ApiDocument): Operation[] =>
-  Object.entries(paths).flatMap(([path, item]) =>
+export const listOperations = ({ paths, webhooks }: ApiDocument): Operation[] => [
+  ...readOperations(paths, false),
+  ...readOperations(webhooks, true),
+];
+
+const readOperations = (items: ApiDocument['paths'], isEvent: boolean): Operation[] =>
+  Object.entries(items).flatMap(([path, item]) =>
     Object.entries(item).map(([method, object]) => {
       const { operationId: id, summary, description = '', tags } = object;
       const words = [method, path, summary, description, id, ...tags, object['x-permission'] ?? '']
         .join(' ')
         .toLowerCase();
-      return { id, method: method.toUpperCase(), path, summary, tag: tags[0], words, object };
+      return { id, method: method.toUpperCase(), path, isEvent, summary, tag: tags[0], words, object };
     }),
   );
 

@@ -351,9 +351,48 @@ describe('who calls', () => {
     );
 });
 
+describe('/mcp/', () => {
+  const send = (method: string, path: string, headers: Record<string, string> = {}) =>
+    call(method, path, {
+      headers,
+      ...(method === 'POST' && { json: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
+    });
+
+  it.each([
+    ['POST', 200],
+    ['POST', 401],
+    ['GET', 405],
+    ['DELETE', 405],
+    ['OPTIONS', 204],
+  ])('is /mcp: %s %i', async (method, expected) => {
+    const headers: Record<string, string> = expected === 401 ? {} : { authorization: `Bearer ${company.token}` };
+    const [plain, slashed] = [await send(method, '/mcp', headers), await send(method, '/mcp/', headers)];
+    const told = ({ status, body, headers: of }: typeof plain) => [
+      status,
+      body,
+      ...['allow', 'www-authenticate', 'access-control-allow-methods'].map((name) => of.get(name)),
+    ];
+    expect(slashed.status).toBe(expected);
+    expect(told(slashed)).toEqual(told(plain));
+  });
+
+  it('is recorded as /mcp, and no path below it is known', async () => {
+    const { headers } = await send('POST', '/mcp/', { authorization: `Bearer ${company.token}` });
+    await vi.waitFor(
+      async () => {
+        const values = { correlationId: headers.get('x-correlation-id') as string };
+        expect(await recordsOf('audit', company.id, { values })).toMatchObject([{ route: '/mcp', status: 200 }]);
+      },
+      { timeout: 15_000, interval: 50 },
+    );
+    for (const path of ['/mcp//', '/mcp/x', '/health/']) expect((await send('GET', path)).status).toBe(404);
+  });
+});
+
 describe('GET /.well-known/oauth-protected-resource', () => {
-  it.each(['', '/mcp'])('tells the resource, and who lets programs in: %j', async (of) => {
-    const { status, headers, body } = await call('GET', `/.well-known/oauth-protected-resource${of}?any=1`);
+  it.each(['', '/mcp', '/mcp/'])('tells the resource, and who lets programs in: %j', async (written) => {
+    const { status, headers, body } = await call('GET', `/.well-known/oauth-protected-resource${written}?any=1`);
+    const of = written.replace(/\/$/, '');
     expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^application\/json/)]);
     expect(body).toEqual({
       resource: `${BASE_URL}${of}`,
