@@ -344,18 +344,6 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'debe tener de 1 a 128 letras, dígitos, o "_", ".", "-", " " entre ellos',
     ],
     [
-      'too_many',
-      'must be a list of 1 to {max} patterns',
-      'deve ser uma lista de 1 a {max} padrões',
-      'debe ser una lista de 1 a {max} patrones',
-    ],
-    [
-      'too_many',
-      'must be a list of 1 to {max} statements',
-      'deve ser uma lista de 1 a {max} declarações',
-      'debe ser una lista de 1 a {max} declaraciones',
-    ],
-    [
       'too_long',
       'must be a text of at most {max} characters',
       'deve ser um texto de no máximo {max} caracteres',
