@@ -915,8 +915,9 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'debe tener como máximo {max} atributos',
     ],
     ['taken', 'is in the list already', 'já está na lista', 'ya está en la lista'],
+    ['required', 'must hold user_id or email', 'deve ter user_id ou email', 'debe tener user_id o email'],
     [
-      'required',
+      'conflict',
       'must hold exactly one of user_id and email',
       'deve ter exatamente um de user_id e email',
       'debe tener exactamente uno de user_id y email',
