@@ -105,6 +105,7 @@ import {
   authenticateMachine,
   authenticateServiceToken,
   authenticateSignatureAlone,
+  refusePerson,
 } from './modules/service-accounts/service-token.ts';
 import { shareActivityEndpoints } from './modules/share-activity/routes.sharing.ts';
 import { shareAuthEndpoints } from './modules/share-auth/routes.sharing.ts';
@@ -239,7 +240,12 @@ const AUTHENTICATION: Authentication = {
     bearer: byAudience({ ...ofCompany, ...programsAt('api') }),
     signature: authenticateSignatureAlone((path) => findCounterpart(SURFACES, path)),
     machine: authenticateMachine(
-      byAudience({ machine: authenticateServiceToken, 'oauth-machine': authenticateClient('api') }),
+      byAudience({
+        machine: authenticateServiceToken,
+        'oauth-machine': authenticateClient('api'),
+        console: refusePerson,
+        oauth: refusePerson,
+      }),
     ),
     agent: authenticateKeyOr(byAudience({ ...ofCompany, ...programsAt('mcp') })),
     directory: authenticateKeyOr(byAudience({ machine: authenticateServiceToken })),

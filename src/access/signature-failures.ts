@@ -25,6 +25,12 @@ export const signedRequestsOnly = defineFailure('signature.token_sent', 'unauthe
   }),
 });
 
+/** A person's token on a route that takes a service account's token or signature. */
+export const machinesOnly = defineFailure('signature.person_token_sent', 'unauthenticated', {
+  message: 'This route takes signed requests or service tokens, not the tokens of people.',
+  detail: { field: 'authorization', reason: 'malformed', takes: 'signature' },
+});
+
 /** @param serverTime our clock's time, where the sender can still use it */
 export const clockSkew = defineFailure('signature.clock_skew', 'unauthenticated', {
   message: 'x-date differs from the server’s clock by more than 300 seconds.',

@@ -8,7 +8,7 @@ import {
   peopleOnly,
   programsRefused,
 } from '../access/failures.ts';
-import { signedRequestsOnly } from '../access/signature-failures.ts';
+import { machinesOnly, signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
 import { type Contract, getAction, type RouteAccess, takesPrograms } from './endpoint.ts';
@@ -129,6 +129,7 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
     ...(body || isSigned ? [bodyTooLarge] : []),
     ...(isSigned ? [replayUnknown] : []),
     ...(isSigned && credential === 'signature' && access !== 'operator' ? [signedRequestsOnly] : []),
+    ...(isSigned && credential === 'machine' ? [machinesOnly] : []),
     ...(contract.method === 'get' ? [] : [accessNotChanged]),
     ...(contract.dryRun ? [accessTooComplex, invalid] : []),
     ...(takesIdempotencyKey(contract)

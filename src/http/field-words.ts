@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { FieldProblem } from '../kernel/failure.ts';
+import { isRecord } from '../kernel/fields.ts';
 
 type Issue = z.core.$ZodRawIssue;
 
@@ -24,6 +26,25 @@ const FORMATS: Readonly<Record<string, string>> = {
 
 /** The message for each field that a schema does not know. */
 export const UNKNOWN = 'is not a field of this request';
+
+/** Has zod tell the refused values, which `sayIssue` looks at. */
+export const WITH_VALUES = { reportInput: true } as const;
+
+/**
+ * The message of an issue. What is missing or empty is told so, whatever words of its own a schema has for wrong values: programs
+ * go by the reason that the words have.
+ */
+export function sayIssue({ code, input, message }: Pick<z.core.$ZodIssue, 'code' | 'input' | 'message'>): string {
+  if (input === undefined && code === 'invalid_value') return 'is required';
+  if (input === '' && (code === 'invalid_format' || code === 'custom')) return 'must not be empty';
+  return message;
+}
+
+/** The first problem of each field: the next ones of the same value only repeat it with other limits. */
+export function firstOfEach(problems: readonly FieldProblem[]): FieldProblem[] {
+  const seen = new Set<string>();
+  return problems.filter(({ field }) => !seen.has(field) && seen.add(field));
+}
 
 /** Characters of the values that are listed to choose from, and of the names that are not known. */
 const MAX_VALUES = 500;
@@ -51,12 +72,16 @@ function wordsFor(issue: Issue): string {
         .join(', ')
         .slice(0, MAX_VALUES)}`;
     case 'invalid_union':
-      if (issue.input === undefined) return 'is required';
+      if (discriminated(issue) === undefined) return 'is required';
       return 'fits none of the forms that it can have';
     default:
       return 'is not valid';
   }
 }
+
+/** What tells the forms of a union apart in the value, else the value itself. */
+const discriminated = ({ input, discriminator }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): unknown =>
+  typeof discriminator === 'string' && isRecord(input) ? input[discriminator] : input;
 
 const sayOneOf = (values: readonly unknown[]): string =>
   values.length === 1 ? `must be exactly ${values[0]}` : `must be one of ${values.join(', ').slice(0, MAX_VALUES)}`;

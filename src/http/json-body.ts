@@ -7,7 +7,7 @@ import { illFormedPath, shorten } from '../kernel/text.ts';
 import { readUnread, type Unread } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
-import { UNKNOWN } from './field-words.ts';
+import { firstOfEach, sayIssue, UNKNOWN, WITH_VALUES } from './field-words.ts';
 import { findExcess, type JsonBounds, MAX_PROBLEMS } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
@@ -36,7 +36,7 @@ export function readJson(
       ? await receiveUnread(c.req, unread)
       : await receiveJson(c.req, exactNumbers ? parseExactJson : parseText);
     const unknown = await checkUnknown(c, value);
-    const parsed = await schema?.safeParseAsync(value === undefined ? {} : value);
+    const parsed = await schema?.safeParseAsync(value === undefined ? {} : value, WITH_VALUES);
     if (parsed?.error && value === undefined && saysJson(c.req)) throw malformedJson();
     if (parsed?.error || unknown.length > 0) throw invalidBody(parsed?.error, unknown);
     c.set('body', parsed?.data);
@@ -50,7 +50,7 @@ export function readJson(
  */
 export const invalidBody = (refused: Pick<z.ZodError, 'issues'> | undefined, unknown: FieldProblem[] = []): Failure =>
   invalid(
-    [...unknown, ...(refused?.issues ?? []).flatMap(findProblems)]
+    firstOfEach([...unknown, ...(refused?.issues ?? []).flatMap(findProblems)])
       .slice(0, MAX_PROBLEMS)
       .map(({ field, message }) => ({ field: shorten(field, MAX_WORDS), message: shorten(message, MAX_WORDS) })),
   );
@@ -58,7 +58,7 @@ export const invalidBody = (refused: Pick<z.ZodError, 'issues'> | undefined, unk
 const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
   listFields(issue).map((path) => ({
     field: path.join('.'),
-    message: issue.code === 'unrecognized_keys' ? UNKNOWN : issue.message,
+    message: issue.code === 'unrecognized_keys' ? UNKNOWN : sayIssue(issue),
   }));
 
 /** The paths of the fields that an issue is about: one, or each of those that the schema does not know. */

@@ -1,5 +1,6 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
+import type { ZodType } from 'zod';
 import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, readConfig } from '../config.ts';
 import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
@@ -11,6 +12,7 @@ import { limitBody } from './body-limit.ts';
 import { dryRun, isDryRun } from './dry-run.ts';
 import { type Contract, type Endpoint, getBodyLimit, type Route, type RouteInput, type Versioned } from './endpoint.ts';
 import { takesIdempotencyKey } from './failures.ts';
+import { WITH_VALUES } from './field-words.ts';
 import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath, listParameters } from './paths.ts';
@@ -90,10 +92,14 @@ function middlewares(
   // What others append to an address is theirs, however they write it.
   if (!contract.openQuery) chain.push(named, wellEncoded);
   if (declaredQuery(contract) || !contract.openQuery)
-    chain.push(zValidator('query', getQuerySchema(contract), requireValid) as MiddlewareHandler);
+    chain.push(zValidator('query', getQuerySchema(contract), requireValid, PARSING) as MiddlewareHandler);
   if (contract.body) chain.push(ofJson(receive(contract, readJson(contract, checkUnknown(contract, endpoints)))));
   return chain;
 }
+
+const PARSING = {
+  validationFunction: (schema: ZodType, query: unknown) => schema.safeParseAsync(query, WITH_VALUES),
+};
 
 function receive({ receives }: Contract, read: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> {
   if (!receives) return read;

@@ -2,6 +2,7 @@ import type { Context, PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import { collectIds, resourceParameters } from './audit.ts';
 import type { Route, RouteInput } from './endpoint.ts';
+import { WITH_VALUES } from './field-words.ts';
 import { invalidBody } from './json-body.ts';
 import { MAX_PROBLEMS } from './json-bounds.ts';
 import { getQuerySchema, requireValid } from './query.ts';
@@ -41,12 +42,12 @@ async function performed(
   const { actor } = context as PrincipalContext;
   await authorize(contract, context as PrincipalContext, (name) => params[name]);
   authorizeQuery(contract, actor, (name) => query[name]);
-  const parsedQuery = getQuerySchema(contract).safeParse(query);
+  const parsedQuery = getQuerySchema(contract).safeParse(query, WITH_VALUES);
   requireValid(parsedQuery);
   const unknown = contract.body
     ? unknownMembers(contract.body, body).take(MAX_PROBLEMS).map(unknownProblem).toArray()
     : [];
-  const parsedBody = await contract.body?.safeParseAsync(body);
+  const parsedBody = await contract.body?.safeParseAsync(body, WITH_VALUES);
   if (parsedBody?.error || unknown.length > 0) throw invalidBody(parsedBody?.error, unknown);
   return handle({
     ctx: context,

@@ -3,6 +3,7 @@ import { type FieldProblem, invalid } from '../kernel/failure.ts';
 import { shorten } from '../kernel/text.ts';
 import { gatherDeepObjects } from './deep-object.ts';
 import type { Contract } from './endpoint.ts';
+import { firstOfEach, sayIssue } from './field-words.ts';
 import { queryFlag } from './list-query.ts';
 
 /** The schema of a route's query. Parameters that the route does not know are refused, unless it says otherwise. */
@@ -27,17 +28,10 @@ const DRY_RUN = {
 const closed = (query: z.ZodType): z.ZodType =>
   query instanceof z.ZodObject && query.def.catchall === undefined ? query.strict() : query;
 
-interface Issue {
-  path: PropertyKey[];
-  message: string;
-  /** The unknown members, for an issue of that kind. */
-  keys?: string[];
-}
-
 /** @throws invalid naming each wrong parameter */
-export function requireValid(result: { success: boolean; error?: { issues: readonly Issue[] } }): void {
+export function requireValid(result: { success: boolean; error?: { issues: readonly z.core.$ZodIssue[] } }): void {
   if (result.success) return;
-  throw invalid(result.error?.issues.flatMap(findProblems) ?? []);
+  throw invalid(firstOfEach(result.error?.issues.flatMap(findProblems) ?? []));
 }
 
 /** Refuses parameters without a name, which the router leaves out of what it reads. */
@@ -80,7 +74,13 @@ const UNKNOWN = { names: 20, characters: 80 };
 
 const NO_PARAMETER = 'is not a parameter of this route';
 
-const findProblems = ({ path, message, keys }: Issue): FieldProblem[] =>
-  keys
-    ? keys.slice(0, UNKNOWN.names).map((key) => ({ field: shorten(key, UNKNOWN.characters), message: NO_PARAMETER }))
-    : [{ field: path.join('.'), message }];
+const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
+  issue.code === 'unrecognized_keys'
+    ? issue.keys
+        .slice(0, UNKNOWN.names)
+        .map((key) => ({ field: shorten(key, UNKNOWN.characters), message: NO_PARAMETER }))
+    : [{ field: issue.path.join('.'), message: isRepeated(issue) ? 'must be sent once' : sayIssue(issue) }];
+
+/** Whether a parameter was sent several times where one value is taken. */
+const isRepeated = ({ code, input }: z.core.$ZodIssue): boolean =>
+  Array.isArray(input) && (code === 'invalid_type' || code === 'invalid_value');

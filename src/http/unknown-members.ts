@@ -199,8 +199,9 @@ export async function unknownProblems(
   const { pendingIn } = contract;
   if (pendingIn && call.ctx.actor.kind === 'anonymous' && !sent.includes(pendingIn)) throw invalidToken();
   const shown = await shownRecord(contract, record, call, sent);
+  // What does not count for the version moves, but for an id: that is left out where the version is made without it.
   const moves = (name: string): boolean =>
-    MOVING.test(name) || record.reading?.contract.versioned?.without.includes(name) === true;
+    MOVING.test(name) || (!name.endsWith('_id') && record.reading?.contract.versioned?.without.includes(name) === true);
   const isRight = ({ path, value, within }: UnknownMember): boolean => {
     if ((shown === undefined || path.length > 1) && isOfView(contract, record, path)) return true;
     const name = path.at(-1) as string;

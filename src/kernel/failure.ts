@@ -162,12 +162,17 @@ export const taken = (concept: string, field: string, exceptions: Exceptions = {
     ...exceptions,
   });
 
-/** The resource is deleted already, and cannot be deleted again. */
+/** The resource is deleted already, and cannot be deleted again. On the console it is as if it had never been there. */
 export const alreadyDeleted = (concept: string, exceptions: Exceptions = {}) =>
   defineFailure(`${concept}.already_deleted`, 'missing', {
     message: `This ${toNoun(concept)} is already deleted.`,
     detail: { field: 'id', reason: 'already_deleted' },
     organization: { status: 400, code: 'AlreadyDeleted' },
+    console: {
+      code: `${concept.toUpperCase()}_NOT_FOUND`,
+      message: `There is no such ${toNoun(concept)}.`,
+      details: { field: 'id', reason: 'not_found' },
+    },
     ...exceptions,
   });
 

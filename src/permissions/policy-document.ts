@@ -57,15 +57,13 @@ export function validateDocument(document: unknown, path = 'document'): FieldPro
     if (problems.length < POLICY_LIMITS.problems) problems.push({ field, message });
   };
 
+  if (document === undefined) return [{ field: path, message: REQUIRED }];
   if (!isRecord(document)) return [{ field: path, message: 'must be an object with version and statements' }];
   refuseOthers(document, ['version', 'statements'], path, report);
-  if (document.version !== POLICY_VERSION) report(`${path}.version`, `must be "${POLICY_VERSION}"`);
-
-  const { statements } = document;
-  if (!Array.isArray(statements) || statements.length < 1 || statements.length > POLICY_LIMITS.statements) {
-    report(`${path}.statements`, `must be a list of 1 to ${POLICY_LIMITS.statements} statements`);
-    return problems;
-  }
+  const { version, statements } = document;
+  if (version !== POLICY_VERSION)
+    report(`${path}.version`, version === undefined ? REQUIRED : `must be "${POLICY_VERSION}"`);
+  if (!isList(statements, POLICY_LIMITS.statements, `${path}.statements`, report)) return problems;
   const sids = new Set<string>();
   for (const [index, statement] of statements.entries()) {
     checkStatement(statement, `${path}.statements.${index}`, sids, report);
@@ -73,7 +71,19 @@ export function validateDocument(document: unknown, path = 'document'): FieldPro
   return problems;
 }
 
+const REQUIRED = 'is required';
+
 type Report = (field: string, message: string) => void;
+
+/** Whether a value is a list of 1 to `most` entries; reports what it is not. */
+function isList(value: unknown, most: number, path: string, report: Report): value is unknown[] {
+  if (value === undefined) report(path, REQUIRED);
+  else if (!Array.isArray(value)) report(path, 'must be a list');
+  else if (value.length === 0) report(path, 'must hold at least one entry');
+  else if (value.length > most) report(path, `must hold at most ${most} entries`);
+  else return true;
+  return false;
+}
 
 function checkStatement(statement: unknown, path: string, sids: Set<string>, report: Report): void {
   if (!isRecord(statement)) {
@@ -91,7 +101,8 @@ function checkStatement(statement: unknown, path: string, sids: Set<string>, rep
       sids.add(sid);
     }
   }
-  if (effect !== 'Allow' && effect !== 'Deny') report(`${path}.effect`, 'must be "Allow" or "Deny"');
+  if (effect !== 'Allow' && effect !== 'Deny')
+    report(`${path}.effect`, effect === undefined ? REQUIRED : 'must be "Allow" or "Deny"');
   checkPatterns(actions, `${path}.actions`, actionProblem, report);
   checkPatterns(resources, `${path}.resources`, resourceProblem, report);
 }
@@ -102,10 +113,7 @@ function checkPatterns(
   problemOf: (pattern: string) => string | null,
   report: Report,
 ): void {
-  if (!Array.isArray(patterns) || patterns.length < 1 || patterns.length > POLICY_LIMITS.patterns) {
-    report(path, `must be a list of 1 to ${POLICY_LIMITS.patterns} patterns`);
-    return;
-  }
+  if (!isList(patterns, POLICY_LIMITS.patterns, path, report)) return;
   for (const [index, pattern] of patterns.entries()) {
     const problem =
       typeof pattern !== 'string' || pattern.length > POLICY_LIMITS.pattern

@@ -205,7 +205,12 @@ describe('the reader of an endpoint', () => {
   it('is a service account, by signature or by service token; a person is not', async () => {
     const { slug } = await aPublished(company, 'SELECT 1 AS one');
     expect((await (await withServiceToken(reader)).get(`/data/${slug}`)).body.rows).toEqual([[1]]);
-    expect((await company.as.get(`/data/${slug}`)).status).toBe(401);
+    const refused = await company.as.get(`/data/${slug}`);
+    expect(refused.status).toBe(401);
+    expect(refused.body).toMatchObject({
+      message: expect.stringMatching(/^This route takes signed requests or service/),
+    });
+    expect((await call('GET', `/data/${slug}`, { headers: { authorization: 'Bearer no-token' } })).status).toBe(401);
     expect((await call('GET', `/data/${slug}`)).status).toBe(401);
   });
 

@@ -55,7 +55,81 @@ describe('an error', () => {
     const reasons = Object.fromEntries(
       body.details.map(({ field, reason }: { field: string; reason: string }) => [field, reason]),
     );
-    expect(reasons).toMatchObject({ name: 'required', description: 'required' });
+    expect(reasons).toMatchObject({ name: 'required', slug: 'too_short', description: 'required' });
+  });
+
+  const STATEMENT = { effect: 'Allow', actions: ['users:list'], resources: ['*'] };
+  const policyOf = (...statements: object[]) => ({
+    name: 'Words',
+    document: { version: '2024-01-01', statements },
+  });
+  const REQUIRED = { reason: 'required' };
+  const EMPTY = { reason: 'too_short', limits: { min: 1 } };
+  const TOO_FEW = { reason: 'too_few', limits: { min: 1 } };
+
+  it.each<[string, 'post' | 'put', string, object, Record<string, object>]>([
+    ['a missing action', 'post', '/v1/policies/who-can', { resource: '*' }, { action: REQUIRED }],
+    ['an empty resource', 'post', '/v1/policies/who-can', { action: 'users:list', resource: '' }, { resource: EMPTY }],
+    ['a missing document', 'post', '/v1/policies', { name: 'zz' }, { document: REQUIRED }],
+    [
+      'an empty document',
+      'post',
+      '/v1/policies',
+      { name: 'zz', document: {} },
+      { 'document.version': REQUIRED, 'document.statements': REQUIRED },
+    ],
+    [
+      'an empty statement',
+      'post',
+      '/v1/policies',
+      policyOf({}),
+      {
+        'document.statements.0.effect': REQUIRED,
+        'document.statements.0.actions': REQUIRED,
+        'document.statements.0.resources': REQUIRED,
+      },
+    ],
+    ['no statements', 'post', '/v1/policies', policyOf(), { 'document.statements': TOO_FEW }],
+    [
+      'no actions, and a text for resources',
+      'post',
+      '/v1/policies',
+      policyOf({ ...STATEMENT, actions: [], resources: '*' }),
+      { 'document.statements.0.actions': TOO_FEW, 'document.statements.0.resources': { reason: 'type' } },
+    ],
+    [
+      'too many actions',
+      'post',
+      '/v1/policies',
+      policyOf({ ...STATEMENT, actions: Array.from({ length: 257 }, () => 'users:list') }),
+      { 'document.statements.0.actions': { reason: 'too_many', limits: { max: 256 } } },
+    ],
+    ['a form without what tells forms apart', 'put', '/v1/auth/sso/config', {}, { type: REQUIRED }],
+    ['another form', 'put', '/v1/auth/sso/config', { type: 'kerberos' }, { type: { reason: 'type' } }],
+    ['an empty email address', 'post', '/v1/auth/passwordless/request', { email: '' }, { email: EMPTY }],
+    ['what two rules refuse, once', 'post', '/v1/groups', { name: '' }, { name: EMPTY }],
+    [
+      'a recipient of two kinds, and of none',
+      'post',
+      '/v1/schedules',
+      { recipients: [{ user_id: 'x', email: 'x@example.com' }, {}] },
+      { 'recipients.0': { reason: 'conflict' }, 'recipients.1': REQUIRED },
+    ],
+  ])('says why a value is refused: %s', async (_what, method, path, json, expected) => {
+    const { status, body } = await company.as[method](path, { json });
+    expect(status).toBe(422);
+    for (const [field, explained] of Object.entries(expected)) {
+      const details = body.details.filter((each: { field: string }) => each.field === field);
+      expect(details).toEqual([{ field, message: expect.any(String), ...explained }]);
+    }
+  });
+
+  it('says that a parameter is to be sent once', async () => {
+    const { status, body } = await company.as.get('/v1/users?page=1&page=2&sort_by=name&sort_by=name');
+    expect([status, body.details]).toEqual([
+      422,
+      ['page', 'sort_by'].map((field) => ({ field, reason: 'too_many', message: 'must be sent once' })),
+    ]);
   });
 
   it('is a sentence in whichever language says when to try again', async () => {

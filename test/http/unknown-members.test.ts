@@ -121,6 +121,18 @@ describe('a record that was read and is sent back', () => {
     expect((await company.as.put(path, { json })).status).toBe(200);
   });
 
+  it('may not have another id, though no version counts it', async () => {
+    const { as } = await aProvisionedCompany();
+    const path = `/v1/managed-tables/${await aTable(as, 'conectada', [column('n', 'integer')])}`;
+    const read = await must(as.get(path));
+    expect((await as.put(path, { json: { ...read, row_count: 7 } })).status).toBe(200);
+    const { status, body } = await as.put(path, { json: { ...read, connection_id: '0'.repeat(24) } });
+    expect([status, body.details?.map(({ field, reason }: Record<string, string>) => [field, reason])]).toEqual([
+      422,
+      [['connection_id', 'conflict']],
+    ]);
+  });
+
   it('is refused where it differs in what another route changes, which is named, or nobody', async () => {
     const user = await aUser(company);
     const path = `/v1/users/${user.id}`;

@@ -126,8 +126,10 @@ describe('a service account on the console', () => {
     expect((await manager.delete(`${PATH}/${robot.id}`)).status).toBe(204);
     expect((await robot.as.get('/accounts')).status).toBe(401);
     expect(await countOf('group_bindings where principal_id = ?', robot.id)).toBe(0);
-    expect(statusAndCode(await manager.delete(`${PATH}/${robot.id}`))).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
-    expect(statusAndCode(await manager.get(`${PATH}/${robot.id}`))).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
+    for (const again of [await manager.delete(`${PATH}/${robot.id}`), await manager.get(`${PATH}/${robot.id}`)]) {
+      expect(statusAndCode(again)).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
+      expect(JSON.stringify(again.body)).not.toContain('deleted');
+    }
   });
 
   it('is changed and deleted by who may act on that one alone', async () => {
@@ -220,6 +222,7 @@ describe('an API key on the console', () => {
     expect((await must(manager.get(`${PATH}/${_id}/keys`))).records).toMatchObject([{ is_active: false }]);
     const again = await manager.delete(`${PATH}/${_id}/keys/${key._id}`);
     expect(statusAndCode(again)).toEqual([404, 'API_KEY_NOT_FOUND']);
+    expect(again.body).toMatchObject({ details: { field: 'key_id', reason: 'not_found' } });
     expect(statusAndCode(await manager.delete(`${PATH}/${_id}/keys/${NOBODY}`))).toEqual([404, 'API_KEY_NOT_FOUND']);
   });
 

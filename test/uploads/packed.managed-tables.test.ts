@@ -61,6 +61,12 @@ describe('a file that is packed by gzip', () => {
     expect(await failure(company, 'e.csv.gz', bytes)).toMatchObject({ code: 'GZIP_CORRUPT', file: 'e.csv.gz' });
   });
 
+  it('is named as it was sent where what is in it is wrong', async () => {
+    const html = '<!DOCTYPE html><html><body>Not found</body></html>';
+    expect(await failure(company, 'm.csv.gz', packed(html))).toMatchObject({ file: 'm.csv.gz' });
+    expect(await failure(company, 'm.json.gz', packed('[{"a":1},'))).toMatchObject({ file: 'm.json.gz' });
+  });
+
   it('fails the job for a bomb', async () => {
     const bytes = packed(Buffer.alloc(60 * 1024 * 1024, 'a,b\n1,2\n'));
     expect(await failure(company, 'f.csv.gz', bytes)).toMatchObject({ code: 'GZIP_RATIO' });

@@ -293,7 +293,7 @@ describe('an upsert', () => {
   });
 
   it.each([
-    ['upsert', [], 'deve indicar de 1 a 4 colunas'],
+    ['upsert', [], 'é obrigatório'],
     ['upsert', ['code', 'store', 'name', 'price', 'code'], 'deve indicar de 1 a 4 colunas'],
     ['upsert', ['code', 'code'], 'deve indicar cada coluna uma só vez'],
     ['upsert', ['Code'], '"Code" não é uma coluna da tabela'],

@@ -172,7 +172,7 @@ function readArguments(tool: Tool, sent: Record<string, unknown>) {
   const { id, argumentNames, aliases = {}, allowedValues = {}, bodyArgument } = tool;
   const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sent) as Record<string, unknown>;
   const problems: FieldProblem[] = [];
-  if (id && (typeof resource !== 'string' || resource === '')) problems.push({ field: id, message: 'must be an id' });
+  if (id && (typeof resource !== 'string' || resource === '')) problems.push({ field: id, message: sayNoId(resource) });
 
   const given: Record<string, unknown> = Object.create(null);
   for (const [name, value] of Object.entries(rest)) {
@@ -194,6 +194,9 @@ function readArguments(tool: Tool, sent: Record<string, unknown>) {
   if (illFormed) problems.push({ field: illFormed.join('.').toWellFormed(), message: 'must be Unicode text' });
   return { resource, given, problems };
 }
+
+const sayNoId = (value: unknown): string =>
+  value === undefined ? 'is required' : value === '' ? 'must not be empty' : 'must be an id';
 
 const LONGEST_NAME = 80;
 const MOST_PROBLEMS = 20;

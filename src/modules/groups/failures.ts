@@ -3,14 +3,7 @@ import { alreadyDeleted, defineFailure, invalid, notFoundBy, taken } from '../..
 /** @param field the field that names it: `id` of the path, or `group_ids` of a body, and there the unknown ones */
 export const groupNotFound = notFoundBy('group', ['id', 'group_ids']);
 
-export const groupAlreadyDeleted = alreadyDeleted('group', {
-  // As if it had never been there.
-  console: {
-    code: 'GROUP_NOT_FOUND',
-    message: 'There is no such group.',
-    details: { field: 'id', reason: 'not_found' },
-  },
-});
+export const groupAlreadyDeleted = alreadyDeleted('group');
 
 export const groupNameTaken = taken('group', 'name');
 export const groupSlugTaken = taken('group', 'slug');

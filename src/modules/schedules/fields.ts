@@ -28,7 +28,8 @@ const recipient = z
     user_id: z.string().min(1).max(100).optional().meta({ description: WHO.user }),
     email: email.optional().meta({ description: WHO.email }),
   })
-  .refine(({ user_id, email: address }) => (user_id === undefined) !== (address === undefined), {
+  .refine(({ user_id, email: address }) => user_id !== undefined || address !== undefined, 'must hold user_id or email')
+  .refine(({ user_id, email: address }) => user_id === undefined || address === undefined, {
     message: 'must hold exactly one of user_id and email',
   })
   .meta(one);

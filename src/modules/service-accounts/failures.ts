@@ -1,7 +1,7 @@
 import { alreadyDeleted, defineFailure, invalid, notFoundBy } from '../../kernel/failure.ts';
 
 export const serviceAccountNotFound = notFoundBy('service_account', ['id', 'principal_id', 'principal.id']);
-export const serviceAccountAlreadyDeleted = alreadyDeleted('service_account', { console: 'SERVICE_ACCOUNT_NOT_FOUND' });
+export const serviceAccountAlreadyDeleted = alreadyDeleted('service_account');
 
 export const keyNotFound = notFoundBy('api_key', ['key_id'], { message: 'This service account has no such key.' });
 
@@ -9,7 +9,11 @@ export const keyAlreadyRevoked = defineFailure('api_key.already_revoked', 'missi
   message: 'This key is already revoked.',
   detail: { field: 'key_id', reason: 'already_deleted' },
   organization: { status: 400, code: 'AlreadyDeleted' },
-  console: 'API_KEY_NOT_FOUND',
+  console: {
+    code: 'API_KEY_NOT_FOUND',
+    message: 'This service account has no such key.',
+    details: { field: 'key_id', reason: 'not_found' },
+  },
 });
 
 export const expiryInPast = () => invalid([{ field: 'expires_at', message: 'must be in the future' }]);

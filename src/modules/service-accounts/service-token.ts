@@ -2,7 +2,7 @@ import type { Principal, ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Presented } from '../../access/known-principals.ts';
 import { recordLastUse } from '../../access/last-uses.ts';
-import { signedRequestsOnly } from '../../access/signature-failures.ts';
+import { machinesOnly, signedRequestsOnly } from '../../access/signature-failures.ts';
 import type { Authenticate, Context, IncomingRequest } from '../../context.ts';
 import { type AuthenticateToken, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import { formatCredential, type KeyProof, toKnown } from './known-key.ts';
@@ -73,6 +73,11 @@ export const authenticateServiceToken: AuthenticateToken = async (ctx, token) =>
   const claims = await verifyToken<Claims>(ctx, 'machine', token, 'access');
   const { sub: serviceAccountId, company_id: companyId, sid: keyId, access_key: accessKey } = claims;
   return presentKey(ctx, { companyId, serviceAccountId, keyId, accessKey });
+};
+
+/** Tells people whose token a machine's route does not take what it takes, before anybody looks whether it is good. */
+export const refusePerson: AuthenticateToken = async () => {
+  throw machinesOnly();
 };
 
 const hasToken = (request: IncomingRequest): boolean => /^Bearer\b/i.test(request.header('authorization') ?? '');

@@ -176,7 +176,8 @@ export function keyFor(mode: string, keys: string[], columns: { name: string }[]
     if (keys.length > 0) throw problem('is for the mode upsert');
     return null;
   }
-  if (keys.length < 1 || keys.length > MAX_KEY_COLUMNS) throw problem(`must name 1 to ${MAX_KEY_COLUMNS} columns`);
+  if (keys.length === 0) throw problem('is required');
+  if (keys.length > MAX_KEY_COLUMNS) throw problem(`must name 1 to ${MAX_KEY_COLUMNS} columns`);
   if (new Set(keys).size < keys.length) throw problem('must name each column once');
   if (isById(keys)) return keys;
   if (keys.includes('id')) throw problem('"id" identifies rows by itself: leave out the other columns');

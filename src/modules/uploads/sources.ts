@@ -53,7 +53,8 @@ interface Stored {
  * workbook being converted, a text. Plain data.
  */
 export type Item =
-  | ({ kind: 'file' } & Stored)
+  /** `isUnpacked`: its name still ends in that of a gzip file, its bytes are what was in it. */
+  | ({ kind: 'file'; isUnpacked?: true } & Stored)
   | { kind: 'entry'; name: string; archive: Stored; entry: ZipEntry }
   | ({ kind: 'workbook'; conversion: ConversionState } & Stored)
   | ({ kind: 'packed'; unpacked: Segment[] } & Stored)
@@ -177,12 +178,12 @@ const STAGES: Record<KindName, (ctx: CompanyContext, making: Making, item: FileI
 
 async function identify(ctx: CompanyContext, making: Making, item: FileItem): Promise<Stage> {
   const unpacked = unpackedName(item.name);
-  if (unpacked === null) return STAGES[findKind(item.name) ?? 'csv'](ctx, making, item);
+  if (unpacked === null || item.isUnpacked) return STAGES[findKind(unpacked ?? item.name) ?? 'csv'](ctx, making, item);
   const head = await readHead(ctx, item);
   if (isGzip(head)) return { items: [{ kind: 'packed', ...toStored(item), unpacked: [] }], bytes: 0 };
   // A server that says that it packed the file has given it unpacked.
   if (['unknown', 'zip', 'biff'].includes(detectContent(head))) throw new JobProblem(gzipDamaged(item.name));
-  return { items: [{ ...item, name: unpacked }], bytes: 0 };
+  return { items: [{ ...item, isUnpacked: true }], bytes: 0 };
 }
 
 const withDelimiter = ({ items, bytes }: Stage, delimiter: string): Stage => ({
@@ -297,7 +298,7 @@ async function unpackFile(ctx: CompanyContext, making: Making, item: Item & { ki
   const { segments, done } = await continueUnpacking(environment, { name, size }, item.unpacked);
   const bytes = ctx.config.UPLOAD_MESSAGE_BYTES;
   if (!done) return { items: [{ ...item, unpacked: segments }], bytes };
-  const file: Item = { kind: 'file', name: unpackedName(name) ?? name, segments, size_bytes: bytesIn(segments) };
+  const file: Item = { kind: 'file', isUnpacked: true, name, segments, size_bytes: bytesIn(segments) };
   return { items: [file], bytes };
 }
 

@@ -1082,6 +1082,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     '{items}: no se pueden unir sin contar filas más de una vez: la columna de la unión no es `id` ni única.',
   ],
   [
+    'This route takes signed requests or service tokens, not the tokens of people.',
+    'Esta rota aceita requisições assinadas ou tokens de contas de serviço, não os tokens de pessoas.',
+    'Esta ruta acepta solicitudes firmadas o tokens de cuentas de servicio, no los tokens de personas.',
+  ],
+  [
     'This route takes signed requests, not tokens. With a token, use `{path}` of the console.',
     'Esta rota aceita requisições assinadas, não tokens. Com um token, use `{path}` do console.',
     'Esta ruta acepta solicitudes firmadas, no tokens. Con un token, use `{path}` de la consola.',

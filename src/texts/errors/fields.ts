@@ -344,18 +344,6 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'debe tener de 1 a 128 letras, dígitos, o "_", ".", "-", " " entre ellos',
     ],
     [
-      'too_many',
-      'must be a list of 1 to {max} patterns',
-      'deve ser uma lista de 1 a {max} padrões',
-      'debe ser una lista de 1 a {max} patrones',
-    ],
-    [
-      'too_many',
-      'must be a list of 1 to {max} statements',
-      'deve ser uma lista de 1 a {max} declarações',
-      'debe ser una lista de 1 a {max} declaraciones',
-    ],
-    [
       'too_long',
       'must be a text of at most {max} characters',
       'deve ser um texto de no máximo {max} caracteres',
@@ -927,8 +915,9 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'debe tener como máximo {max} atributos',
     ],
     ['taken', 'is in the list already', 'já está na lista', 'ya está en la lista'],
+    ['required', 'must hold user_id or email', 'deve ter user_id ou email', 'debe tener user_id o email'],
     [
-      'required',
+      'conflict',
       'must hold exactly one of user_id and email',
       'deve ter exatamente um de user_id e email',
       'debe tener exactamente uno de user_id y email',

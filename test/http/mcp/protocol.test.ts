@@ -324,6 +324,7 @@ describe('who calls', () => {
       status: 403,
     });
     const wrong = await owner.tool('query_rows', { tabel: 1 });
+    expect(wrong.text).toMatch(/table_id.*is required/s);
     expect(await recordOf(wrong.headers)).toMatchObject({ action: 'managed-tables:data-read', status: 422 });
     const remaining = async () => Number((await owner.tool('list_tables')).headers.get('x-ratelimit-remaining'));
     const first = await remaining();
