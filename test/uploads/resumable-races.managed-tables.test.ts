@@ -264,6 +264,15 @@ describe('a whole upload', () => {
     expect(queue.messages).toHaveLength(1);
   });
 
+  it('keeps its files while bytes still come, however long ago it was begun', async () => {
+    const path = await begun(company.as, 10);
+    // It was begun more than a day ago when the sweep runs, with a byte of late.
+    await send(company.as, path, 0, csvOf(9), { env: held() });
+    await sql(`UPDATE console.resumable_uploads SET updated_at = now() + interval '23 h' WHERE id = '${idOf(path)}'`);
+    await sweep(aHeldQueue(), 24 * HOUR + 120_000);
+    expect(await own(path)).not.toEqual([]);
+  });
+
   it('keeps its files where its job is made while files are swept', async () => {
     const path = await aWholeOne();
     // Begun more than a day ago, with a byte of late, and one that is still to come.
@@ -383,9 +392,7 @@ describe('a company with nineteen begun uploads', () => {
   it('begins one more, of two at once', async () => {
     const other = await aProvisionedCompany();
     for (let count = 0; count < 19; count += 1) await begun(other.as, 10);
-    const { outcome } = await rivalBeforeStatement(other.id, /INSERT INTO console\.resumable_uploads/, () =>
-      begin(other.as, 10),
-    );
+    const { outcome } = await rivalBeforeStatement(other.id, /COMMIT/, () => begin(other.as, 10));
     const statuses = [(await begin(other.as, 10)).status, (await outcome).status];
     expect(statuses.toSorted()).toEqual([201, 429]);
   });

@@ -306,7 +306,13 @@ export const MANAGED_TABLES = [
       title: 'bytes of another type',
     },
     { in: 'claimUpload', text: 'AND updated_at > $6 ', without: 'AND $6 <> $4 ', title: 'is gone before it is swept' },
-    { in: 'claimUpload', text: ' AND received = $7', without: ' AND $7 >= 0', title: 'two requests at once' },
+    {
+      in: 'claimUpload',
+      text: ' AND received = $7',
+      without: ' AND $7 >= 0',
+      tests: ['test/uploads/resumable.managed-tables.test.ts'],
+      title: 'bytes of another type',
+    },
     {
       in: 'claimUpload',
       text: '(writer IS NULL OR writer_until < now())',
@@ -325,7 +331,7 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/uploads/sweep.ts', RESUMABLE_RACES, [
-    { text: 'if (begun.has(id)) continue;', without: '', title: 'while files are swept' },
+    { text: 'if (begun.has(id)) continue;', without: '', title: 'while bytes still come' },
   ]),
   ...guardsOf('src/modules/uploads/resumable.ts', RESUMABLE_RACES, [
     { text: 'if (!deleted.isFinished)', without: 'if (true)', title: 'keeps its bytes' },
