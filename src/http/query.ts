@@ -79,7 +79,13 @@ const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
     ? issue.keys
         .slice(0, UNKNOWN.names)
         .map((key) => ({ field: shorten(key, UNKNOWN.characters), message: NO_PARAMETER }))
-    : [{ field: issue.path.join('.'), message: isRepeated(issue) ? 'must be sent once' : sayIssue(issue) }];
+    : [{ field: issue.path.join('.'), message: sayParameter(issue) }];
+
+/** A parameter's limits are told for an empty value, too: most are numbers. */
+function sayParameter(issue: z.core.$ZodIssue): string {
+  if (isRepeated(issue)) return 'must be sent once';
+  return issue.input === '' ? issue.message : sayIssue(issue);
+}
 
 /** Whether a parameter was sent several times where one value is taken. */
 const isRepeated = ({ code, input }: z.core.$ZodIssue): boolean =>

@@ -85,7 +85,7 @@ describe('the client', () => {
     const body = { name: '', slug: 'a b', description: 'Of nothing but a test.' };
     const error = await person.post('/v1/groups', { body }).catch((thrown) => thrown);
     expect(fieldErrors(error)).toEqual({
-      name: 'must have at least 2 characters',
+      name: 'must not be empty',
       slug: 'must be lower-case letters and digits, separated by single hyphens',
     });
     expect(fieldErrors(new Error('of something else'))).toEqual({});

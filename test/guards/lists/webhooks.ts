@@ -3,9 +3,22 @@ import { guardsOf } from '../guard.ts';
 const RACES = ['test/webhooks/races.test.ts'];
 const RECEIVERS = ['test/webhooks/receivers.test.ts'];
 const STREAM = ['test/webhooks/audit.test.ts'];
+const SHARES = ['test/webhooks/shares.test.ts'];
 const PEOPLE = ['test/organizations/people.test.ts'];
 
 export const WEBHOOKS = [
+  ...guardsOf('drizzle/0043_webhook-pauses.sql', SHARES, [
+    {
+      text: "WHEN OLD.status = 'active' AND NEW.status <> 'active'",
+      without: "WHEN OLD.status = 'none' AND NEW.status <> 'active'",
+      title: 'just before a pause',
+    },
+    {
+      text: "WHEN OLD.status <> 'active' AND NEW.status = 'active'",
+      without: "WHEN OLD.status = 'none' AND NEW.status = 'active'",
+      title: 'just before a pause',
+    },
+  ]),
   ...guardsOf('src/modules/webhooks/store.ts', RACES, [
     { in: 'insertEndpoint', text: ' < ${most}`', without: ' < ${most + 1_000}`', title: 'at most twenty' },
     {
