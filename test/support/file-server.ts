@@ -43,7 +43,7 @@ export const csvOf = (rows: number): string =>
  * another file then; `rangeless` the first time, and knows no ranges; `untagged` the first time, and has no ETag; `never` each
  * time without an ETag; `weak` the same with a weak one; `shifted` answers other ranges than were asked for; `longer` sends more than it says; `redirects.N` first redirects
  * so often; `to.…` redirects to an address in base64url; `status.N` answers that; `busy` answers 503 twice; `mute` says nothing;
- * `stuck` nothing after a mebibyte; `huge` promises 6 GiB; `disposed` has a `Content-Disposition`, `typed` a `Content-Type`.
+ * `stuck` nothing after a mebibyte, nor when it is asked again; `huge` promises 6 GiB; `disposed` has a `Content-Disposition`, `typed` a `Content-Type`.
  */
 function server(): RequestListener {
   const asked = new Map<string, Asked[]>();
@@ -98,7 +98,7 @@ interface Case {
 
 function answer(request: IncomingMessage, response: ServerResponse, { behaviour, rows, times }: Case): void {
   const [kind, detail = ''] = behaviour.split('.') as [string, string?];
-  if (kind === 'mute') return;
+  if (kind === 'mute' || (kind === 'stuck' && times > 0)) return;
   if (kind === 'status') return void response.writeHead(Number(detail)).end();
   if (kind === 'busy' && times < 2) return void response.writeHead(503).end();
   if (kind === 'to') {

@@ -238,8 +238,8 @@ describe('an upload from an address', () => {
   });
 
   it.each(['mute', 'stuck'])('waits no longer than it says: %s', async (behaviour) => {
-    const { jobId } = await begin({ url: aSource(behaviour, ROWS).url });
-    await fetchWithin(jobId, { silenceMs: 300 });
+    const { jobId } = await begin({ url: aSource(behaviour, 20_000).url });
+    await fetchWithin(jobId, { silenceMs: 1_000 });
     const { error } = await jobOf(company, jobId);
     expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('30 segundos') });
   });
