@@ -40,10 +40,14 @@ export function sayIssue({ code, input, message }: Pick<z.core.$ZodIssue, 'code'
   return message;
 }
 
-/** The first problem of each field: the next ones of the same value only repeat it with other limits. */
-export function firstOfEach(problems: readonly FieldProblem[]): FieldProblem[] {
-  const seen = new Set<string>();
-  return problems.filter(({ field }) => !seen.has(field) && seen.add(field));
+/** The first problem of each field, of at most `most`: the next ones of the same value only repeat it with other limits. */
+export function firstOfEach(problems: Iterable<FieldProblem>, most = Number.POSITIVE_INFINITY): FieldProblem[] {
+  const first = new Map<string, FieldProblem>();
+  for (const problem of problems) {
+    if (!first.has(problem.field)) first.set(problem.field, problem);
+    if (first.size === most) break;
+  }
+  return [...first.values()];
 }
 
 /** Characters of the values that are listed to choose from, and of the names that are not known. */

@@ -50,10 +50,17 @@ export function readJson(
  */
 export const invalidBody = (refused: Pick<z.ZodError, 'issues'> | undefined, unknown: FieldProblem[] = []): Failure =>
   invalid(
-    firstOfEach([...unknown, ...(refused?.issues ?? []).flatMap(findProblems)])
-      .slice(0, MAX_PROBLEMS)
-      .map(({ field, message }) => ({ field: shorten(field, MAX_WORDS), message: shorten(message, MAX_WORDS) })),
+    firstOfEach(eachProblem(refused?.issues ?? [], unknown), MAX_PROBLEMS).map(({ field, message }) => ({
+      field: shorten(field, MAX_WORDS),
+      message: shorten(message, MAX_WORDS),
+    })),
   );
+
+/** One by one: a body of a mebibyte may be wrong in some hundred thousand places. */
+function* eachProblem(issues: readonly z.core.$ZodIssue[], unknown: readonly FieldProblem[]): Generator<FieldProblem> {
+  yield* unknown;
+  for (const issue of issues) yield* findProblems(issue);
+}
 
 const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
   listFields(issue).map((path) => ({
