@@ -67,6 +67,8 @@ export function* unknownMembers(
   if (def.type === 'union') {
     if (isNested(value)) yield* unknownMembers(closest(def.options, value), value, records, path);
   } else if (def.type === 'array' && Array.isArray(value)) {
+    // It is refused for its length, whatever its entries are.
+    if (value.length > mostEntries(def)) return;
     const counterparts = counterpartsIn(records.filter(Array.isArray));
     for (const [index, item] of value.entries()) {
       if (isNested(item)) yield* beneath(String(index), def.element, item, counterparts(item, index), path);
@@ -90,6 +92,14 @@ export function* unknownMembers(
     }
   }
 }
+
+/** The most entries of a list that a schema takes. */
+const mostEntries = ({ checks = [] }: z.core.$ZodArrayDef): number =>
+  Math.min(
+    ...checks.flatMap(({ _zod: { def } }) =>
+      def.check === 'max_length' ? (def as z.core.$ZodCheckMaxLengthDef).maximum : [],
+    ),
+  );
 
 function* beneath(name: string, schema: Schema, value: object, records: readonly unknown[], path: string[]) {
   path.push(name);

@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import { failureResponse } from '../../src/http/answer.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
+import { WITH_VALUES } from '../../src/http/field-words.ts';
 import { readJson } from '../../src/http/json-body.ts';
 import type { Surface } from '../../src/http/surface.ts';
+import { unknownMembers } from '../../src/http/unknown-members.ts';
 import { Failure } from '../../src/kernel/failure.ts';
-import { bodyWith, COSTLY, partsOf } from './costly.ts';
+import { bodyWith, COSTLY, type Path, partsOf } from './costly.ts';
 import type { JsonSchema } from './random/values.ts';
 
 /** Every route that takes JSON, with the schema of its body. */
@@ -92,5 +94,33 @@ it.each(BODIES)(
       }
     }
     expect(costs).toEqual({});
+  },
+);
+
+const fail = (): never => {
+  throw new Error('an entry was read');
+};
+const UNREADABLE = new Proxy({}, { get: fail, has: fail, ownKeys: fail, getOwnPropertyDescriptor: fail });
+
+/** A value in one place of a body. */
+const within = (path: Path, value: unknown): unknown =>
+  path.reduceRight((inner, step) => (typeof step === 'number' ? [inner] : { [step]: inner }), value);
+
+it.each(BODIES)(
+  '%s reads no entry of a list that is too long',
+  async (_route, { body: schema }, _surface, json, resolve) => {
+    const lengths = new Map<string, [Path, number]>();
+    for (const [path, part] of partsOf(json, resolve)) {
+      const [, known = 0] = lengths.get(path.join('.')) ?? [];
+      if (hasType(part, 'array')) lengths.set(path.join('.'), [path, Math.max(known, part.maxItems ?? 0)]);
+    }
+    for (const [place, [path, length]] of lengths) {
+      const body = within(
+        path,
+        Array.from({ length: length + 1 }, () => UNREADABLE),
+      );
+      expect([place, [...unknownMembers(schema as z.ZodType, body)]]).toEqual([place, []]);
+      await schema?.safeParseAsync(body, WITH_VALUES);
+    }
   },
 );
