@@ -13,9 +13,9 @@ export const companyExports = sqliteTable(
     /** Whether the operator asked for it: then it goes on while the company is suspended. */
     forOperator: flag('for_operator').notNull(),
     status: text('status', { enum: EXPORT_STATUSES }).notNull(),
-    /** Counts the turns of exporting: only the last one may store the progress. */
-    turn: integer('turn').notNull(),
-    /** Turns since it last came further. */
+    /** Counts the attempts, each of one invocation: only the last one may store the progress. */
+    attempt: integer('turn').notNull(),
+    /** Attempts since it last came further. */
     tries: integer('tries').notNull(),
     /** The name of the checkpoint in R2; null while there is none. */
     checkpoint: text('checkpoint'),

@@ -1,5 +1,7 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
+import { LEASE_MS, RENEWAL_MS, RESUME_AFTER_MS, updateAttempt } from '../../db/job-leases.ts';
+import { companyExports } from '../../db/schema/company-exports.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { log, logError } from '../../platform/log.ts';
@@ -18,28 +20,21 @@ import {
   getCheckpoint,
   putCheckpoint,
 } from './objects.ts';
-import { RESUME_AFTER_MS, RETENTION_MS } from './service.ts';
+import { RETENTION_MS } from './service.ts';
 import {
   type CompanyExport,
-  claimDueExports,
+  claimDue,
   claimExport,
   deleteExport,
   giveUpExport,
   selectExpired,
   selectExport,
-  updateTurn,
 } from './store.ts';
 
 const MAX_TRIES = 8;
-/**
- * The time after its last sign of life for which a turn is believed to be at work, and the time between two such signs.
- * Milliseconds.
- */
-const LEASE_MS = 120_000;
-const BEAT_MS = 30_000;
 
 /**
- * The time, and the queries of the control database, after which a turn leaves the rest to another invocation: an invocation has
+ * The time, and the queries of the control database, after which an attempt leaves the rest to another invocation: an invocation has
  * 300 s of CPU. It does so at the end of a file, which has limits of its own.
  */
 const LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileMilliseconds: 150_000 };
@@ -50,7 +45,7 @@ const BATCH_SIZE = 50;
 
 const INTERRUPTED = 'The export was interrupted too often.';
 
-/** Another turn goes on with the export. */
+/** Another attempt goes on with the export. */
 class Overtaken extends Error {}
 
 /**
@@ -73,37 +68,37 @@ export async function continueExport(ctx: CompanyContext, exportId: string, limi
   });
   for (const each of givenUp) await deleteAll(ctx.files, each);
   if (!job) return;
-  const turn = new Turn(ctx, job);
+  const attempt = new ExportAttempt(ctx, job);
   try {
-    const isWhole = await turn.work(limits);
+    const isWhole = await attempt.work(limits);
     if (!isWhole) await ctx.jobs.send({ type: 'company.export', ...toMessage(job) });
   } catch (error) {
     if (error instanceof Overtaken) return;
     const told = [archiveTooLarge, tableKeptChanging].some((type) => type.matches(error));
     if (!told) {
-      await turn.update({ status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
+      await attempt.update({ status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
       throw error;
     }
     const { message } = error as Failure;
-    if (await turn.update({ status: 'failed', error: message, expiresAt: ctx.now() + RETENTION_MS })) {
+    if (await attempt.update({ status: 'failed', error: message, expiresAt: ctx.now() + RETENTION_MS })) {
       await deleteAll(ctx.files, job);
     }
   } finally {
-    turn.end();
+    attempt.end();
   }
 }
 
 const toMessage = ({ companyId, id }: CompanyExport) => ({ companyId, exportId: id });
 
 /** The work of one invocation at an export. */
-class Turn {
+class ExportAttempt {
   readonly #ctx: CompanyContext;
   readonly #job: CompanyExport;
-  readonly #beat: ReturnType<typeof setInterval>;
+  readonly #renewals: ReturnType<typeof setInterval>;
   #checkpoint: string | null;
   #checkpoints = 0;
   #isOvertaken = false;
-  /** The end of this turn's lease: until then nobody else begins a turn. */
+  /** The end of this attempt's lease: until then nobody begins another one. */
   #until: number;
 
   constructor(ctx: CompanyContext, job: CompanyExport) {
@@ -111,20 +106,20 @@ class Turn {
     this.#job = job;
     this.#checkpoint = job.checkpoint;
     this.#until = job.dueAt;
-    this.#beat = setInterval(() => {
+    this.#renewals = setInterval(() => {
       this.#renew().catch((error) => logError('company_export_not_renewed', error, { export_id: job.id }));
-    }, BEAT_MS);
+    }, RENEWAL_MS);
   }
 
   end(): void {
-    clearInterval(this.#beat);
+    clearInterval(this.#renewals);
   }
 
-  /** @returns whether this is the present turn */
+  /** @returns whether this is the present attempt */
   async update(changes: Partial<CompanyExport>): Promise<boolean> {
     const { db } = this.#ctx;
     const { updated } = await commit(db, {
-      updated: updateTurn(db, this.#job, { ...changes, updatedAt: this.#ctx.now() }),
+      updated: updateAttempt(db, companyExports, this.#job, { ...changes, updatedAt: this.#ctx.now() }),
     });
     return updated.length > 0;
   }
@@ -157,15 +152,15 @@ class Turn {
       },
     };
     const isOver = () => queries > limits.queries || Date.now() - began > limits.milliseconds;
-    let saidAt = began;
+    let savedAt = began;
     while (next) {
       const stage = STAGES.get(next.stage);
       if (!stage) throw new Error(`there is no stage ${next.stage}`);
       const from = await stage(work, next.from);
       next = from === null ? stageAfter(next.stage) : { stage: next.stage, from };
-      if (!isOver() && next && Date.now() - saidAt < CHECKPOINT_MS) continue;
-      await this.#say({ ...archive.checkpoint, next }, isOver() ? { dueAt: this.#ctx.now() } : {});
-      saidAt = Date.now();
+      if (!isOver() && next && Date.now() - savedAt < CHECKPOINT_MS) continue;
+      await this.#saveCheckpoint({ ...archive.checkpoint, next }, isOver() ? { dueAt: this.#ctx.now() } : {});
+      savedAt = Date.now();
       if (isOver()) return false;
     }
     await this.#finish(archive);
@@ -183,22 +178,25 @@ class Turn {
       next: { stage: stage as string, from: null },
       tail: new Uint8Array(),
     };
-    await this.#say(begun);
+    await this.#saveCheckpoint(begun);
     return begun;
   }
 
-  async #say(checkpoint: Checkpoint & { tail: Uint8Array }, changes: Partial<CompanyExport> = {}): Promise<void> {
+  async #saveCheckpoint(
+    checkpoint: Checkpoint & { tail: Uint8Array },
+    changes: Partial<CompanyExport> = {},
+  ): Promise<void> {
     const { files } = this.#ctx;
     const before = this.#checkpoint;
     this.#checkpoints += 1;
-    const name = `${this.#job.turn}.${this.#checkpoints}`;
+    const name = `${this.#job.attempt}.${this.#checkpoints}`;
     await putCheckpoint(files, this.#job, name, checkpoint);
     await this.#renew({ checkpoint: name, tries: 0, ...changes });
     this.#checkpoint = name;
     if (before !== null) await deleteCheckpoint(files, this.#job, before);
   }
 
-  /** Ends the archive. Where a turn before was cut off after that, it is whole already. */
+  /** Ends the archive. Where an attempt before was cut off after that, it is whole already. */
   async #finish(archive: Archive): Promise<void> {
     const { files, now } = this.#ctx;
     const whole = await files.head(archiveKey(this.#job));
@@ -230,11 +228,11 @@ function stageAfter(name: string): Checkpoint['next'] {
   return stage === undefined ? null : { stage, from: null };
 }
 
-/** Sends the messages of exports again that nobody looks after. For the scheduled run. */
+/** Sends the messages of exports again that no attempt has the lease of. For the scheduled run. */
 export async function resumeExports(ctx: Context): Promise<void> {
   const now = ctx.now();
   const { due } = await commit(ctx.db, {
-    due: claimDueExports(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
+    due: claimDue(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
   });
   for (const { companyId, id } of due) await ctx.jobs.send({ type: 'company.export', companyId, exportId: id });
 }

@@ -1,12 +1,12 @@
+import type { JobKey } from '../../db/job-leases.ts';
 import { readAll } from '../../platform/bounded.ts';
 import { abandonUploads, beginUpload, deleteObjects } from '../../platform/stored-files.ts';
 import type { Written } from './archive.ts';
-import type { ExportKey } from './store.ts';
 
-const makePrefix = ({ companyId, id }: ExportKey): string => `company-exports/${companyId}/${id}/`;
+const makePrefix = ({ companyId, id }: JobKey): string => `company-exports/${companyId}/${id}/`;
 
 /** The key of an archive that is whole. */
-export const archiveKey = (key: ExportKey): string => `${makePrefix(key)}archive.zip`;
+export const archiveKey = (key: JobKey): string => `${makePrefix(key)}archive.zip`;
 
 /** The progress of an export. */
 export interface Checkpoint {
@@ -15,13 +15,13 @@ export interface Checkpoint {
   next: { stage: string; from: unknown } | null;
 }
 
-const makeCheckpointPrefix = (key: ExportKey): string => `${makePrefix(key)}checkpoints`;
+const makeCheckpointPrefix = (key: JobKey): string => `${makePrefix(key)}checkpoints`;
 
-const checkpointKey = (key: ExportKey, name: string, part: 'state' | 'tail'): string =>
+const checkpointKey = (key: JobKey, name: string, part: 'state' | 'tail'): string =>
   `${makeCheckpointPrefix(key)}/${name}/${part}`;
 
 /** Begins an archive. @returns the id of its upload, which is noted beside the checkpoints */
-export async function beginArchive(files: R2Bucket, key: ExportKey): Promise<string> {
+export async function beginArchive(files: R2Bucket, key: JobKey): Promise<string> {
   const options = { httpMetadata: { contentType: 'application/zip' } };
   return (await beginUpload(files, makeCheckpointPrefix(key), archiveKey(key), options)).uploadId;
 }
@@ -29,7 +29,7 @@ export async function beginArchive(files: R2Bucket, key: ExportKey): Promise<str
 /** Keeps how far an export has come, under a name that it did not have before. */
 export async function putCheckpoint(
   files: R2Bucket,
-  key: ExportKey,
+  key: JobKey,
   name: string,
   { tail, ...checkpoint }: Checkpoint & { tail: Uint8Array },
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function putCheckpoint(
 
 export async function getCheckpoint(
   files: R2Bucket,
-  key: ExportKey,
+  key: JobKey,
   name: string,
 ): Promise<Checkpoint & { tail: Uint8Array }> {
   const [state, tail] = await Promise.all([
@@ -53,18 +53,18 @@ export async function getCheckpoint(
 }
 
 /** Deletes a checkpoint that there is a later one of. */
-export const deleteCheckpoint = (files: R2Bucket, key: ExportKey, name: string): Promise<void> =>
+export const deleteCheckpoint = (files: R2Bucket, key: JobKey, name: string): Promise<void> =>
   deleteObjects(
     files,
     (['state', 'tail'] as const).map((part) => checkpointKey(key, name, part)),
   );
 
 /** Deletes all checkpoints of an export. */
-export const deleteCheckpoints = (files: R2Bucket, key: ExportKey): Promise<void> =>
+export const deleteCheckpoints = (files: R2Bucket, key: JobKey): Promise<void> =>
   deleteBeneath(files, `${makeCheckpointPrefix(key)}/`);
 
 /** Deletes all that there is of an export, an archive that is not whole included. */
-export const deleteAll = (files: R2Bucket, key: ExportKey): Promise<void> => deleteBeneath(files, makePrefix(key));
+export const deleteAll = (files: R2Bucket, key: JobKey): Promise<void> => deleteBeneath(files, makePrefix(key));
 
 async function deleteBeneath(files: R2Bucket, prefix: string): Promise<void> {
   for (;;) {

@@ -1,5 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import { commit, openControlDb } from '../../db/client.ts';
+import { RESUME_AFTER_MS } from '../../db/job-leases.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { exportNotFound } from './failures.ts';
@@ -13,9 +14,6 @@ import {
 } from './store.ts';
 
 export type { CompanyExport };
-
-/** When the scheduled run sends the message of an export again that nobody has begun. Milliseconds. */
-export const RESUME_AFTER_MS = 120_000;
 
 /** The time for which an ended export is kept, with its archive. Milliseconds. */
 export const RETENTION_MS = DAY_MS;
@@ -35,7 +33,7 @@ export async function startExport(
     companyId,
     forOperator,
     status: 'queued',
-    turn: 0,
+    attempt: 0,
     tries: 0,
     checkpoint: null,
     dueAt: now + RESUME_AFTER_MS,

@@ -2,6 +2,7 @@ import { requireAction } from '../../access/requirements.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit, openControlDb, readOnce, readTogether } from '../../db/client.ts';
+import { RESUME_AFTER_MS } from '../../db/job-leases.ts';
 import type { DataFormat } from '../../db/schema/data-jobs.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -14,9 +15,6 @@ import { type DataJob, insertJob, selectJob, selectJobStamps } from './job-store
 
 /** The most jobs of a company that have not ended. */
 const MAX_UNFINISHED = 20;
-
-/** The time after which the scheduled run sends the message of a job again that has not begun. Milliseconds. */
-export const RESUME_AFTER_MS = 120_000;
 
 /** The time for which a job and its result are kept. Milliseconds. */
 export const RETENTION_MS = DAY_MS;

@@ -1,5 +1,7 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
+import { claimJob, LEASE_MS, RENEWAL_MS, RESUME_AFTER_MS, updateAttempt } from '../../db/job-leases.ts';
+import { dataJobs } from '../../db/schema/data-jobs.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
 import { bytesIn, SegmentWriter } from '../../platform/segments.ts';
@@ -8,23 +10,19 @@ import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { getVisualization, resultWriter, statementOf } from '../visualizations/service.ts';
 import { asExecutionFailure } from './execute.ts';
-import { RESUME_AFTER_MS, RETENTION_MS } from './job-service.ts';
-import { claimDueJobs, claimJob, type DataJob, deleteJob, giveUpJob, selectOldJobs, updateTry } from './job-store.ts';
-import { deleteResult, deleteTry, makePieceKey } from './pieces.ts';
+import { RETENTION_MS } from './job-service.ts';
+import { claimDue, type DataJob, deleteJob, giveUpJob, selectOldJobs } from './job-store.ts';
+import { deleteAttempt, deleteResult, makePieceKey } from './pieces.ts';
 import { MOST_ROWS, streamUserSql } from './user-sql-stream.ts';
 
-const MAX_TRIES = 5;
-/** The lease of an attempt since its last renewal, and the interval of renewals. Milliseconds. */
-const LEASE_MS = 120_000;
-const BEAT_MS = 30_000;
-
+const MAX_ATTEMPTS = 5;
 /** The most rows and bytes of a result, and the longest time for it. */
 export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
 
 const BATCH_SIZE = 50;
 
 /** The divisor by which a batch is made smaller. */
-const FEWER = 30;
+const BATCH_DIVISOR = 30;
 
 const INTERRUPTED = 'The job was interrupted too often.';
 
@@ -38,19 +36,19 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   const {
     claimed: [job],
   } = await commit(ctx.db, {
-    givenUp: giveUpJob(ctx.db, key, { now, most: MAX_TRIES, error: INTERRUPTED }),
-    claimed: claimJob(ctx.db, key, { now, until: now + LEASE_MS }),
+    givenUp: giveUpJob(ctx.db, key, { now, most: MAX_ATTEMPTS, error: INTERRUPTED }),
+    claimed: claimJob(ctx.db, dataJobs, key, { now, dueAt: now + LEASE_MS, updatedAt: now }),
   });
   if (!job) return;
-  const beat = setInterval(() => {
-    const renewed = commit(ctx.db, { job: updateTry(ctx.db, job, { dueAt: ctx.now() + LEASE_MS }) });
+  const renewals = setInterval(() => {
+    const renewed = commit(ctx.db, { job: updateAttempt(ctx.db, dataJobs, job, { dueAt: ctx.now() + LEASE_MS }) });
     renewed.catch((error) => logError('data_job_not_renewed', error, { job_id: jobId }));
-  }, BEAT_MS);
+  }, RENEWAL_MS);
   try {
     if (job.attempt > 1) await deleteResult(ctx.files, job);
     await end(ctx, job, { status: 'succeeded', ...(await writeWhole(ctx, job, limits)) });
   } catch (error) {
-    await deleteTry(ctx.files, job);
+    await deleteAttempt(ctx.files, job);
     const told = error instanceof Failure ? asExecutionFailure(error) : undefined;
     if (told === undefined || told.kind === 'unavailable') {
       await end(ctx, job, { status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
@@ -58,20 +56,22 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
     }
     await end(ctx, job, { status: 'failed', error: told.message });
   } finally {
-    clearInterval(beat);
+    clearInterval(renewals);
   }
 }
 
 /** Records the outcome of an attempt, unless another one has begun: then its objects are deleted. */
 async function end(ctx: CompanyContext, job: DataJob, changes: Partial<DataJob>): Promise<void> {
-  const { ended } = await commit(ctx.db, { ended: updateTry(ctx.db, job, { ...changes, updatedAt: ctx.now() }) });
-  if (ended.length === 0) await deleteTry(ctx.files, job);
+  const { ended } = await commit(ctx.db, {
+    ended: updateAttempt(ctx.db, dataJobs, job, { ...changes, updatedAt: ctx.now() }),
+  });
+  if (ended.length === 0) await deleteAttempt(ctx.files, job);
 }
 
 /** Writes the whole result. If a batch is too large, as long rows follow short ones, starts over with fewer rows in a batch. */
 async function writeWhole(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS) {
   const endsAt = performance.now() + limits.milliseconds;
-  for (let batchRows = MOST_ROWS; ; batchRows = Math.ceil(batchRows / FEWER)) {
+  for (let batchRows = MOST_ROWS; ; batchRows = Math.ceil(batchRows / BATCH_DIVISOR)) {
     try {
       return await write(ctx, job, { ...limits, milliseconds: Math.max(1, endsAt - performance.now()) }, batchRows);
     } catch (error) {
@@ -116,7 +116,7 @@ async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMIT
 export async function resumeDataJobs(ctx: Context): Promise<void> {
   const now = ctx.now();
   const { due } = await commit(ctx.db, {
-    due: claimDueJobs(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
+    due: claimDue(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
   });
   for (const { companyId, id } of due) await ctx.jobs.send({ type: 'data.write', companyId, jobId: id });
 }

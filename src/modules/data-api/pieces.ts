@@ -1,25 +1,25 @@
+import type { Attempt, JobKey } from '../../db/job-leases.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
-import type { Try } from './job-store.ts';
 
 const ROOT = 'data-results';
 
 /** The prefix of the keys of all objects that a job has written. */
-const ofJob = ({ companyId, id }: Pick<Try, 'companyId' | 'id'>): string => `${ROOT}/${companyId}/${id}/`;
+const jobPrefix = ({ companyId, id }: JobKey): string => `${ROOT}/${companyId}/${id}/`;
 
-const ofTry = (present: Try): string => `${ofJob(present)}${present.attempt}/`;
+const attemptPrefix = (attempt: Attempt): string => `${jobPrefix(attempt)}${attempt.attempt}/`;
 
-export const makePieceKey = (present: Try, piece: number): string => ofTry(present) + piece;
+export const makePieceKey = (attempt: Attempt, piece: number): string => attemptPrefix(attempt) + piece;
 
 /** The keys of the objects of a result, in order. */
-export const listPieceKeys = (present: Try, count: number): string[] =>
-  Array.from({ length: count }, (_, piece) => makePieceKey(present, piece));
+export const listPieceKeys = (attempt: Attempt, count: number): string[] =>
+  Array.from({ length: count }, (_, piece) => makePieceKey(attempt, piece));
 
 /** Deletes the objects of an attempt. */
-export const deleteTry = (files: R2Bucket, present: Try): Promise<void> => deleteBeneath(files, ofTry(present));
+export const deleteAttempt = (files: R2Bucket, attempt: Attempt): Promise<void> =>
+  deleteBeneath(files, attemptPrefix(attempt));
 
 /** Deletes the objects of all attempts of a job. */
-export const deleteResult = (files: R2Bucket, job: Pick<Try, 'companyId' | 'id'>): Promise<void> =>
-  deleteBeneath(files, ofJob(job));
+export const deleteResult = (files: R2Bucket, job: JobKey): Promise<void> => deleteBeneath(files, jobPrefix(job));
 
 async function deleteBeneath(files: R2Bucket, prefix: string): Promise<void> {
   for (;;) {

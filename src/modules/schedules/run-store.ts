@@ -1,5 +1,6 @@
 import { and, eq, inArray, isNull, lt, lte, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { updateAttempt } from '../../db/job-leases.ts';
 import {
   type LastRun,
   scheduleDeliveries,
@@ -90,17 +91,6 @@ export const claimRun = (db: ControlDb, companyId: string, { now, until }: { now
     )
     .returning();
 
-const isPresent = ({ companyId, id, attempt }: ScheduleRun): SQL =>
-  and(byId(scheduleRuns, companyId, id), eq(scheduleRuns.attempt, attempt)) as SQL;
-
-/** Postpones a run, while this attempt is the present one. */
-export const postponeRun = (db: ControlDb, run: ScheduleRun, dueAt: number) =>
-  db.update(scheduleRuns).set({ status: 'queued', dueAt }).where(isPresent(run)).returning({ id: scheduleRuns.id });
-
-/** Extends the lease of a run, while this attempt is the present one. */
-export const renewRun = (db: ControlDb, run: ScheduleRun, dueAt: number) =>
-  db.update(scheduleRuns).set({ dueAt }).where(isPresent(run)).returning({ id: scheduleRuns.id });
-
 /** The failures in a row after which a schedule is paused. */
 const MOST_FAILURES = 3;
 
@@ -112,7 +102,7 @@ export function endRun(db: ControlDb, run: ScheduleRun, lastRun: LastRun, now: n
   const { companyId, scheduleId } = run;
   const failed = lastRun.status === 'failed';
   return {
-    ended: db.update(scheduleRuns).set({ status: 'ended' }).where(isPresent(run)).returning({ id: scheduleRuns.id }),
+    ended: updateAttempt(db, scheduleRuns, run, { status: 'ended' }),
     lastRun: db
       .update(schedules)
       .set({ lastRun, failures: failed ? sql`${schedules.failures} + 1` : 0 })

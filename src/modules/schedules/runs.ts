@@ -1,6 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import type { LastRun, RunProblem } from '../../db/schema/schedules.ts';
+import { updateAttempt } from '../../db/job-leases.ts';
+import { type LastRun, type RunProblem, scheduleRuns } from '../../db/schema/schedules.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
@@ -16,8 +17,6 @@ import {
   endDelivery,
   endRun,
   insertOutcome,
-  postponeRun,
-  renewRun,
   type ScheduleRun,
   selectDeliveries,
 } from './run-store.ts';
@@ -27,7 +26,7 @@ import { type Recipient, readSchedule, type Schedule } from './store.ts';
 const PER_MESSAGE = { runs: 25, milliseconds: 60_000 };
 /** The lease of an attempt since its last renewal: longer than one execution and its mails take. */
 const LEASE_MS = 5 * 60_000;
-const MAX_TRIES = 3;
+const MAX_ATTEMPTS = 3;
 const WAIT_MS = 60_000;
 
 /** Does the waiting runs of a company, one after another. */
@@ -52,20 +51,20 @@ async function doRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
   const schedule = await readSchedule(ctx.db, run.companyId, run.scheduleId);
   if (!schedule) return;
   // Earlier tries did not even live to fail.
-  if (run.attempt > MAX_TRIES) return void (await finish(ctx, run, schedule, ['unavailable']));
+  if (run.attempt > MAX_ATTEMPTS) return void (await finish(ctx, run, schedule, ['unavailable']));
   try {
     const outcome = await tryRun(ctx, run, schedule);
     if (outcome === 'ended') return;
     await postpone(ctx, run);
   } catch (error) {
     logError('schedule_run_failed', error, { schedule_id: run.scheduleId, company_id: run.companyId });
-    if (run.attempt < MAX_TRIES) await postpone(ctx, run);
+    if (run.attempt < MAX_ATTEMPTS) await postpone(ctx, run);
     else await finish(ctx, run, schedule, ['unavailable']);
   }
 }
 
 async function postpone(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
-  await postponeRun(ctx.db, run, ctx.now() + WAIT_MS * run.attempt);
+  await updateAttempt(ctx.db, scheduleRuns, run, { status: 'queued', dueAt: ctx.now() + WAIT_MS * run.attempt });
   await ctx.jobs.send({ type: 'schedules.run', companyId: run.companyId }, (WAIT_MS * run.attempt) / 1000);
 }
 
@@ -87,10 +86,10 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
   }
   let isLeft = false;
   for (const group of groups.values()) {
-    const renewed = await renewRun(ctx.db, run, ctx.now() + LEASE_MS);
+    const renewed = await updateAttempt(ctx.db, scheduleRuns, run, { dueAt: ctx.now() + LEASE_MS });
     // Another try has begun: it does what is left.
     if (renewed.length === 0) return 'ended';
-    const done = await sendTo(ctx, { run, schedule, item, isLastTry: run.attempt >= MAX_TRIES }, group);
+    const done = await sendTo(ctx, { run, schedule, item, isLastTry: run.attempt >= MAX_ATTEMPTS }, group);
     isLeft ||= done === 'later';
   }
   return isLeft ? 'later' : finish(ctx, run, schedule);

@@ -1,6 +1,7 @@
 import { guardsOf } from '../guard.ts';
 
 const JOBS = ['test/data-api/jobs.test.ts'];
+const EXPORTS = ['test/company-exports/exports.test.ts'];
 const RACES = ['test/data-api/races.test.ts'];
 
 export const DATA_API = [
@@ -17,14 +18,17 @@ export const DATA_API = [
       without: ' < ${most + 1_000}`',
       title: 'twenty jobs',
     },
-    { in: 'claimJob', text: ', isFree(now)', without: '', title: 'delivered' },
-    { in: 'giveUpJob', text: ', isFree(now)', without: '', title: 'five tries' },
+    { in: 'giveUpJob', text: ', isFree(dataJobs, now)', without: '', title: 'five tries' },
     { in: 'giveUpJob', text: ', gte(dataJobs.attempt, most)', without: '', title: 'each form' },
-    { in: 'updateTry', text: 'isPresent(present)', without: 'undefined', title: 'leaves the end' },
-    { in: 'claimDueJobs', text: 'inArray(dataJobs.status, [...UNFINISHED]),', without: '', title: 'five tries' },
-    { in: 'claimDueJobs', text: ' lte(dataJobs.dueAt, now),', without: '', title: 'five tries' },
-    { in: 'isFree', text: ', lte(dataJobs.dueAt, now)', without: '', title: 'cut off' },
-    { in: 'isPresent', text: ', eq(dataJobs.attempt, attempt)', without: '', title: 'leaves the end' },
+  ]),
+  ...guardsOf('src/db/job-leases.ts', JOBS, [
+    { in: 'claimJob', text: ', isFree(jobs, now)', without: '', title: 'delivered' },
+    { in: 'updateAttempt', text: 'isPresent(jobs, attempt)', without: 'undefined', title: 'leaves the end' },
+    { in: 'claimDueJobs', text: 'isUnfinished(jobs), ', without: '', title: 'five tries' },
+    { in: 'claimDueJobs', text: ' lte(jobs.dueAt, now),', without: '', title: 'five tries' },
+    { in: 'isFree', text: ', lte(dueAt, now)', without: '', title: 'cut off' },
+    { in: 'isPresent', text: ", eq(jobs.status, 'running')", without: '', tests: EXPORTS, title: 'stays whole' },
+    { in: 'isPresent', text: ', eq(jobs.attempt, attempt)', without: '', title: 'leaves the end' },
   ]),
   ...guardsOf('src/modules/visualizations/store.ts', RACES, [
     {

@@ -15,7 +15,7 @@ export const SUSPENSION = [
     { in: 'claimDue', text: ', ofActiveCompany(mailRequests.companyId)', ...WAIT },
   ]),
   ...guardsOf('src/modules/data-api/job-store.ts', TESTS, [
-    { in: 'claimDueJobs', text: ' ofActiveCompany(dataJobs.companyId),', ...WAIT },
+    { in: 'claimDue', text: 'ofActiveCompany(dataJobs.companyId)', ...WAIT, without: 'sql`true`' },
   ]),
   ...guardsOf('src/modules/managed-database/store.ts', TESTS, [
     { in: 'claimDue', text: ', ofActiveCompany(managedDatabases.companyId)', ...WAIT },

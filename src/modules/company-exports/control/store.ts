@@ -89,7 +89,7 @@ export const KINDS: readonly Kind[] = [
   ),
   kind(accounts, 'id companyId name isDefault isActive metadata createdAt updatedAt deletedAt'),
   kind(companyExports, 'id companyId forOperator status bytes error expiresAt createdAt updatedAt', {
-    work: 'turn tries checkpoint dueAt',
+    work: 'attempt tries checkpoint dueAt',
   }),
   kind(
     dashboards,
