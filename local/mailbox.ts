@@ -8,18 +8,22 @@ export interface SentMail {
   subject: string;
   text: string;
   html: string;
-  headers?: Record<string, string>;
-  /** What is attached, without its content. */
-  files?: { filename: string; type: string; bytes: number }[];
+  headers: Record<string, string>;
+  /** The attached files, without the pictures that the HTML shows. `content` is base64. */
+  attachments: { filename: string; content_type: string; content: string }[];
   /** ISO 8601. */
   sent_at: string;
 }
+
+/** A mail to deliver. */
+export type Delivered = Pick<SentMail, 'to' | 'subject' | 'text' | 'html'> &
+  Partial<Pick<SentMail, 'headers' | 'attachments'>>;
 
 /** Stores the mails of local development. */
 export interface Mailbox {
   /** `GET {url}?to=ADDRESS` answers every mail to that address, newest first, as JSON; without `to` all mails. */
   url: string;
-  deliver(mail: Omit<SentMail, 'sent_at'>): Promise<void>;
+  deliver(mail: Delivered): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,9 +41,8 @@ export async function openMailbox(file: string): Promise<Mailbox> {
   const port = await listen(server);
   return {
     url: `http://127.0.0.1:${port}/`,
-    deliver: async ({ to, subject, text, html, headers, files }) => {
-      const more = { ...(headers && { headers }), ...(files && { files }) };
-      const mail = { to, subject, text, html, ...more, sent_at: new Date().toISOString() };
+    deliver: async ({ to, subject, text, html, headers = {}, attachments = [] }) => {
+      const mail = { to, subject, text, html, headers, attachments, sent_at: new Date().toISOString() };
       mails.push(mail);
       await appendFile(file, `${JSON.stringify(mail)}\n`, { mode: 0o600 });
     },

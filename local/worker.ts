@@ -18,7 +18,7 @@ import type { OperatorQuery } from '../operations/local-endpoint.ts';
 import { Problem } from '../operations/problem.ts';
 import type { Workers } from '../operations/workers.ts';
 import type { bundleWorkers } from './bundle.ts';
-import type { SentMail } from './mailbox.ts';
+import type { Delivered } from './mailbox.ts';
 import { isAlive, stopWhenParentDies } from './processes.ts';
 
 export interface LocalWorkerOptions {
@@ -33,7 +33,7 @@ export interface LocalWorkerOptions {
   variables: Record<string, string>;
   /** Port for Chrome's DevTools; disabled without it. */
   inspectorPort?: number;
-  deliver(mail: Omit<SentMail, 'sent_at'>): Promise<void>;
+  deliver(mail: Delivered): Promise<void>;
 }
 
 export interface LocalWorker {
@@ -55,8 +55,8 @@ export class Mail extends WorkerEntrypoint {
   async send({ to, subject, text, html, headers, attachments = [] }) {
     const files = attachments
       .filter(({ disposition }) => disposition === 'attachment')
-      .map(({ filename, type, content }) => ({ filename, type, bytes: content.byteLength ?? content.length }));
-    const body = JSON.stringify({ to, subject, text, html, headers, ...(files.length > 0 && { files }) });
+      .map(({ filename, type, content }) => ({ filename, content_type: type, content: content.toBase64() }));
+    const body = JSON.stringify({ to, subject, text, html, headers, attachments: files });
     await this.env.DELIVER.fetch('http://mailbox/', { method: 'POST', body });
   }
 }
@@ -97,7 +97,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     compatibilityDate: api.compatibilityDate,
     serviceBindings: {
       DELIVER: async (request: Request) => {
-        await options.deliver((await request.json()) as SentMail);
+        await options.deliver((await request.json()) as Delivered);
         return new Response();
       },
     },

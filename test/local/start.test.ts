@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Demo, signIn } from '../../local/demo.ts';
 import { type DemoDashboard, makeDashboard } from '../../local/demo-dashboard.ts';
 import { makeSchedule } from '../../local/demo-schedule.ts';
+import type { SentMail } from '../../local/mailbox.ts';
 import { freePort, isAlive } from '../../local/processes.ts';
 import { runCommand } from '../operations/command.ts';
 import { askAsAgent, inspect } from './agents.ts';
@@ -221,6 +222,38 @@ describe('npm start', () => {
       return ((await mails.json()) as { subject: string }[]).map(({ subject }) => subject);
     };
     await expect.poll(subjects, { timeout: 120_000 }).toContain('Strikes of the week: Demo');
+    await mailsFiles(api, facts);
+  }
+
+  /** The mailbox answers what was attached, byte for byte. */
+  async function mailsFiles(
+    api: Awaited<ReturnType<typeof signIn>>,
+    { owner, mailbox_url, visualization_id }: Demo & DemoDashboard,
+  ) {
+    const { user } = await api.get('/v1/auth/me');
+    const { _id } = await api.post('/v1/schedules', {
+      body: {
+        name: 'Files of the week',
+        target_type: 'visualization',
+        target_id: visualization_id,
+        cron: '0 8 * * 1',
+        format: 'csv',
+        recipients: [{ user_id: user?._id as string }],
+      },
+    });
+    await api.post('/v1/schedules/{id}/run', { params: { id: _id } });
+    const found = async () => {
+      const mails = await fetch(`${mailbox_url}?${new URLSearchParams({ to: owner.email })}`);
+      return ((await mails.json()) as SentMail[]).find(({ subject }) => subject.startsWith('Files of the week'));
+    };
+    await expect.poll(found, { timeout: 120_000 }).toBeDefined();
+    const mail = (await found()) as SentMail;
+    expect(mail.headers).toMatchObject({ 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' });
+    expect(mail.attachments).toMatchObject([
+      { filename: expect.stringMatching(/\.csv$/), content_type: 'text/csv; charset=utf-8' },
+    ]);
+    expect(Buffer.from(mail.attachments[0]?.content ?? '', 'base64').toString()).toMatch(/^[^\r\n]+\r\n[^\r\n]+\r\n/);
+    await api.delete('/v1/schedules/{id}', { params: { id: _id } });
   }
 
   async function doesWhatItsDocumentsSay(facts: Demo & DemoDashboard) {

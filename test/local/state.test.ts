@@ -64,7 +64,12 @@ describe('the mailbox', () => {
     try {
       const all = await read(second.url);
       expect(all.map(({ subject }) => subject)).toEqual(['three', 'two', 'one']);
-      expect(all[0]).toEqual({ ...mail('ann@example.test', 'three'), sent_at: expect.stringMatching(/Z$/) });
+      expect(all[0]).toEqual({
+        ...mail('ann@example.test', 'three'),
+        headers: {},
+        attachments: [],
+        sent_at: expect.stringMatching(/Z$/),
+      });
       expect(await read(`${second.url}?to=${encodeURIComponent('bob+x@example.test')}`)).toHaveLength(1);
       expect(await read(`${second.url}?to=nobody@example.test`)).toEqual([]);
       expect((await fetch(second.url, { method: 'POST', body: '{}' })).status).toBe(404);
