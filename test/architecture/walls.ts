@@ -88,7 +88,7 @@ function breach({ from, to }: Import): string[] {
     return line(
       `${folderOf(from)} and ${folderOf(to)} stand beside each other and share nothing. Move what both need to a layer above.`,
     );
-  const isRoute = /\/(routes\.[\w.-]+|views|tools\.mcp)\.ts$/.test(from);
+  const isRoute = /\/(routes\.[\w.-]+|endpoints|views|tools\.mcp)\.ts$/.test(from);
   if (from.startsWith('modules/') && to.startsWith('http/') && !isRoute) {
     return line('services know nothing of HTTP. Move it to the routes, or what is imported to kernel/.');
   }

@@ -12,5 +12,5 @@ export {
   type Resource,
   unarchivedResources,
 } from './reading.ts';
-export type { VersionRow } from './store.ts';
+export type { ResourceFilter, VersionRow } from './store.ts';
 export { type Acceptance, insertFirstVersion, replaceVersion } from './versions.ts';

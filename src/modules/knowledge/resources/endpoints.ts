@@ -1,0 +1,149 @@
+import type { ZodType, z } from 'zod';
+import type { PrincipalContext } from '../../../context.ts';
+import { concurrentChange } from '../../../db/failures.ts';
+import type { Content } from '../../../db/schema/knowledge-resources.ts';
+import { created, type Endpoint, noContent, ok, versioned } from '../../../http/endpoint.ts';
+import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
+import type { FailureType } from '../../../kernel/failure.ts';
+import type { Action, ResourceType } from '../../../permissions/actions.ts';
+import type { Definition } from './definition.ts';
+import {
+  archiveResource,
+  changeResource,
+  createResource,
+  getResource,
+  listResources,
+  listVersions,
+  type Resource,
+  type ResourceFilter,
+} from './service.ts';
+import { versionRecord, viewVersion } from './views.ts';
+
+/** All that differs between the routes of one type of resource and those of another. */
+interface ResourceRoutes<C extends Content, Shown extends ZodType, Query> {
+  definition: Definition<C>;
+  path: `/api/v1/domain-knowledge/${string}`;
+  /** The actions of the catalogue, and the type of their resource where their service has several. */
+  actions: Record<'list' | 'create' | 'get' | 'update' | 'archive', Action>;
+  resource?: ResourceType;
+  /** How texts call a resource: in full, `an ontology node`; several; and in short, `node`. */
+  names: { one: string; many: string; short: string };
+  /** How operation ids call it. */
+  ids: { one: string; many: string };
+  descriptions: Record<'list' | 'create' | 'get' | 'archive', string>;
+  shown: Shown;
+  view(ctx: PrincipalContext, resources: Resource<C>[]): z.input<Shown>[] | Promise<z.input<Shown>[]>;
+  query: ZodType<Query>;
+  filter(query: Query): ResourceFilter;
+  /** Failures of creating and of changing one besides the usual ones. */
+  fails?: { create?: readonly FailureType[]; update?: readonly FailureType[] };
+}
+
+/** The routes of a type of resource: list, create, get, change, archive, and list the versions. */
+export function resourceEndpoints<
+  C extends Content,
+  Shown extends ZodType,
+  Query extends { page: number; per_page: number },
+>(routes: ResourceRoutes<C, Shown, Query>): Endpoint[] {
+  const { definition, path, actions, names, ids, descriptions, shown, view, fails } = routes;
+  const { notFound, archived, duplicate } = definition.failures;
+  const resource = routes.resource && { resource: routes.resource };
+  const byId = `${path}/{id}` as '/{id}';
+  const viewOne = async (ctx: PrincipalContext, found: Resource<C>) => (await view(ctx, [found]))[0] as z.input<Shown>;
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path,
+        access: actions.list,
+        ...resource,
+        operationId: `list${ids.many}`,
+        summary: `List ${names.many}`,
+        description: descriptions.list,
+        query: routes.query,
+        returns: ok(listOf(shown)),
+        fails: [],
+      },
+      async ({ ctx, query }) => {
+        const { page, per_page: perPage } = query as Query;
+        const found = await listResources(ctx, definition, routes.filter(query as Query), { page, perPage });
+        return list({ ...found, records: await view(ctx, found.records) }, (record) => record);
+      },
+    ),
+    endpoint(
+      {
+        method: 'post',
+        path,
+        access: actions.create,
+        ...resource,
+        operationId: `create${ids.one}`,
+        summary: `Create ${names.one}`,
+        description: descriptions.create,
+        body: definition.create,
+        returns: created(shown),
+        fails: [duplicate, ...(fails?.create ?? [])],
+      },
+      async ({ ctx, body }) => viewOne(ctx, await createResource(ctx, definition, body)),
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: byId,
+        access: actions.get,
+        ...resource,
+        operationId: `get${ids.one}`,
+        summary: `Get ${names.one}`,
+        description: descriptions.get,
+        returns: ok(shown),
+        versioned: versioned(),
+        fails: [notFound],
+      },
+      async ({ ctx, params }) => viewOne(ctx, await getResource(ctx, definition, params.id)),
+    ),
+    endpoint(
+      {
+        method: 'patch',
+        path: byId,
+        access: actions.update,
+        ...resource,
+        operationId: `update${ids.one}`,
+        summary: `Update ${names.one}`,
+        description: `Changes only the fields that are sent. To restore an archived ${names.short}, send \`status\` with the change.`,
+        body: definition.patch,
+        returns: ok(shown),
+        fails: [notFound, archived, duplicate, ...(fails?.update ?? []), concurrentChange],
+      },
+      async ({ ctx, params, body }) => viewOne(ctx, await changeResource(ctx, definition, params.id, body)),
+    ),
+    endpoint(
+      {
+        method: 'delete',
+        path: byId,
+        access: actions.archive,
+        ...resource,
+        operationId: `archive${ids.one}`,
+        summary: `Archive ${names.one}`,
+        description: descriptions.archive,
+        returns: noContent,
+        fails: [notFound, concurrentChange],
+      },
+      ({ ctx, params }) => archiveResource(ctx, definition, params.id),
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${byId}/versions`,
+        access: actions.get,
+        ...resource,
+        operationId: `list${ids.one}Versions`,
+        summary: `List the versions of ${names.one}`,
+        description: `What the ${names.short} was after each change, who made it, and the suggestion that it came from. Newest first.`,
+        query: pages,
+        returns: ok(listOf(versionRecord)),
+        fails: [notFound],
+      },
+      async ({ ctx, params, query: { page, per_page: perPage } }) =>
+        list(await listVersions(ctx, definition, params.id, { page, perPage }), viewVersion),
+    ),
+  ];
+}
