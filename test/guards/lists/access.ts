@@ -102,9 +102,9 @@ export const ACCESS = [
     },
   ]),
   ...guardsOf('src/db/rehearsing-session.ts', REHEARSAL, [
-    { text: ', { sql: FAIL, values: [] }', without: '', title: 'even where the database tells' },
-    { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'leaves all as it was' },
-    { text: '{ [name]: refuseAlone }', without: '{}', title: 'written by itself' },
+    { text: ', { sql: FAIL, values: [] }', without: '', title: 'should roll it back does not fail' },
+    { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'changes nothing' },
+    { text: '{ [name]: refuseAlone }', without: '{}', title: 'is refused outside of a commit' },
     {
       text: "if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');",
       without: '',
@@ -116,7 +116,7 @@ export const ACCESS = [
       in: 'keyedRequest',
       text: ' || isDryRun(c.req, contract)',
       without: '',
-      title: 'takes and answers no idempotency key',
+      title: 'ignores an idempotency key',
     },
   ]),
   ...guardsOf('src/db/read-sets.ts', DEPENDING, [
