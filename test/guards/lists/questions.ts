@@ -55,8 +55,8 @@ export const QUESTIONS = [
     { in: 'sampleValues', text: ' && mayRead(ctx, sample.tables)', without: '', title: 'no values of tables' },
   ]),
   ...guardsOf('src/modules/outbox/store.ts', OUTBOX, [
-    { in: 'insertRowAfterChange', text: 'afterChange, ', without: 'sql`true`, ', title: 'another comes first' },
-    { in: 'insertRowAfterChange', text: ', condition)', without: ')', title: 'nobody has a question' },
+    { in: 'insertRowAfterChange', text: 'afterChange, ', without: 'sql`true`, ', title: 'another one came first' },
+    { in: 'insertRowAfterChange', text: ', condition)', without: ')', title: 'has no verified question' },
     { in: 'claimDue', text: 'lte(outbox.dueAt, now), ', without: '', title: 'stored before the table changes' },
     { in: 'claimDue', text: '.where(inArray(outbox.id, due))', without: '', title: 'stored before the table changes' },
   ]),
