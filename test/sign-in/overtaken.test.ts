@@ -30,7 +30,7 @@ describe('a sign-in that has read its user', () => {
     expect((await call('POST', '/v1/users/reset-password/confirm', { json })).status).toBe(200);
   };
 
-  it('begins a session when nothing changed since', async () => {
+  it('begins a session if the user has not changed since', async () => {
     expect(await complete()).toHaveProperty('token');
   });
 

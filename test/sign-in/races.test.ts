@@ -84,7 +84,7 @@ describe('a change of the password', () => {
     expect((await logIn(company.slug, email, NEXT)).status).toBe(200);
   });
 
-  it('is refused to somebody who is deleted meanwhile', async () => {
+  it('is refused to a user who is deleted meanwhile', async () => {
     const { id, as } = await aUser(company);
     const answer = await overtaken(
       /^update "users" set "password_hash"/,
