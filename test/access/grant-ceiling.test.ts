@@ -217,7 +217,7 @@ describe('a grant beyond what the granter has', () => {
   });
 });
 
-test('a grant that passes allows nothing that its granter may not do', () => {
+test('a grant that is accepted allows nothing that its granter may not do', () => {
   let passed = 0;
   fc.assert(
     fc.property(sources, sources, fc.boolean(), (of, granted, alsoOwn) => {

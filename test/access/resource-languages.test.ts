@@ -150,7 +150,7 @@ describe('the set of resources on which an action is allowed', () => {
   });
 });
 
-describe('a comparison of two accesses', () => {
+describe('a comparison of access before and after a change', () => {
   test('lists exactly the actions that the evaluator decides differently', () => {
     fc.assert(
       fc.property(sources, sources, (one, two) => {

@@ -28,13 +28,13 @@ const holding = (...actions: string[]) => ({
 });
 const ADMINISTRATOR = { ...holding(...ALL.actions), isOwner: false };
 
-describe('the access of an OAuth client with scopes', () => {
+describe('an OAuth client with scopes', () => {
   const patterns = fc.array(fc.constantFrom('*', '*:list', 'users:*', 'users:list', 'groups:get', 'dash*'), {
     minLength: 1,
     maxLength: 3,
   });
 
-  test('is exactly what both its user and its scopes allow', () => {
+  test('may do exactly what both its user and its scopes allow', () => {
     fc.assert(
       fc.property(sources, fc.boolean(), patterns, (own, isOwner, scopes) => {
         const person = compileAccess({ ...own, isOwner });
@@ -62,7 +62,7 @@ describe('the access of an OAuth client with scopes', () => {
   test.each([
     ['the owner', OWNER],
     ['an administrator', ADMINISTRATOR],
-  ])('cannot be granted onwards beyond its scopes, for %s', (_who, of) => {
+  ])('cannot grant more than its scopes, if its user is %s', (_who, of) => {
     const person = compileAccess(of);
     const program = withinScopes(person, ['policies:*', 'groups:*']);
     expect([mayEverything(person), mayEverything(program), isAdministrator(program)]).toEqual([true, false, true]);

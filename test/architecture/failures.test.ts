@@ -27,7 +27,7 @@ const definers = sources.filter(({ file, text }) => file.endsWith('failures.ts')
 const modules = await Promise.all(definers.map(({ file }) => import(resolve(file))));
 const defined = [...new Set(modules.flatMap(failuresIn))];
 
-it('a reason of a failure is written once', () => {
+it('the reason of a failure is defined once', () => {
   expect(defined.length).toBeGreaterThan(200);
   const reasons = defined.map(({ reason }) => reason);
   const twice = reasons.filter((reason, at) => reasons.indexOf(reason) !== at);

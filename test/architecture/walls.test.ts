@@ -60,7 +60,7 @@ it('docs/architecture.md lists the folders of src in the order of the import rul
   expect(first.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name))).toEqual(LAYERS.flat());
 });
 
-describe('http/', () => {
+describe('the folder http/', () => {
   const operations = sources.flatMap(({ file, text }) => operationsIn(file, text));
 
   it('names no operation of a module', () => {

@@ -220,7 +220,7 @@ describe('an idempotency key', () => {
     expect((await call('POST', '/v1/groups', under(key, { name: aName() }))).status).toBe(401);
   });
 
-  it('of 255 characters is taken', async () => {
+  it('of 255 characters is accepted', async () => {
     expect((await create('~'.repeat(255), aName())).status).toBe(201);
   });
 

@@ -181,7 +181,7 @@ describe('a route for administrators', () => {
   );
 });
 
-describe('a route that decides by the data', () => {
+describe('a route whose permission depends on the data', () => {
   const decided = ROUTES.flatMap(({ route, contract, credential }) => {
     const { access } = contract;
     const anyOf = typeof access === 'object' && 'decidedBy' in access ? access.anyOf : undefined;

@@ -170,7 +170,7 @@ describe('IPv6 addresses', () => {
 });
 
 describe('the rate limits', () => {
-  it('are shared by all principals of an organization and all surfaces', async () => {
+  it('are shared by all principals of an organization and all APIs', async () => {
     const limits = { organization: 3 };
     const colleague = await aUser(company);
     expect((await signed(company.apiKey).get('/accounts', sending(limits))).status).toBe(200);

@@ -4,8 +4,8 @@ import { FixedWindows } from '../../src/kernel/fixed-window.ts';
 const LENGTH = 1000;
 const NOW = 5_000_000;
 
-describe('a fixed window', () => {
-  it('lets in as many as its limit, then none until it ends', () => {
+describe('a fixed-window rate limiter', () => {
+  it('allows as many requests as its limit, then none until the window ends', () => {
     const windows = new FixedWindows(LENGTH);
     const take = (now: number) => windows.take('key', 2, now);
     const resetAt = NOW + LENGTH;
@@ -44,7 +44,7 @@ describe('a fixed window', () => {
     expect(windows.take('other', 1, NOW).allowed).toBe(true);
   });
 
-  it('is kept among those of ten thousand other keys', () => {
+  it('keeps the window of a key among those of ten thousand others', () => {
     const windows = new FixedWindows(LENGTH);
     windows.take('key', 1, NOW);
     for (let count = 0; count < 10_001; count += 1) windows.take(`other ${count}`, 1, NOW);

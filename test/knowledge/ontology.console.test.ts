@@ -21,7 +21,7 @@ const setParent = (id: string, parent: string | null) =>
   as.patch(`${NODES}/${id}`, { json: { parent_node_id: parent } });
 
 describe('an ontology node', () => {
-  it('answers every field', async () => {
+  it('is answered with every field', async () => {
     const concept = await aConcept(as);
     const entity = await anItem(as, { kind: 'entity' });
     const fields = {

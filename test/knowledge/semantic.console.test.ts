@@ -24,7 +24,7 @@ describe('a semantic item', () => {
     expect(fieldsOf(await create({ kind: undefined }))).toEqual(['kind']);
   });
 
-  it('answers every field', async () => {
+  it('is answered with every field', async () => {
     const fields = {
       kind: 'metric',
       name: 'Revenue',

@@ -126,8 +126,8 @@ describe('a signed request', () => {
   });
 });
 
-describe('an admission that is withdrawn', () => {
-  it('gives back what it used up of both rate limits, and its nonce', async () => {
+describe('the withdrawal of an admitted request', () => {
+  it('gives back what the request used up of both rate limits, and its nonce', async () => {
     const { gate, ask } = aGate();
     const limits = { organization: 2, principal: 2 };
     const admission = { principalId: 'somebody', requestId: 'refused', limits, nonce: nonce('given-back') };
@@ -137,7 +137,7 @@ describe('an admission that is withdrawn', () => {
     expect(again).toMatchObject({ organization: { remaining: 1 }, principal: { remaining: 1 } });
   });
 
-  it('gives back no nonce but its own, however often it is withdrawn', async () => {
+  it('gives back no nonce but that of the request, however often it is repeated', async () => {
     const { gate, ask } = aGate();
     const admission = { principalId: 'somebody', limits: { organization: 9, principal: 9 }, requestId: 'refused' };
     const others = [nonce('another'), nonce('the-same', undefined, 'sa_other')];

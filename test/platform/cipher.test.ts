@@ -22,7 +22,7 @@ describe('encryption', () => {
     expect(await encrypt(OLD, 'text', 'place')).not.toBe(await encrypt(OLD, 'text', 'place'));
   });
 
-  it('can be decrypted only in its context, with its key and version, and for an unchanged text', async () => {
+  it('is reversible only in its context, with its key and version, and for an unchanged text', async () => {
     const encrypted = await encrypt(BOTH, 'text', 'company:a');
     // Not the last digit: some of its bits stand for nothing.
     const changed = encrypted.replace(/[^:](?=[^:]*$)/, (first) => (first === 'A' ? 'B' : 'A'));

@@ -134,7 +134,7 @@ async function aMember() {
 
 const named = (witnesses: Witness[]) => witnesses.map(({ action, resource }) => `${action} ${resource}`);
 
-describe('a dry run', () => {
+describe('a dry run of a change of access', () => {
   it('lists what a changed policy gives and takes, as requests then confirm', async () => {
     const { principal, as, policy } = await aMember();
     const document = { version: '2024-01-01', statements: [allow('policies:list', 'users:list')] };

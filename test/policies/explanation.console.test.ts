@@ -42,7 +42,7 @@ async function aMixedUser() {
   return { ...user, sid, allowing, denying, allowed, denied, legacy };
 }
 
-describe('a simulation', () => {
+describe('a policy simulation', () => {
   it('names what decides: a Deny, an Allow, a legacy grant, or nothing', async () => {
     const user = await aMixedUser();
     const { status, body } = await simulate(

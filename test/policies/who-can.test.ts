@@ -193,7 +193,7 @@ describe('the list of who can do something', () => {
   });
 });
 
-describe('a comparison of documents', () => {
+describe('a comparison of policy documents', () => {
   const compare = (before: object[], after: object[]) =>
     company.as.post('/v1/policies/compare', { json: { before: { documents: before }, after: { documents: after } } });
   const documentOf = (...statements: Parameters<typeof policyInput>[0]) => policyInput(statements).document;

@@ -57,7 +57,7 @@ describe('a sign-in that has read its user', () => {
   });
 });
 
-describe('a hash with an old cost', () => {
+describe('a password hash with an old cost', () => {
   it('is upgraded by a sign-in, and the password still works', async () => {
     hashing.cost = COST;
     const company = await aCompany();

@@ -196,7 +196,7 @@ describe('a request for a code', () => {
     expect(sent).toBe(true);
   });
 
-  it('is retried with a code that works if the mail service is down', async () => {
+  it('has its mail sent later, with a code that works, if the mail service is down', async () => {
     const { email } = await aUser(company);
     await whileMailIsDown(() => request(email));
     await runScheduled();

@@ -79,7 +79,7 @@ describe('an access token alone', () => {
   });
 });
 
-describe('a wrong code', () => {
+describe('a wrong code of a second factor', () => {
   it('does not count as a wrong password', async () => {
     const { as, email } = await aUser(company);
     const { secret } = (await postFactor(as, 'setup', { password: PASSWORD })).body;
