@@ -30,8 +30,8 @@ const patternFor = (of: string) =>
       cuts.reduce((text, { from, length, by }) => text.slice(0, from) + by + text.slice(from + length), of),
     );
 
-describe('the ids on which a Deny holds', () => {
-  it('are those on which the evaluator denies, whatever the patterns', () => {
+describe('the ids that a Deny covers', () => {
+  it('are those that the evaluator denies, for random patterns', () => {
     fc.assert(
       fc.property(
         id.chain((own) =>
@@ -56,7 +56,7 @@ describe('the ids on which a Deny holds', () => {
     );
   });
 
-  it('are told in linear time of a document full of hostile patterns', () => {
+  it('are found within five seconds for a document full of hostile patterns', () => {
     const resources = Array.from({ length: 256 }, (_, n) => `arn:*${'a*'.repeat(240)}${n}`);
     const started = performance.now();
     deniedIds(actorDenied(resources), ['dashboards:get']);

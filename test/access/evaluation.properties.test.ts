@@ -65,8 +65,8 @@ const kindsOf = (of: AccessSources): string[] => {
   return EVERY_QUESTION.map(({ action, resource }) => decide(compiled, action, resource).decided_by.kind);
 };
 
-describe('a decision', () => {
-  test('is that of the rule read word by word, asked once or twice', () => {
+describe('an access decision for random policies', () => {
+  test('equals that of a simple reference implementation, asked once or twice', () => {
     fc.assert(
       fc.property(sources, fc.boolean(), (of, isOwner) => {
         const asked = { ...of, isOwner };
@@ -79,7 +79,7 @@ describe('a decision', () => {
     );
   });
 
-  test('is a refusal wherever a Deny fits', () => {
+  test('is a refusal wherever a Deny matches', () => {
     fc.assert(
       fc.property(sources, denyStatement, fc.boolean(), (of, added, first) => {
         const alone = kindsOf(withStatement({ ...of, groups: [] }, added, true));
@@ -90,7 +90,7 @@ describe('a decision', () => {
     );
   });
 
-  test('gains nothing from another Deny, and loses nothing to another Allow or legacy grant', () => {
+  test('allows no more after another Deny, and no less after another Allow or legacy grant', () => {
     fc.assert(
       fc.property(
         sources,
@@ -130,7 +130,7 @@ describe('a decision', () => {
     );
   });
 
-  test('allows on * the actions that are listed as allowed', () => {
+  test('allows on the resource * exactly the actions that are listed as allowed', () => {
     fc.assert(
       fc.property(sources, (of) => {
         const listed = allowedActions(compileAccess(of));

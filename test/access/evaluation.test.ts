@@ -39,7 +39,7 @@ const group = (
 const access = (...groups: GroupGrants[]) => compileAccess({ companyId: COMPANY, isOwner: false, groups });
 const USERS = `arn:svc:users::${COMPANY}:user/`;
 
-describe('a decision', () => {
+describe('an access decision', () => {
   const table: [string, AccessSources['groups'], Action, string, string][] = [
     ['no statement at all', [], 'users:list', '*', 'none - - -'],
     ['an Allow', [group('g', { p: [allow('users:list', '*', 's')] })], 'users:list', '*', 'allow p s g'],
@@ -131,14 +131,14 @@ describe('a decision', () => {
       'deny p - g',
     ],
   ];
-  test.each(table)('names what made it: %s', (_, groups, action, resource, expected) => {
+  test.each(table)('names the statement or role that made it: %s', (_, groups, action, resource, expected) => {
     const { allowed, decided_by } = decide(access(...groups), action, resource);
     const told = [decided_by.kind, decided_by.policy_id ?? '-', decided_by.sid ?? '-', decided_by.group_id ?? '-'];
     expect(told.join(' ')).toBe(expected);
     expect(allowed).toBe(['allow', 'legacy'].includes(decided_by.kind));
   });
 
-  test('allows the owner what is denied', () => {
+  test('allows the owner even what is denied', () => {
     const owner = compileAccess({ companyId: COMPANY, isOwner: true, groups: [group('g', { p: [deny('*')] })] });
     expect(decide(owner, 'users:list', '*')).toEqual({
       allowed: true,
@@ -163,7 +163,7 @@ describe('legacy grants', () => {
   test.each<[string, Partial<GroupGrants>, Action, string, boolean]>([
     ['let a reader list', roleOn('users', 'read'), 'users:list', '*', true],
     ['let a reader get', roleOn('users', 'read'), 'users:get', `${USERS}1`, true],
-    ['let a reader list on the other surface', roleOn('users', 'read'), 'users:ListUsers', '*', true],
+    ['let a reader list on the other API', roleOn('users', 'read'), 'users:ListUsers', '*', true],
     ['do not let a reader invite', roleOn('users', 'read'), 'users:invite', '*', false],
     ['do not let a reader of users list groups', roleOn('users', 'read'), 'groups:list', '*', false],
     ['let an updater invite', roleOn('users', 'update'), 'users:invite', '*', true],
@@ -196,7 +196,7 @@ describe('legacy grants', () => {
       '*',
       false,
     ],
-    ['reach the own company as one of all', permissionOn({ company_id: '*' }, '*'), 'company:update_sso', '*', true],
+    ['reach the own company by the id *', permissionOn({ company_id: '*' }, '*'), 'company:update_sso', '*', true],
     [
       'reach the service they name',
       permissionOn({ company_id: COMPANY, service_name: 'groups' }, 'read'),
@@ -261,7 +261,7 @@ describe('legacy grants', () => {
       false,
     ],
     [
-      'take nulls as left out',
+      'take null for a service as left out',
       permissionOn({ company_id: COMPANY, service_name: null, service_id: null }, 'read'),
       'users:list',
       '*',
@@ -281,7 +281,7 @@ describe('an administrator', () => {
     ['some actions', false, [allow('*:*')]],
     ['the two halves apart', false, [allow('*', `${USERS}*`), allow('users:*')]],
     ['nothing', false, []],
-  ])('is made by policies that allow %s: %j', (_, expected, statements) => {
+  ])('is somebody whose policies allow %s: %j', (_, expected, statements) => {
     expect(isAdministrator(access(group('g', { p: statements })))).toBe(expected);
   });
 
@@ -292,26 +292,26 @@ describe('an administrator', () => {
   });
 });
 
-describe('whether a decision depends on the resource', () => {
+describe('the check whether a decision depends on the resource', () => {
   test.each<[string, GroupGrants[], boolean]>([
-    ['is denied where no statement stands', [], false],
+    ['is false without any statement', [], false],
     [
-      'is denied where all statements are about all resources',
+      'is false where all statements are about all resources',
       [group('g', { p: [allow('users:*'), deny('users:get')] })],
       false,
     ],
     [
-      'is denied where only statements of other actions name one',
+      'is false where only statements of other actions name a resource',
       [group('g', { p: [allow('users:list', `${USERS}1`)] })],
       false,
     ],
-    ['is affirmed where an Allow names some', [group('g', { p: [allow('users:*', `${USERS}*`)] })], true],
-    ['is affirmed where a Deny names some', [group('g', { p: [allow('*'), deny('*', `${USERS}1`)] })], true],
+    ['is true where an Allow names resources', [group('g', { p: [allow('users:*', `${USERS}*`)] })], true],
+    ['is true where a Deny names resources', [group('g', { p: [allow('*'), deny('*', `${USERS}1`)] })], true],
   ])('%s', (_when, groups, depends) => {
     expect(dependsOnResource(access(...groups), 'users:get')).toBe(depends);
   });
 
-  test('is denied for the owner', () => {
+  test('is false for the owner', () => {
     const groups = [group('g', { p: [deny('*', `${USERS}1`)] })];
     expect(dependsOnResource(compileAccess({ companyId: COMPANY, isOwner: true, groups }), 'users:get')).toBe(false);
   });

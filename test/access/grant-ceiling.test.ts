@@ -47,7 +47,7 @@ describe('a grant that replaces another', () => {
   test.each<[string, GroupGrants, GroupGrants, GroupGrants]>([
     ['may stay as it is', group([]), group([allow('*')]), group([allow('*')])],
     ['may be narrowed', group([]), group([allow('users:*')]), group([allow('users:get', `${USERS}*`)])],
-    ['may be one of the former model', group([]), group([], reader), group([allow('users:list')])],
+    ['may be a policy within a legacy role', group([]), group([], reader), group([allow('users:list')])],
     [
       'may grow by what the granter has',
       group([allow('groups:list')]),
@@ -55,7 +55,7 @@ describe('a grant that replaces another', () => {
       group([allow('users:* groups:list')]),
     ],
     [
-      'may stay where the granter is denied it',
+      'may stay as it is though the granter is denied it',
       group([allow('groups:list'), deny('users:*')]),
       group([allow('users:*')]),
       group([allow('users:*')]),
@@ -73,12 +73,12 @@ describe('a grant that replaces another', () => {
       group([allow('users:get', `${USERS}*`)]),
     ],
     [
-      'by a pattern that only both together cover',
+      'by a pattern that only the granter and the old grant together cover',
       group([allow('users:get', `${USERS}a*`)]),
       group([allow('users:get', `${USERS}b*`)]),
       group([allow('users:get', `${USERS}*`)]),
     ],
-    ['by what it only denied', group([]), group([deny('users:*')]), group([allow('users:get')])],
+    ['by an action that it only denied', group([]), group([deny('users:*')]), group([allow('users:get')])],
   ])('may not grow %s', (_what, granter, held, granted) => {
     expect(replaced(granter, held, granted)).not.toBeNull();
   });
@@ -217,7 +217,7 @@ describe('a grant beyond what the granter has', () => {
   });
 });
 
-test('a grant that passes allows nothing that its granter may not do', () => {
+test('a grant that is accepted allows nothing that its granter may not do', () => {
   let passed = 0;
   fc.assert(
     fc.property(sources, sources, fc.boolean(), (of, granted, alsoOwn) => {

@@ -51,30 +51,30 @@ const fitting = [4, 5, 6, 7, 8, 9];
 
 beforeEach(forgetPrincipals);
 
-describe('an isolate', () => {
-  it('remembers ten thousand principals of a thousand companies with a policy each', () => {
+describe('the cache of principals in an isolate', () => {
+  it('holds ten thousand principals of a thousand companies with a policy each', () => {
     for (const n of numbers(10_000)) meet(n, idOf('c', Math.floor(n / 10)), [aGroup(Math.floor(n / 10))]);
     expect(numbers(10_000).filter((n) => !isKnown(n))).toEqual([]);
   });
 
-  it('remembers once what those of a group have in common', () => {
+  it('stores a group once for all of its members', () => {
     for (const n of numbers(100)) meet(n, idOf('c', 0), [aGroup(0, LARGE), aGroup(1)]);
     expect(new Set(numbers(100).flatMap(groupsOf)).size).toBe(2);
   });
 
-  it('has nothing in common between companies, or between versions of a group', () => {
+  it('shares no group between companies, or between versions of a group', () => {
     meet(0, idOf('c', 0), [aGroup(0)]);
     meet(1, idOf('c', 1), [aGroup(0)]);
     meet(2, idOf('c', 0), [aGroup(0, 1)]);
     expect(new Set([0, 1, 2].flatMap(groupsOf)).size).toBe(3);
   });
 
-  it('forgets who was longest not met when groups become too many', () => {
+  it('drops the principals that were added first when groups take too much memory', () => {
     for (const n of numbers(10)) meet(n, idOf('c', 0), [aGroup(n, LARGE)]);
     expect(numbers(10).filter(isKnown)).toEqual(fitting);
   });
 
-  it('has room again for as much as it forgot, however often those of a group are met anew and forgotten', () => {
+  it('frees the memory of the groups that it drops, however often their members are added again', () => {
     for (const round of numbers(20)) {
       for (const n of numbers(10)) meet(n, idOf('c', 0), [aGroup(round, LARGE)]);
       expect(numbers(10).filter((n) => !isKnown(n))).toEqual([]);

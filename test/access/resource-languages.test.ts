@@ -49,8 +49,8 @@ const SHORT = (() => {
   return all.map((text) => PREFIX + text);
 })();
 
-describe('a shortest difference', () => {
-  test('is what trying all resources finds, for every two short patterns', () => {
+describe('the shortest resource in which two sets of patterns differ', () => {
+  test('is the one that brute force finds, for every two short patterns', () => {
     for (const one of SHORT) {
       for (const two of SHORT) {
         const [some, other] = [
@@ -64,7 +64,7 @@ describe('a shortest difference', () => {
     }
   });
 
-  test('is what trying all resources finds, for an Allow with a Deny against another', () => {
+  test('is the one that brute force finds, for random Allow and Deny patterns', () => {
     const pattern = fc.oneof(
       fc.constantFrom('*', '**', 'arn:*', 'a*', '*a', '*b', '*a*', '*rn:svc:a*b', ...SHORT),
       fc.array(fc.constantFrom('a', 'b', '*'), { maxLength: 5 }).map((signs) => PREFIX + signs.join('')),
@@ -89,22 +89,22 @@ describe('a shortest difference', () => {
     ['arn:*', 'arn:svc:*'],
     ['a*', 'arn:svc:**'],
     ['arn:svc:*a*', 'arn:svc:***a**'],
-  ])('is none between two spellings of the same: %s and %s', (one, two) => {
+  ])('does not exist between two spellings of the same set: %s and %s', (one, two) => {
     expect(compared({ allow: [one], deny: [] }, { allow: [two], deny: [] })).toBeNull();
     expect(compared({ allow: [two], deny: [] }, { allow: [one], deny: [] })).toBeNull();
   });
 
-  test('is all resources at once between everything and all that has a name', () => {
+  test('is * between all resources and all that have an ARN', () => {
     expect(compared({ allow: ['*'], deny: [] }, { allow: ['arn:*'], deny: [] })).toBe('*');
   });
 
-  test('is found between unions that are the same only together', () => {
+  test('is found where only several patterns together equal another', () => {
     const halves = { allow: ['arn:svc:*a*', 'arn:svc:*'], deny: ['arn:svc:*a*'] };
     expect(compared(halves, { allow: ['arn:svc:*'], deny: [] })).toBeNull();
     expect(compared({ allow: ['arn:svc:*'], deny: [] }, halves)).toBe('arn:svc:a');
   });
 
-  test('never tears a character', () => {
+  test('never has half of a surrogate pair', () => {
     const found = compared(
       { allow: ['arn:svc:*'], deny: ['arn:svc:', 'arn:svc:x', 'arn:svc:😀'] },
       { allow: [], deny: [] },
@@ -114,7 +114,7 @@ describe('a shortest difference', () => {
     expect(compared({ allow: ['arn:svc:😀*'], deny: [] }, { allow: ['arn:svc:😁*'], deny: [] })).toBe('arn:svc:😀');
   });
 
-  test('of patterns with 200 wildcards is found', () => {
+  test('is found for patterns with 200 wildcards', () => {
     const many = `arn:svc:${'*a'.repeat(200)}`;
     expect(compared({ allow: ['arn:svc:*'], deny: [many] }, { allow: [], deny: [] })).toBe('arn:svc:');
     expect(compared({ allow: [many], deny: [] }, { allow: [`${many}*b`], deny: [] })).toBe(
@@ -123,7 +123,7 @@ describe('a shortest difference', () => {
     expect(compared({ allow: [many], deny: [] }, { allow: [many.replaceAll('*', '**')], deny: [] })).toBeNull();
   });
 
-  test('is given up where hostile patterns would need years', () => {
+  test('is given up with an error for hostile patterns that would need years', () => {
     const letters = [...'abcdefghijklmnopqrstuvwxyz'];
     const ends = letters.map((letter) => `arn:svc:*${letter}*q`);
     const started = performance.now();
@@ -135,8 +135,8 @@ describe('a shortest difference', () => {
   });
 });
 
-describe('the language of an action', () => {
-  test('holds what the evaluator allows, whatever it is allowed by', () => {
+describe('the set of resources on which an action is allowed', () => {
+  test('has exactly the resources that the evaluator allows', () => {
     fc.assert(
       fc.property(sources, (of) => {
         const access = compileAccess(of);
@@ -150,8 +150,8 @@ describe('the language of an action', () => {
   });
 });
 
-describe('a comparison', () => {
-  test('names what the evaluator decides otherwise, and nothing where it decides all alike', () => {
+describe('a comparison of access before and after a change', () => {
+  test('lists exactly the actions that the evaluator decides differently', () => {
     fc.assert(
       fc.property(sources, sources, (one, two) => {
         const [before, after] = [compileAccess(one), compileAccess(two)];
@@ -177,7 +177,7 @@ describe('a comparison', () => {
     );
   });
 
-  test('of an action that only a Deny matters for: it is allowed from the beginning', () => {
+  test('takes mcp:connect, which needs no Allow, as allowed until a Deny covers it', () => {
     const access = (effect: 'Allow' | 'Deny') =>
       compileAccess({
         companyId: COMPANY,

@@ -28,13 +28,13 @@ const holding = (...actions: string[]) => ({
 });
 const ADMINISTRATOR = { ...holding(...ALL.actions), isOwner: false };
 
-describe('what a program may', () => {
+describe('an OAuth client with scopes', () => {
   const patterns = fc.array(fc.constantFrom('*', '*:list', 'users:*', 'users:list', 'groups:get', 'dash*'), {
     minLength: 1,
     maxLength: 3,
   });
 
-  test('is what its person may and its scopes hold, and nothing else', () => {
+  test('may do exactly what both its user and its scopes allow', () => {
     fc.assert(
       fc.property(sources, fc.boolean(), patterns, (own, isOwner, scopes) => {
         const person = compileAccess({ ...own, isOwner });
@@ -52,7 +52,7 @@ describe('what a program may', () => {
     );
   });
 
-  test('is in scope for the owner, whose rules are one', () => {
+  test('is limited by its scopes when its user is the owner, too', () => {
     const program = withinScopes(compileAccess(OWNER), ['groups:*']);
     expect(rulesFor(program, 'groups:get').allow).toHaveLength(1);
     expect(rulesFor(program, 'users:get').allow).toHaveLength(0);
@@ -62,7 +62,7 @@ describe('what a program may', () => {
   test.each([
     ['the owner', OWNER],
     ['an administrator', ADMINISTRATOR],
-  ])('gives away no more than its scopes, of %s', (_who, of) => {
+  ])('cannot grant more than its scopes, if its user is %s', (_who, of) => {
     const person = compileAccess(of);
     const program = withinScopes(person, ['policies:*', 'groups:*']);
     expect([mayEverything(person), mayEverything(program), isAdministrator(program)]).toEqual([true, false, true]);

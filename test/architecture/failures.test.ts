@@ -27,14 +27,14 @@ const definers = sources.filter(({ file, text }) => file.endsWith('failures.ts')
 const modules = await Promise.all(definers.map(({ file }) => import(resolve(file))));
 const defined = [...new Set(modules.flatMap(failuresIn))];
 
-it('a reason of a failure is written once', () => {
+it('the reason of a failure is defined once', () => {
   expect(defined.length).toBeGreaterThan(200);
   const reasons = defined.map(({ reason }) => reason);
   const twice = reasons.filter((reason, at) => reasons.indexOf(reason) !== at);
   expect(twice.map((reason) => `${reason} is defined twice: import the one there is`)).toEqual([]);
 });
 
-it('a failure says nothing that its family says anyway', () => {
+it('a failure repeats no wording that an API already has for its kind', () => {
   const repeated = defined.flatMap(({ kind, reason, says }) =>
     [organization, console, managedTables, sharing, directory].flatMap((surface) => {
       const own = says[surface.wordedAs];
@@ -47,7 +47,7 @@ it('a failure says nothing that its family says anyway', () => {
   expect(repeated).toEqual([]);
 });
 
-it('a status that a failure has on the surfaces of people and of machines, it has on every surface', () => {
+it('a status that a failure sets alike on the four main APIs is its status on every API', () => {
   const lost = defined.flatMap((failure) => {
     const said = [organization, console, managedTables, sharing].map(({ wordedAs }) => failure.says[wordedAs]);
     const statuses = [...new Set(said.map((own) => (typeof own === 'object' ? own.status : undefined)))];
@@ -66,7 +66,7 @@ it('a failure is made only by its definition', () => {
   expect(made.map(({ file }) => `${file}: define it with defineFailure, in the module's failures.ts`)).toEqual([]);
 });
 
-it('a reason is never compared as a text, where a misspelt one would compile', () => {
+it('the reason of a failure is never compared as a string, where a misspelt one would compile', () => {
   const compared = sources.flatMap(({ file, text }) =>
     [
       ...text.matchAll(

@@ -9,11 +9,11 @@ const within = (pattern: RegExp): string[] => FILES.filter(({ text }) => pattern
 
 /** What a quota is about, and the only files that may do it: they hold it against the quota, or a trigger does for them. */
 const DONE_IN: [what: string, pattern: RegExp, files: string[]][] = [
-  ['users are made', /\.insert\(users\)|into "?users"?\b/i, ['src/modules/users/store.ts']],
-  ['mails are handed over', /\bmailer\.send\(/, ['src/modules/mails/requests.ts', 'src/modules/schedules/delivery.ts']],
-  ['mails are stored to be', /(?:insert\(|insertWhen\(db, )mailRequests\b/, ['src/modules/mails/store.ts']],
+  ['users are created', /\.insert\(users\)|into "?users"?\b/i, ['src/modules/users/store.ts']],
+  ['mails are sent off', /\bmailer\.send\(/, ['src/modules/mails/requests.ts', 'src/modules/schedules/delivery.ts']],
+  ['mails are stored for sending', /(?:insert\(|insertWhen\(db, )mailRequests\b/, ['src/modules/mails/store.ts']],
   ['models are called', /\.completions\.create\(/, ['src/platform/ai.ts']],
-  ['settings of a model are made', /baseUrl: config\.AI_BASE_URL/, ['src/modules/knowledge/suggestions/propose.ts']],
+  ['model settings are created', /baseUrl: config\.AI_BASE_URL/, ['src/modules/knowledge/suggestions/propose.ts']],
   ['changes of tables begin', /\bchangeData\(ctx,/, ['src/modules/managed-tables/changes.ts']],
   ['upload jobs are stored', /INSERT INTO console\.upload_jobs/, ['src/modules/uploads/store.ts']],
   [
@@ -22,12 +22,12 @@ const DONE_IN: [what: string, pattern: RegExp, files: string[]][] = [
     ['src/modules/uploads/resumable-store.ts'],
   ],
   [
-    'people’s SQL is run',
+    'users’ SQL is run',
     /\bnew UserSqlRun\(/,
     ['src/modules/data-api/user-sql-stream.ts', 'src/tenant-sql/user-sql.ts'],
   ],
 ];
 
-it.each(DONE_IN)('%s where quotas and counts are kept, and nowhere else', (_, pattern, files) => {
+it.each(DONE_IN)('%s only in the files that enforce quotas and counts', (_, pattern, files) => {
   expect(within(pattern).toSorted()).toEqual(files.toSorted());
 });

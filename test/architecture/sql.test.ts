@@ -26,7 +26,7 @@ it('SQL names no table of the control database in a string', () => {
   expect(named).toEqual([]);
 });
 
-it('one place runs a batch of statements: what they answer is read by name, never by its position', () => {
+it('only the sessions of src/db run batches of statements, whose results are read by name', () => {
   const batches = files('src').filter((file) => /[.?]batch\s*[(<]/.test(readFileSync(file, 'utf8')));
   // The sessions beneath it hand batches on.
   const handOn = [

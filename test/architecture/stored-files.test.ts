@@ -15,11 +15,11 @@ const deletions = ['src', 'operations', 'local'].flatMap((folder) =>
 );
 
 describe('objects of R2', () => {
-  it('are deleted by deleteObjects alone, which never asks for none or for more than R2 takes', () => {
+  it('are deleted only in src/platform/stored-files.ts, which keeps to the limits of R2', () => {
     expect(deletions).toEqual([`${HELPER}: bucket.delete(`]);
   });
 
-  it('are held by variables whose names the test above knows', () => {
+  it('are in buckets whose variables have names that the test above recognizes', () => {
     const named = readdirSync('src', { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
       .flatMap((file) => [...readFileSync(`src/${file}`, 'utf8').matchAll(/([#\w]+)\??:\s*R2Bucket\b/g)])

@@ -21,8 +21,8 @@ const sourcesOf = (folder: string) =>
 const sources = sourcesOf('src');
 const imports = sources.flatMap(({ file, text }) => importsOf(file, text));
 
-describe('the walls between the folders of src', () => {
-  it('hold', () => {
+describe('the import rules between the folders of src', () => {
+  it('are kept by all imports', () => {
     expect(imports.length).toBeGreaterThan(2000);
     expect(breaches(imports)).toEqual([]);
   });
@@ -46,21 +46,21 @@ describe('the walls between the folders of src', () => {
     ['web/dom.ts', "import type { Config } from '../config.ts';", 'pages know only'],
     ['helpers/text.ts', "import { cut } from '../kernel/text.ts';", 'is in no layer'],
     ['modules/users/service.ts', "import { addToGroup } from '../groups/service.ts';", 'form a circle'],
-  ])('keep %s from holding %s', (file, text, says) => {
+  ])('are broken if %s has the line %s', (file, text, says) => {
     const [line, ...others] = breaches([...imports, ...importsOf(file, text)]);
     expect(line).toContain(says);
     expect(others).toEqual([]);
   });
 });
 
-it('docs/architecture.md lists the folders of src in the order of the walls', () => {
+it('docs/architecture.md lists the folders of src in the order of the import rules', () => {
   const text = readFileSync('docs/architecture.md', 'utf8');
   const [, table = ''] = /^\| folder \| is \|\n([\s\S]*?)\n\n/m.exec(text) ?? [];
   const first = table.split('\n').map((row) => row.split('|')[1] ?? '');
   expect(first.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name))).toEqual(LAYERS.flat());
 });
 
-describe('http/', () => {
+describe('the folder http/', () => {
   const operations = sources.flatMap(({ file, text }) => operationsIn(file, text));
 
   it('names no operation of a module', () => {
@@ -70,17 +70,17 @@ describe('http/', () => {
   });
 
   it.each(["operation: 'listDashboards'", "const INSTRUCTIONS = 'Ask query_metrics first.';"])(
-    'may not hold %s',
+    'may not contain %s',
     (text) => {
       expect(operationsNamed('http/mcp/tools.ts', text, operations)).toHaveLength(1);
     },
   );
 });
 
-describe('what several folders use', () => {
-  it('is used by more than one of them', () => expect(usedByOneAlone(imports)).toEqual([]));
+describe('a shared module', () => {
+  it('is used by more than one folder', () => expect(usedByOneAlone(imports)).toEqual([]));
 
-  it('may not be used by one alone', () => {
+  it('is reported if only one folder uses it', () => {
     const one = importsOf('modules/uploads/load.ts', "import { kept } from '../../tenant-sql/kept.ts';");
     expect(usedByOneAlone(one)).toEqual(['src/tenant-sql/kept.ts is used by modules/uploads alone: it stands there.']);
     const other = importsOf('modules/groups/service.ts', "import { kept } from '../../tenant-sql/kept.ts';");
@@ -89,12 +89,12 @@ describe('what several folders use', () => {
 });
 
 describe('the kernel', () => {
-  it('knows no domain', () => {
+  it('has no words of the domain', () => {
     expect(sources.flatMap(({ file, text }) => wordsOfTheDomain(file, text))).toEqual([]);
   });
 
   it.each(['export interface PolicyDocument {}', 'export const companySlug = z.string();'])(
-    'may not hold %s',
+    'may not contain %s',
     (text) => {
       expect(wordsOfTheDomain('kernel/fields.ts', text)).toHaveLength(1);
     },
@@ -106,31 +106,31 @@ describe('services', () => {
     expect(sources.flatMap(({ file, text }) => usesOfHttp(file, text))).toEqual([]);
   });
 
-  it.each(['async (request: Request) => request.url', 'return new Response(body);'])('may not hold %s', (text) => {
+  it.each(['async (request: Request) => request.url', 'return new Response(body);'])('may not contain %s', (text) => {
     expect(usesOfHttp('modules/groups/service.ts', text)).toHaveLength(1);
     expect(usesOfHttp('modules/groups/routes.console.ts', text)).toEqual([]);
   });
 });
 
 describe('addresses that customers choose', () => {
-  it('are called by fetchOutside alone', () => {
+  it('are fetched only by fetchOutside', () => {
     expect(sources.flatMap(({ file, text }) => ownFetches(file, text))).toEqual([]);
   });
 
   it.each(['const answer = await fetch(provider.jwksUri);', '(url) => fetch(url)', 'return globalThis.fetch(url);'])(
-    'may not be called by %s',
+    'may not be fetched by %s',
     (text) => {
       expect(ownFetches('modules/webhooks/service.ts', text)).toHaveLength(1);
     },
   );
 });
 
-describe('a table that is joined to a list', () => {
-  it('is looked up for each entry of the list', () => {
+describe('a table that is joined to a json_each list', () => {
+  it('is joined by a cross join, so that it is looked up for each entry', () => {
     expect(sources.flatMap(({ file, text }) => joinedLists(file, text))).toEqual([]);
   });
 
-  it('may not be walked first', () => {
+  it('is reported with a plain join', () => {
     const text = `from json_each(\${list}) as given\n join \${users} on users.id = given.value`;
     expect(joinedLists('modules/users/store.ts', text)).toHaveLength(1);
     expect(joinedLists('modules/users/store.ts', text.replace('join', 'cross join'))).toEqual([]);
@@ -150,7 +150,7 @@ describe('generated files', () => {
     }
   });
 
-  it('may not stand beside what people write', () => {
+  it('are reported beside hand-written files', () => {
     const text = "await expect(table).toMatchFileSnapshot('routes.tsv');";
     expect(misplacedSnapshots('contract/routes.test.ts', text)).toHaveLength(1);
   });

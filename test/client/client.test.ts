@@ -80,7 +80,7 @@ describe('the client', () => {
     expect(listed.map(({ n }) => n)).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('tells what is wrong with each field', async () => {
+  it('gives the error of each field', async () => {
     const person = client({ credential: withToken(company.token) });
     const body = { name: '', slug: 'a b', description: 'Of nothing but a test.' };
     const error = await person.post('/v1/groups', { body }).catch((thrown) => thrown);
@@ -91,7 +91,7 @@ describe('the client', () => {
     expect(fieldErrors(new Error('of something else'))).toEqual({});
   });
 
-  it('neither repeats a sign-in nor waits for long by itself', async () => {
+  it('neither repeats a sign-in nor waits 21 seconds after a 429', async () => {
     let asked = 0;
     const limited = (async () => {
       asked += 1;
@@ -104,7 +104,7 @@ describe('the client', () => {
     expect(asked).toBe(2);
   });
 
-  it('sends filters, lists and what comes twice', async () => {
+  it('sends filters, lists and repeated parameters', async () => {
     const person = client({ credential: withToken(company.token) });
     const names = ['a,b', 'say "a"', 'b'];
     const columns = [{ name: 'name', display_name: 'Name', type: 'text' as const, nullable: true }];
@@ -125,7 +125,7 @@ describe('the client', () => {
     expect(await found({ contains: ['a', '"'], is_null: false })).toEqual(['say "a"']);
   });
 
-  it('calls every surface with a key, by one exchange for a token until that ends', async () => {
+  it('calls every API with a key, which it exchanges for a token once until the token ends', async () => {
     const paths: string[] = [];
     const worker = toWorker();
     let refuses = 0;
@@ -171,7 +171,7 @@ describe('the client', () => {
     endpoints.map(({ contract }) => ({ contract, takes: contract.credential ?? surface.credential })),
   ).filter(({ contract: { access } }) => access !== 'public' && access !== 'operator' && !isTokenAccess(access));
 
-  it.each(routes)('presents a key as $contract.method $contract.path takes it', async ({ contract, takes }) => {
+  it.each(routes)('signs or exchanges a key for $contract.method $contract.path', async ({ contract, takes }) => {
     const sent: Headers[] = [];
     const answer = { token: 'service-token', expires_in: 600 };
     const answering = (async (_: unknown, init?: RequestInit) => {
@@ -186,7 +186,7 @@ describe('the client', () => {
     expect(sent).toHaveLength(isSigned ? 1 : 2);
   });
 
-  it('reads a version that it does not know, and writes for one', async () => {
+  it('reads only a changed version (ETag), and writes only if the version is the known one', async () => {
     const robot = client({ credential: withKey(company.apiKey) });
     const { id } = await robot.post('/accounts', { body: { name: 'First' } });
     const one = { params: { id } };
@@ -215,7 +215,7 @@ describe('the client', () => {
     expect((await robot.post('/tokens')).expires_in).toBe(600);
   });
 
-  it('takes files as texts and bytes, and is told the headers', async () => {
+  it('receives files as text and bytes, and passes on the headers', async () => {
     const person = client({ credential: withToken(company.token) });
     await person.post('/v1/managed-tables/provision');
     const sql = "SELECT n, 'é' AS t FROM generate_series(1, 10001) AS n";
@@ -232,7 +232,7 @@ describe('the client', () => {
     expect([result.truncated, cut]).toEqual([true, ['true', 'true', null]]);
   });
 
-  it('calls a published visualization with the types that it is told', async () => {
+  it('calls a published visualization with typed parameters and rows', async () => {
     const person = client({ credential: withToken(company.token) });
     await person.post('/v1/managed-tables/provision');
     const parameters = [
@@ -273,7 +273,7 @@ describe('the client', () => {
     expect((await person.post('/v1/managed-tables/upload', { form })).status).toBe('queued');
   });
 
-  it('throws what the API says, in the words of each surface', async () => {
+  it('throws errors with the codes of each API', async () => {
     const refused = (work: Promise<unknown>): Promise<ApiError> =>
       work.then(
         () => Promise.reject(new Error('It was not refused.')),
@@ -295,7 +295,7 @@ describe('the client', () => {
     for (const problem of problems) expect(problem.correlationId).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('keeps a parameter of the path within its segment', async () => {
+  it('encodes a path parameter within its segment', async () => {
     const person = client({ credential: withToken(company.token) });
     const asked = person.get('/v1/users/{id}', { params: { id: '../auth/me?x=' } });
     await expect(asked).rejects.toMatchObject({ status: 404, code: 'USER_NOT_FOUND' });
@@ -322,14 +322,14 @@ describe('the client', () => {
     expect(nonces.size).toBe(seen.length);
   });
 
-  it('makes what it posts once, though the first answer is lost and the next try meets an outage', async () => {
+  it('creates a posted record once, though the first answer is lost and the retry meets an outage', async () => {
     const person = client({ credential: withKey(company.apiKey), fetch: unreliable() });
     const group = await person.post('/groups', { body: { name: 'Made once' } });
     const { results } = await person.get('/groups');
     expect(results.filter(({ name }) => name === 'Made once')).toEqual([expect.objectContaining({ id: group.id })]);
   });
 
-  it('waits for its first try where that is still at work', async () => {
+  it('waits for its first request where that is still being processed', async () => {
     const inUse = (error: object) => Response.json(error, { status: 409, headers: { 'retry-after': '0' } });
     const refusals = [inUse({ error: 'IdempotencyKeyInUse' }), inUse({ error_code: 'IDEMPOTENCY_KEY_IN_USE' })];
     const keys: (string | null)[] = [];
@@ -344,7 +344,7 @@ describe('the client', () => {
     expect(others.map((key) => key === first)).toEqual([true, true, false]);
   });
 
-  it('does not send again what may not be done twice', async () => {
+  it('does not retry a request that may not be done twice', async () => {
     const robot = client({ credential: withKey(company.apiKey), fetch: unreliable() });
     const change = robot.patch('/groups/{id}', { params: { id: 'f'.repeat(24) }, body: { name: 'Changed' } });
     await expect(change).rejects.toThrow('the line is dead');

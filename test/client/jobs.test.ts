@@ -33,7 +33,7 @@ async function confirmed(api: ReturnType<typeof person>, job: UploadJob, name: s
 }
 
 describe('an upload by the client', () => {
-  it('tells how far it is, and becomes a job that waits for a person, then a table', async () => {
+  it('reports its progress, and becomes a job that waits for confirmation, and then a table', async () => {
     const api = person();
     const told: UploadProgress[] = [];
     const content = `n\n${Array.from({ length: 60_000 }, (_, n) => `${n}\n`).join('')}`;
@@ -53,7 +53,7 @@ describe('an upload by the client', () => {
     expect(done).toMatchObject({ status: 'done', progress: { rows_processed: 60_000 } });
   });
 
-  it('goes into a table, by the mode and key that it names', async () => {
+  it('goes into an existing table, with the given mode and key', async () => {
     const api = person();
     const made = await confirmed(api, await api.waitFor(await api.upload([aFile(CITIES)])), 'cities');
     const tableId = made.user_table_id as string;
@@ -75,7 +75,7 @@ describe('an upload by the client', () => {
     expect((await api.waitFor(await api.upload(files))).inferred_schema?.total_row_count_estimate).toBe(3);
   });
 
-  it('is refused in the words of the API', async () => {
+  it('is refused with the error codes of the API', async () => {
     await expect(person().upload([])).rejects.toMatchObject({ status: 422, code: 'UPLOAD_NO_FILES' });
     await expect(person().upload(aFile('a', 'a.exe'))).rejects.toMatchObject({
       status: 422,
@@ -84,7 +84,7 @@ describe('an upload by the client', () => {
     await expect(person().upload(aFile('a'), { tableId: 'f'.repeat(24) })).rejects.toMatchObject({ status: 404 });
   });
 
-  it('is sent anew with another token when its token was refused, and not where it was not answered', async () => {
+  it('is sent again when its token was refused, but not when there was no answer', async () => {
     const { slug, owner } = company;
     const body = { company_slug: slug, email: owner.email, password: owner.password };
     const answer = await createClient({ baseUrl: BASE_URL, fetch: toWorker() }).post('/v1/auth/login', { body });
@@ -129,7 +129,7 @@ describe('an upload by the client', () => {
       return { api: person(fetching), asked };
     }
 
-    it('goes out in parts, and goes on where it was cut', async () => {
+    it('is sent in parts, and resumes where it was interrupted', async () => {
       const file = large();
       const told: UploadProgress[] = [];
       const { api, asked } = line((patches) => (patches === 2 ? 'lost' : patches === 4 ? 'answer lost' : undefined));
@@ -154,7 +154,7 @@ describe('an upload by the client', () => {
       ]);
     });
 
-    it('is deleted when it is stopped, unless somebody knows where to go on', async () => {
+    it('is deleted when it is aborted, unless the caller was told the id to resume at', async () => {
       const stop = new AbortController();
       const { api, asked } = line((patches) => {
         if (patches === 2) stop.abort(new Error('enough'));
@@ -179,7 +179,7 @@ describe('an upload by the client', () => {
       expect(then).not.toContain('PATCH 0');
     });
 
-    it('may be read part by part', async () => {
+    it('may be read from its source part by part', async () => {
       const file = large();
       const { api, asked } = line(() => undefined);
       const slice = async (start: number, end: number) => file.slice(start, end);
@@ -188,7 +188,7 @@ describe('an upload by the client', () => {
       expect(asked.filter((each) => each.startsWith('PATCH')).length).toBeGreaterThan(1);
     });
 
-    it('is refused in the words of the API', async () => {
+    it('is refused with the error codes of the API', async () => {
       const file = new File([large()], 'a.exe');
       await expect(person().upload(file)).rejects.toMatchObject({ status: 422, code: 'UPLOAD_FILE_TYPE' });
     });
@@ -221,7 +221,7 @@ describe('waiting for a job', () => {
     return { asked, api: createClient({ baseUrl: BASE_URL, credential: withToken('t'), fetch: send }) };
   }
 
-  it('asks only for what has changed, and tells each change', async () => {
+  it('polls only for changes, and reports each change', async () => {
     const job = { _id: 'a', files: [], status: 'queued' } as unknown as UploadJob;
     const { asked, api } = answering(
       { body: job, etag: '"1"' },
@@ -248,7 +248,7 @@ describe('waiting for a job', () => {
     [{ _id: 'a', type: 'enrichment' }, '/api/v1/domain-knowledge/jobs/a', 'cancelled'],
     [{ _id: 'a', type: 'concept_generation' }, '/api/v1/domain-knowledge/concepts/generation/jobs/a', 'failed'],
     [{ _id: 'a', type: 'ontology_generation' }, '/api/v1/domain-knowledge/ontology/generation/jobs/a', 'succeeded'],
-  ])('%j asks %s until it is %s', async (job, path, status) => {
+  ])('for %j polls %s until it is %s', async (job, path, status) => {
     const { asked, api } = answering({ body: { ...job, status } });
     expect(await api.waitFor(job as unknown as Job)).toEqual({ ...job, status });
     expect(asked.map(({ url }) => url)).toEqual([path]);
@@ -273,7 +273,7 @@ describe('waiting for a job', () => {
     expect(new Set(looks.slice(1))).toEqual(new Set(['?wait=20 200']));
   });
 
-  it('takes the path of a job, too', async () => {
+  it('is possible by the path of a job, too', async () => {
     const { asked, api } = answering({ body: { status: 'running' } }, { body: { status: 'succeeded' } });
     const { status } = await api.waitFor('/data/jobs/{job_id}', { params: { job_id: 'b' } });
     expect([status, asked.map(({ url }) => url)]).toEqual(['succeeded', ['/data/jobs/b', '/data/jobs/b']]);
@@ -287,7 +287,7 @@ describe('waiting for a job', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('is for whoever may see the job', async () => {
+  it('fails with 404 for an unknown job', async () => {
     const robot = createClient({ baseUrl: BASE_URL, credential: withKey(company.apiKey), fetch: toWorker() });
     await expect(robot.waitFor({ job_id: 'f'.repeat(24) })).rejects.toMatchObject({ status: 404 });
   });

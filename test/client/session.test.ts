@@ -72,8 +72,8 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-describe('a session', () => {
-  it('is refreshed before its token ends, by the clock of when it was received, and keeps what else it has', async () => {
+describe('a session of the client', () => {
+  it('is refreshed before its token expires, counted from its receipt, and keeps its other fields', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     const { place, store } = aPlace(session);
     const { send, refreshes } = watched();
@@ -92,9 +92,9 @@ describe('a session', () => {
   });
 
   it.each([
-    ['has ended', ended],
+    ['has expired', ended],
     ['is refused', refused],
-  ])('is refreshed once for twenty requests at the moment when its token %s', async (_, moment) => {
+  ])('is refreshed once for twenty simultaneous requests when its token %s', async (_, moment) => {
     const { place, store } = aPlace(moment());
     const { send, sent, refreshes } = watched();
     const api = clientOf(store(), send);
@@ -112,7 +112,7 @@ describe('a session', () => {
     expect(refreshes()).toHaveLength(1);
   });
 
-  it('is refreshed once by two tabs with locks, the second of which finds what the first has written', async () => {
+  it('is refreshed once by two tabs with Web Locks, the second of which reads what the first wrote', async () => {
     let last: Promise<unknown> = Promise.resolve();
     const names = new Set<string>();
     const request = (name: string, held: () => Promise<unknown>) => {
@@ -128,7 +128,7 @@ describe('a session', () => {
     expect([...names]).toEqual(['data-console-session']);
   });
 
-  it('outlives two tabs without locks, which are answered the same', async () => {
+  it('survives two tabs without Web Locks that refresh at the same time', async () => {
     const { place, store } = aPlace(ended());
     const { send, refreshes } = watched();
     const [one, other] = [clientOf(store(), send), clientOf(store(), send)];
@@ -143,7 +143,7 @@ describe('a session', () => {
     expect(place.session).not.toBeNull();
   });
 
-  it('is forgotten once the API has ended it: the request fails as it did, the next one is nobody’s', async () => {
+  it('is forgotten once the API has ended it: the request fails with 401, the next has no token', async () => {
     await createClient({
       baseUrl: BASE_URL,
       credential: withSession({ store: aPlace(session).store() }),
@@ -164,7 +164,7 @@ describe('a session', () => {
   it.each([
     ['signs out', () => null],
     ['signs in anew', () => ({ ...session, token: 'of.the.other', refresh_token: 'other', received_at: Date.now() })],
-  ])('is what it became while it was refreshed, when its person %s', async (_, become) => {
+  ])('is not overwritten by a refresh during which its user %s', async (_, become) => {
     const { place, store } = aPlace(ended());
     const became = become();
     const { send, sent } = watched((path, go) =>
@@ -179,7 +179,7 @@ describe('a session', () => {
     expect([place.session, sent.at(-1)?.authorization]).toEqual([became, became ? 'Bearer of.the.other' : null]);
   });
 
-  it('goes on where the answer to its refresh was lost', async () => {
+  it('is refreshed again when the answer to its refresh was lost', async () => {
     let lost = 0;
     const { place, store } = aPlace(ended());
     const { send, refreshes } = watched((path, go) =>
@@ -192,7 +192,7 @@ describe('a session', () => {
     expect((await api.get('/v1/auth/me')).user?.email).toBe(company.owner.email);
   });
 
-  it('goes on with a token that is still good while it cannot be refreshed, and is kept when that has ended', async () => {
+  it('uses a still valid token while it cannot be refreshed, and is kept when the token has expired', async () => {
     const { place, store } = aPlace({ ...session, received_at: Date.now() - 545_000 });
     const { send } = watched((path) => (path === REFRESH ? away() : undefined));
     const api = clientOf(store(), send);
@@ -202,7 +202,7 @@ describe('a session', () => {
     expect(place.session).toEqual(ended());
   });
 
-  it('does not wait for longer than its client when refreshes are limited', async () => {
+  it('fails with 429 at once when refreshes are limited for 21 seconds', async () => {
     const limit = { status: 429, headers: { 'retry-after': '21' } };
     const { place, store } = aPlace(ended());
     const { send, refreshes } = watched(() => Response.json({ error: 'RATE_LIMIT_EXCEEDED' }, limit));
@@ -210,7 +210,7 @@ describe('a session', () => {
     expect([refreshes().length, place.session]).toEqual([1, ended()]);
   });
 
-  it('frees a caller whose signal is aborted, and is refreshed all the same', async () => {
+  it('is refreshed even if the signal of the caller is aborted meanwhile', async () => {
     const { place, store } = aPlace(ended());
     const giving = new AbortController();
     const { send, sent } = watched((path, go) => {
@@ -230,7 +230,7 @@ describe('a session', () => {
     expect(refreshes()).toHaveLength(0);
   });
 
-  it('presents no token where people sign in, nor repeats that', async () => {
+  it('sends no token to sign-in routes, and does not retry them', async () => {
     const limit = { status: 429, headers: { 'retry-after': '0' } };
     const { send, sent } = watched(() => Response.json({ error: 'RATE_LIMIT_EXCEEDED' }, limit));
     const posts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract)).filter(
@@ -250,7 +250,7 @@ describe('a session', () => {
     }
   });
 
-  it('of nobody neither repeats what counts against a person', async () => {
+  it('that is signed out does not retry a request that counts failed attempts', async () => {
     const limit = { status: 429, headers: { 'retry-after': '0' } };
     const { send, sent } = watched(() => Response.json({ error: 'RATE_LIMIT_EXCEEDED' }, limit));
     const api = clientOf(aPlace(null).store(), send);

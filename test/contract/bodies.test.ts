@@ -29,7 +29,7 @@ const hasType = ({ type }: JsonSchema, wanted: string): boolean => [type].flat()
 /** A pattern that says how long a text is at most. */
 const isBoundedPattern = (pattern: string): boolean => !/[*+]|,\}/.test(pattern.replaceAll(/\\.|\[[^\]]*\]/g, ''));
 
-it.each(BODIES)('%s bounds each list and each text of its body', (_route, _contract, _surface, schema, resolve) => {
+it.each(BODIES)('%s bounds each list and each string of its body', (_route, _contract, _surface, schema, resolve) => {
   const unbounded = [...partsOf(schema, resolve)].flatMap(([path, part]) => {
     const isList = hasType(part, 'array') && part.maxItems === undefined;
     const isText =
@@ -83,7 +83,7 @@ async function costOf(contract: Contract, surface: Surface, text: string) {
 }
 
 it.each(BODIES)(
-  '%s refuses a costly body in few words, and without working through it',
+  '%s refuses a body that is costly to validate with a short answer, and without normalizing long strings',
   async (_route, contract, surface, schema, resolve) => {
     const places = new Map([...partsOf(schema, resolve)].map(([path]) => [path.join('.'), path]));
     const costs: Record<string, unknown> = {};

@@ -35,7 +35,7 @@ async function listed(as: Caller, path: string, { signed }: Case): Promise<{ tot
 }
 
 describe('a list', () => {
-  it('says, whichever route it is, how denials apply to it', () => {
+  it('has an entry in these tests that says how a Deny applies to it, on every route', () => {
     const paths = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract).filter(listsRecords));
     const told = new Set([...Object.keys(LISTS), ...Object.keys(OTHERS)].map((path) => path.split('?')[0]));
     expect(paths.map(({ path }) => path).filter((path) => !told.has(path))).toEqual([]);
@@ -45,7 +45,7 @@ describe('a list', () => {
   const cases = Object.entries(LISTS).flatMap(([path, each]) =>
     each.denied.map((action) => [path, action, each] as const),
   );
-  it.each(cases)('at %s holds nothing on which %s is denied, and does not count it', async (route, action, each) => {
+  it.each(cases)('at %s omits each record on which %s is denied, also in its total', async (route, action, each) => {
     const { id, arn: resource, path = route } = await each.make(company);
     const patterns = [resource, `${resource.slice(0, -6)}*${resource.slice(-5)}`];
     for (const pattern of patterns) {

@@ -143,11 +143,11 @@ const expectPast = ({ status }: Answer) => {
 const expectRefused = ({ status, body }: Answer, action: Action) =>
   expect([status, body.details?.action]).toEqual([403, action]);
 
-describe('a route about one thing', () => {
+describe('a route about one resource', () => {
   const own = GUARDED.filter(({ isOfOne }) => isOfOne);
 
   it.each(own.map((each) => [each.route, each] as const))(
-    '%s: nothing, Allow and Deny hold for it',
+    '%s follows an Allow and a Deny on that resource',
     async (_, guarded) => {
       const { route, contract, action, credential } = guarded;
       const caller = principals[credential];
@@ -169,11 +169,11 @@ describe('a route about one thing', () => {
   );
 });
 
-describe('a route about all things of a type', () => {
+describe('a route about all resources of a type', () => {
   const rest = GUARDED.filter(({ isOfOne }) => !isOfOne);
 
   it.each(rest.map((each) => [each.route, each] as const))(
-    '%s: nothing, Allow and Deny hold for all',
+    '%s follows an Allow and a Deny on all of them',
     async (_, guarded) => {
       const { contract, action, credential } = guarded;
       const caller = principals[credential];
@@ -201,15 +201,15 @@ function outcome({ reached = success }: Way, answer: Answer): 'reached' | 'not r
   return answer.status < 300 || [400, 403, 404, 422].includes(answer.status) ? 'not reached' : answer.status;
 }
 
-describe('a way to a thing', () => {
+describe('a way to reach a resource', () => {
   const cases = WAYS.map((way) => [`${way.thing}, ${way.way}: ${way.routes[0]}`, way] as const);
 
-  it('is told apart from every other', () => {
+  it('has a unique name in the tests', () => {
     const names = cases.map(([name]) => name);
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 
-  it.each(cases)('%s', async (_, way) => {
+  it.each(cases)('is closed by each Deny on its resource, and opened by its permissions: %s', async (_, way) => {
     const { besides = [], needs = [], denied } = way;
     const caller = principals[way.directory ? 'directory' : way.signed ? 'signature' : 'bearer'];
     const { arn, ask } = await way.make(company, caller);
@@ -243,14 +243,14 @@ function underKey(as: Caller): Caller {
   return { ...as, post: (path, sending = {}) => as.post(path, headers(sending)) };
 }
 
-describe('a kept answer', () => {
+describe('an answer kept for an idempotency key', () => {
   const isKept = ({ routes: [route = ''] }: Way): boolean => {
     const contract = CONTRACTS.get(route);
     return contract?.method === 'post' && !contract.safe && !contract.form;
   };
   const cases = WAYS.filter(isKept).map((way) => [`${way.thing}, ${way.way}: ${way.routes[0]}`, way] as const);
 
-  it.each(cases)('of a way is not given again to whom it is denied since: %s', async (_, way) => {
+  it.each(cases)('is not replayed after its resource was denied to the caller: %s', async (_, way) => {
     const caller = principals[way.directory ? 'directory' : way.signed ? 'signature' : 'bearer'];
     const { arn, ask } = await way.make(company, caller);
     await caller.may([allow('*')]);
@@ -280,17 +280,17 @@ const namesMore = ({ path, body, query }: Contract): boolean =>
     (schema) => schema && idFields(z.toJSONSchema(schema, { unrepresentable: 'any', io: 'input' })).length > 0,
   );
 
-describe('the matrix', () => {
+describe('the matrix of routes and resources', () => {
   const lists = [...Object.keys(LISTS), ...Object.keys(OTHERS)].map((path) => `GET ${path.split('?')[0]}`);
   const ways = WAYS.flatMap(({ routes }) => routes);
 
-  it('has a row for every route that reaches a thing', () => {
+  it('has a row for every route that reaches a resource', () => {
     const own = new Set(GUARDED.flatMap(({ route, isOfOne }) => (isOfOne ? [route] : [])));
     const rows = new Set([...own, ...ways, ...lists, ...Object.keys(OUTSIDE)]);
     expect(ROUTES.map(({ route }) => route).filter((route) => !rows.has(route))).toEqual([]);
   });
 
-  it('has no row for what is no route, and says of no route both that it reaches a thing and that it does not', () => {
+  it('has no row for an unknown route, and no route both as reaching a resource and as reaching none', () => {
     const named = [...ways, ...lists, ...Object.keys(OUTSIDE), ...Object.keys(PARTS)];
     expect(named.filter((route) => !CONTRACTS.has(route))).toEqual([]);
     const reaching = new Set([...ways, ...lists]);
@@ -298,14 +298,14 @@ describe('the matrix', () => {
     expect(GUARDED.filter(({ route, isOfOne }) => isOfOne && route in OUTSIDE).map(({ route }) => route)).toEqual([]);
   });
 
-  it('has a row of its own for whatever else a route about one thing names', () => {
+  it('has a row of its own for each further resource that a route about one resource names', () => {
     const told = new Set([...ways, ...lists, ...Object.keys(PARTS)]);
     const more = GUARDED.filter(({ isOfOne, contract }) => isOfOne && namesMore(contract)).map(({ route }) => route);
     expect(more.filter((route) => !told.has(route))).toEqual([]);
     expect(Object.keys(PARTS).filter((route) => !more.includes(route))).toEqual([]);
   });
 
-  it('stands in docs/threat-model.md: each action whose Deny closes a way, in the row of its thing', () => {
+  it('has each action whose Deny closes a way in docs/threat-model.md, in the row of its resource', () => {
     const [, section = ''] = threatModel.split('## Who reaches what');
     const told = new Map(section.split('\n').map((line) => [line.split(' | ')[0]?.replace('| ', ''), line]));
     const missing = WAYS.flatMap(({ thing, denied }) => {

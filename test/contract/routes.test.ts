@@ -62,7 +62,7 @@ function lineOf({ method, path, operation }: (typeof described)[number]): string
 }
 
 describe('/openapi.json', () => {
-  it('describes every route of it and no other, as `npm run contract` writes them', async () => {
+  it('describes exactly the routes of the generated list, as `npm run contract` writes it', async () => {
     const kept = ROUTES.flatMap((route, at) => (described.some((found) => keyOf(found) === keyOf(route)) ? at : []));
     const known = ROUTES.map(keyOf);
     const isNew = (key: string) => !known.includes(key) && !isOfPages(key);
@@ -73,7 +73,7 @@ describe('/openapi.json', () => {
   });
 
   it.each(ROUTES.map((route) => [keyOf(route), route] as const))(
-    'gives the credential, the permission and the success of the contract: %s',
+    'has the credential, the permission and the success status of the contract: %s',
     (key, route) => {
       const { operation } = described.find((found) => keyOf(found) === key) ?? {};
       expect(operation?.security).toEqual(securityOf(key, route));
@@ -85,10 +85,10 @@ describe('/openapi.json', () => {
   );
 });
 
-describe('the examples', () => {
+describe('the examples of /openapi.json', () => {
   const json = described.filter(({ operation }) => contentOf(operation)?.['application/json']?.example !== undefined);
 
-  it('stand at every route that answers JSON', () => {
+  it('are given for every route that answers JSON', () => {
     const without = described.filter(
       (found) => contentOf(found.operation)?.['application/json'] && !json.includes(found),
     );
@@ -116,9 +116,9 @@ describe('the examples', () => {
       .map((part) => [`${part.name} of ${keyOf(found)}`, part] as const);
   });
 
-  it('show what is sent', () => expect(sent.length).toBeGreaterThan(200));
+  it('include parts of requests', () => expect(sent.length).toBeGreaterThan(200));
 
-  it.each(sent)('are what the route takes: %s', (_what, { schema, example }) => {
+  it.each(sent)('fit the schema of what the route takes: %s', (_what, { schema, example }) => {
     expect(mismatches(example, schema)).toEqual([]);
   });
 });

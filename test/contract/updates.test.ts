@@ -276,7 +276,7 @@ async function raceInPostgres(one: Case, route: string, statement: RegExp): Prom
 }
 
 describe('a change of one member of a record', () => {
-  it.each(ROUTES.filter((route) => !WHOLE.has(route)))('keeps what a rival changes in another: %s', async (route) => {
+  it.each(ROUTES.filter((route) => !WHOLE.has(route)))('keeps concurrent changes of another: %s', async (route) => {
     const make = CASES[route];
     if (!make)
       throw new Error(
@@ -291,7 +291,7 @@ describe('a change of one member of a record', () => {
   });
 });
 
-it('a configuration that is saved without a client secret keeps the one that a rival has just saved', async () => {
+it('a configuration that is saved without a client secret keeps the secret of a concurrent request', async () => {
   const path = '/v1/auth/sso/config';
   const provider = {
     type: 'oidc',

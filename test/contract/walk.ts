@@ -91,7 +91,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
   });
 
   it.each(steps.map((step) => [step.route, step] as const))(
-    '%s refuses whoever may not, and answers whoever may',
+    '%s refuses callers without permission, and answers those with it',
     async (_name, step) => {
       await step.before?.(world);
       const { method, route, path } = addressOf(step, world);
@@ -143,8 +143,8 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
     },
   );
 
-  describe('the walk', () => {
-    it('has a step for every route of its surfaces', () => {
+  describe('the walk through the routes', () => {
+    it('has a step for every route of its APIs', () => {
       const own = SURFACES.filter(({ surface }) => titles.includes(surface.title)).flatMap(
         ({ endpoints }) => endpoints,
       );
@@ -154,7 +154,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
       expect(left.map((route) => `${route}: add its step to test/contract/walk/${file}.test.ts`)).toEqual([]);
     });
 
-    it('is told where to read what it has made, but for what is shown nowhere', () => {
+    it('gets a Location for everything that it creates, but for the listed routes', () => {
       const own = steps.map(({ route }) => route);
       expect([...shownNowhere].toSorted()).toEqual(SHOWN_NOWHERE.filter((route) => own.includes(route)).toSorted());
     });
@@ -163,7 +163,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
       await expect(examples.text()).toMatchFileSnapshot(`../../../src/generated/examples/${file}.json`);
     });
 
-    it('leaves nothing once the company has ended, in no store', async () => {
+    it('leaves nothing of the company in any store after the company has ended', async () => {
       resetClock();
       const known = [...OWN_FILES(world.company.id), ...OWN_FILES(world.stranger.id), ...SHARED_FILES];
       const strays = (await keysOfFiles()).filter(

@@ -41,8 +41,8 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-describe('a write that answers a record', () => {
-  it('is answered its id alone by who may not get it, whichever route it is', () => {
+describe('a write that answers with a record', () => {
+  it('answers with the id alone to callers who may not read it, on every route but the listed ones', () => {
     const missing = SURFACES.flatMap(({ endpoints }) =>
       endpoints
         .map(({ contract }) => contract)
@@ -57,7 +57,7 @@ describe('a write that answers a record', () => {
     expect([...OTHERS].filter((name) => !missing.includes(name))).toEqual([]);
   });
 
-  it.each(Object.entries(WRITES))('%s answers the id alone to who may not get it', async (_, { can, make, signed }) => {
+  it.each(Object.entries(WRITES))('%s answers only the id without read access', async (_, { can, make, signed }) => {
     const write = await make(company);
     const as = signed ? (await aServiceAccountThat(company, allow(can))).as : (await aUser(company, { can: [can] })).as;
     const { status, body } = await write(as);
@@ -65,7 +65,7 @@ describe('a write that answers a record', () => {
     expect(Object.keys(body)).toEqual([signed ? 'id' : '_id']);
   });
 
-  it('answers the record to who may get it', async () => {
+  it('answers with the record to callers who may read it', async () => {
     const json = permissionInput(company);
     const can = ['permissions:*'];
     const { as } = await aUser(company, { can });

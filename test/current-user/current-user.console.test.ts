@@ -16,7 +16,7 @@ afterEach(resetClock);
 const ME = '/v1/auth/me';
 
 describe('the current user', () => {
-  it('is answered with all that a console begins with', async () => {
+  it('is answered with the profile and the company, its locale and its branding', async () => {
     const { administrators } = await globalGroups(company);
     await must(company.as.put('/v1/company/branding', { json: { primary_color: '#7a1f3d' } }));
     await must(company.as.put('/v1/company/settings', { json: { locale: 'pt-BR' } }));
@@ -56,7 +56,7 @@ describe('the current user', () => {
     expect(user.is_owner).toBe(false);
   });
 
-  it('is told how many backup codes are left, of the own factor only', async () => {
+  it('is told how many backup codes are left of their own second factor', async () => {
     const [one, another] = [await aUser(company), await aUser(company)];
     const { backupCodes } = await enrol(one.as);
     await enrol(another.as);
@@ -81,8 +81,8 @@ describe('the current user', () => {
   });
 });
 
-describe('the own name', () => {
-  it('is changed by anybody, and nothing else is', async () => {
+describe('the name of the current user', () => {
+  it('can be changed by a user without permissions', async () => {
     const { as, id } = await aUser(company);
     const { user, context } = await must(as.put(ME, { json: { name: '  Ana Andrade ' } }));
     expect([user.name, user.teams, context.company.slug]).toEqual(['Ana Andrade', [], company.slug]);
@@ -90,7 +90,7 @@ describe('the own name', () => {
     expect((await must(company.as.get(`/v1/users/${id}`))).name).toBe('Ana Andrade');
   });
 
-  it('is what mails say of the person from the next request on', async () => {
+  it('is what mails call the user from the next request on', async () => {
     const { as } = await aUser(company, { can: ['users:invite'] });
     await must(as.put(ME, { json: { name: 'Renamed Inviter' } }));
     const { _id } = await must(as.post('/v1/users/invite', { json: { email: `new@${company.slug}.test` } }));
@@ -104,7 +104,7 @@ describe('the own name', () => {
     expect(fieldsOf(await as.put(ME, { json: { name } }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
   });
 
-  it('is no affair of a service account', async () => {
+  it('cannot be changed by a service account', async () => {
     const robot = await withServiceToken(await aServiceAccount(company));
     expect((await robot.put(ME, { json: { name: 'Robot' } })).status).toBe(403);
   });

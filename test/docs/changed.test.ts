@@ -31,7 +31,7 @@ describe('npm run test:changed', () => {
   });
 });
 
-it('npm run test:changed says what to name when it does not find the commit', () => {
+it('npm run test:changed asks for another commit when it does not find the given one', () => {
   const script = join(import.meta.dirname, '../changed.ts');
   const { status, stderr } = spawnSync(process.execPath, [script, 'no-such-commit'], { encoding: 'utf8' });
   expect(status).toBe(1);

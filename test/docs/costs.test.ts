@@ -8,17 +8,17 @@ const PROJECT = resolve(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 const measured = JSON.parse(read('bench/cost/measured.json')) as Measured;
 
-describe('what a month costs', () => {
-  it('is what the prices and the last measurement come to', () => {
+describe('the monthly costs in docs/operations.md', () => {
+  it('are those of the prices and the last measurement', () => {
     const [, table] = new RegExp(`${MARKS[0]}\\n\\n(.*?)\\n\\n${MARKS[1]}`, 's').exec(read('docs/operations.md')) ?? [];
     expect(table?.split('\n')).toEqual(monthlyTable(measured));
   });
 
-  it('is at most 3.50 US dollars for a million API requests, or shared views', () => {
+  it('are at most 3.50 US dollars for a million API requests, or shared views', () => {
     for (const { used } of Object.values(measured)) expect(priceOf(used)).toBeLessThanOrEqual(3.5);
   });
 
-  it('is of prices that say where they stand', () => {
+  it('are of prices with the page and the day on which they were read', () => {
     for (const { page, read: day, dollars } of Object.values(PRICES)) {
       expect(page).toMatch(/^https:\/\/developers\.cloudflare\.com\/.*pric/);
       expect(day).toMatch(/^\d{4}-\d\d-\d\d$/);

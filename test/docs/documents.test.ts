@@ -32,7 +32,7 @@ const pathsIn = (text: string): string[] =>
 it.each([
   ['README.md', 900],
   ['docs/architecture.md', 1200],
-])('%s is read: it has %d words at the most', (document, words) => {
+])('%s has at most %d words', (document, words) => {
   expect(read(document).split(/\s+/).length).toBeLessThanOrEqual(words);
 });
 
@@ -46,7 +46,7 @@ it.each(DOCUMENTS)('%s links only to files that exist', (document) => {
   expect(links.filter((path) => !existsSync(resolve(PROJECT, dirname(document), path)))).toEqual([]);
 });
 
-it('docs/choices.md compares the readers of files by the figures that the bench has printed last', () => {
+it('docs/choices.md compares file readers by the figures of the last benchmark', () => {
   const printed = read('bench/README.md')
     .split('\n')
     .filter((line) => /^\| `(formats|upload-memory)` /.test(line))
@@ -116,12 +116,12 @@ describe('CONTRIBUTING.md', () => {
   /** The code without its indentation. */
   const unindented = (code: string) => code.replaceAll(/^ +/gm, '').trim();
 
-  it('takes every line of its example from the repository', () => {
+  it('names the file of each code example', () => {
     expect(blocks.length).toBeGreaterThan(5);
     expect(blocks).toHaveLength([...text.matchAll(/^ *```ts/gm)].length);
   });
 
-  it.each(blocks)('shows what stands in %s', (path = '', code = '') => {
+  it.each(blocks)('shows lines that are in %s', (path = '', code = '') => {
     const holds = existsSync(join(PROJECT, path)) && unindented(read(path)).includes(unindented(code));
     expect(holds, `CONTRIBUTING.md shows lines that do not stand so in ${path}: copy them anew`).toBe(true);
   });

@@ -46,7 +46,7 @@ async function withEcho<T>(use: (origin: string) => Promise<T>): Promise<T> {
 }
 
 describe('sign.ts in Node', () => {
-  it.each(valid)('signs as published: $name', async ({ method, url, body, headers }) => {
+  it.each(valid)('signs like the published test vector: $name', async ({ method, url, body, headers }) => {
     const stamp = { date: headers['x-date'], nonce: headers['x-nonce'] };
     expect(await sign(key, method, url, body, stamp)).toEqual(headers);
   });
@@ -73,7 +73,7 @@ describe('sign.ts in Node', () => {
 const title = missing.length === 0 ? 'sign.sh' : `sign.sh (skipped: ${missing.join(', ')} not installed)`;
 
 describe.skipIf(missing.length > 0)(title, () => {
-  it.each(valid)('signs as published: $name', async ({ method, path, query, body, headers }) => {
+  it.each(valid)('signs like the published test vector: $name', async ({ method, path, query, body, headers }) => {
     const url = `https://iam.example.com${path}${query && `?${query}`}`;
     const stamp = { DATE: headers['x-date'], NONCE: headers['x-nonce'], PRINT: '1' };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`);

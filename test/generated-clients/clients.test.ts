@@ -28,11 +28,11 @@ afterAll(async () => {
 });
 
 describe('/openapi.json', () => {
-  it('is found nothing wrong with by Spectral', { timeout: FOR_LONG }, async () => {
+  it('has no problem that Spectral finds', { timeout: FOR_LONG }, async () => {
     expect(await spectral(file)).toEqual([]);
   });
 
-  it('is found nothing wrong with by Redocly', { timeout: FOR_LONG }, async () => {
+  it('has no problem that Redocly finds', { timeout: FOR_LONG }, async () => {
     const isRedirect = ([, path = '', method = '']: string[]) => {
       const { responses = {} } = described.paths[path]?.[method] ?? {};
       return Object.keys(responses)[0] === '302';

@@ -71,7 +71,7 @@ describe('the list of guards', () => {
     expect(GUARDS.flatMap(problemOf)).toEqual([]);
   });
 
-  it('puts something in the place of each that can be loaded', () => {
+  it('replaces each guard with code that can be loaded', () => {
     expect(
       GUARDS.filter((guard) => guard.file.endsWith('.ts') && !misplacementOf(guard)).flatMap(brokenWithout),
     ).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
 
 describe('the API', () => {
-  it('says at the root what this is, and where everything else is', async () => {
+  it('names itself at the root, with the addresses of its documentation, OpenAPI and health', async () => {
     const { status, headers, body } = await call('GET', '/?from=a-mail');
     expect([status, headers.get('vary')]).toEqual([200, expect.stringContaining('Accept')]);
     expect(Object.keys(body)).toEqual(['name', 'version', 'docs', 'openapi', 'health']);
@@ -10,7 +10,7 @@ describe('the API', () => {
     for (const place of [body.docs, body.openapi, body.health]) expect((await call('GET', place)).status).toBe(200);
   });
 
-  it('says the same on a page for a browser', async () => {
+  it('answers a browser at the root with an HTML page that has the same links', async () => {
     const { headers, body } = await call('GET', '/', {
       headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
     });

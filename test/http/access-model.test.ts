@@ -226,7 +226,7 @@ async function inEveryOrder(sql: SqlStorage, processes: Process[], isolates: str
   return runs;
 }
 
-describe('what an isolate knows of a principal', () => {
+describe('the access of a principal that an isolate has cached', () => {
   const AFFECTED = [[PRINCIPAL], 'everybody'] as const;
   const FAULTS: Fault[] = ['none', 'lost after beginning', 'lost after committing'];
   const SCENARIOS: [name: string, processes: (principals: (typeof AFFECTED)[number], fault: Fault) => Process[]][] = [
@@ -236,10 +236,10 @@ describe('what an isolate knows of a principal', () => {
     ['a gate whose clock jumps', (of, fault) => [requests('a', 2), change(of, fault), clockJump]],
     ['two changes', (of, fault) => [requests('a', 1), change(of, fault), change('everybody')]],
     [
-      'two changes of a credential that does not say whose it is',
+      'two changes and a credential that does not name its principal',
       (of, fault) => [requests('k', 2, false), inTurn(change(of), change(of, fault))],
     ],
-    ['a credential that does not say whose it is', (of, fault) => [requests('k', 3, false), change(of, fault)]],
+    ['a credential that does not name its principal', (of, fault) => [requests('k', 3, false), change(of, fault)]],
   ];
   const CASES = SCENARIOS.flatMap(([name, processes]) =>
     AFFECTED.flatMap((affected) =>
@@ -253,7 +253,7 @@ describe('what an isolate knows of a principal', () => {
   );
 
   it.each(CASES)(
-    'is as new as the last answered change, with $name, a change of $affected and a changer $fault',
+    'is as new as the last answered change, with $name, a change of $affected and the changer’s fault: $fault',
     async ({ processes }) => {
       const runs = await runInDurableObject(env.ORGANIZATION_GATE.getByName('model'), (_, state) =>
         inEveryOrder(state.storage.sql, processes(), ['a', 'b']),

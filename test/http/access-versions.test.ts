@@ -8,7 +8,7 @@ const on = (name: string, work: (versions: AccessVersions, again: () => AccessVe
   );
 
 describe('the version of a principal’s access', () => {
-  it('stays as it is while others change, and over a restart', () =>
+  it('does not change when the access of others changes, nor by a restart', () =>
     on('stays', (versions, again) => {
       const before = versions.getStamp('a', 0);
       versions.begin({ id: '1', affected: ['b'] }, 0);
@@ -27,7 +27,7 @@ describe('the version of a principal’s access', () => {
       expect(after).not.toBe(before);
     }));
 
-  it('is another one for everybody when too many have one of their own', () =>
+  it('changes for everybody when one change affects too many principals to keep them apart', () =>
     on('many', (versions, again) => {
       const before = versions.getStamp('nobody has changed this one', 0);
       const affected = Array.from({ length: 5001 }, (_, index) => `principal ${index}`);
@@ -36,7 +36,7 @@ describe('the version of a principal’s access', () => {
       expect(again().getStamp('principal 1', 0)).toBe(versions.getStamp('principal 2', 0));
     }));
 
-  it('is another one for everybody when too many have one of their own in the end', () =>
+  it('changes for everybody when several changes together affect too many principals to keep them apart', () =>
     on('more and more', (versions) => {
       const before = versions.getStamp('nobody has changed this one', 0);
       const several = (first: number) => Array.from({ length: 2501 }, (_, index) => `principal ${first + index}`);
@@ -46,7 +46,7 @@ describe('the version of a principal’s access', () => {
       expect(versions.getStamp('nobody has changed this one', 0)).not.toBe(before);
     }));
 
-  it('stays unknown over a restart while one change of several is under way', () =>
+  it('stays unknown, also after a restart, until the last of several changes has ended', () =>
     on('several', (versions, again) => {
       const [one, other] = [
         { id: '1', affected: ['a'] },
@@ -62,7 +62,7 @@ describe('the version of a principal’s access', () => {
       expect(again().getStamp('a', 0)).not.toBeNull();
     }));
 
-  it('is never that of another gate', async () => {
+  it('is different in another company’s Durable Object', async () => {
     const stamps: (string | null)[] = [];
     for (const name of ['one', 'another']) await on(name, (versions) => stamps.push(versions.getStamp('a', 0)));
     expect(stamps[0]).not.toBe(stamps[1]);

@@ -68,7 +68,7 @@ describe('the contract of a route', () => {
     ]);
   });
 
-  it('says of a POST that asks for something that it is safe, and of no other', () => {
+  it('marks each POST that only reads as safe, and no other', () => {
     // The tools of `/mcp` only read.
     const asks = ({ method, summary, path }: Contract) =>
       method === 'post' && (ASKING.includes(summary.split(' ')[0] as string) || path === '/mcp');
@@ -76,7 +76,7 @@ describe('the contract of a route', () => {
     expect(named(contracts.filter(({ safe }) => safe))).toEqual(named(contracts.filter(asks)));
   });
 
-  it('lets a secret be told again only to who still may have it told anew', () => {
+  it('has a check before it replays an answer with a secret, but for the listed routes', () => {
     const tell = contracts.filter((contract) => takesIdempotencyKey(contract) && tellsSecret(contract));
     expect(tell.filter(({ stillMay }) => !stillMay).map(({ operationId }) => operationId)).toEqual(DECIDED_BY_ACCESS);
     expect(tell.length).toBeGreaterThan(DECIDED_BY_ACCESS.length);
@@ -87,7 +87,7 @@ describe('the contract of a route', () => {
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   });
 
-  it('describes each failure: one that is made from arguments does not compile without a sentence', () => {
+  it('describes each failure: one that is made from arguments does not compile without a message', () => {
     const detail = (field: string) => ({ field });
     const described = defineFailure('test.described', 'missing', { message: 'There is none.', detail });
     expect(described('id').detail).toEqual({ message: 'There is none.', field: 'id' });
@@ -96,23 +96,23 @@ describe('the contract of a route', () => {
   });
 });
 
-describe('an answer', () => {
+describe('an answer that is checked against its contract', () => {
   const json = new Headers({ 'content-type': 'application/json' });
   const refusal = (error: string) => ({ error, message: 'There is no such group.', details: {} });
   const conform = (status: number, error: string) => () =>
     mustConform('GET', `/groups/${'0'.repeat(24)}`, { status, headers: json, body: refusal(error) });
 
-  it('passes its test with a code that the route lists', () => {
+  it('is accepted with an error code that the route lists', () => {
     expect(conform(404, 'NotFound')).not.toThrow();
   });
 
-  it('fails its test with a code that the route does not list', () => {
+  it('is rejected with an error code that the route does not list', () => {
     expect(conform(404, 'AlreadyDeleted')).toThrow(
       /GET \/groups\/\{id\} answered 404.*list the failure in the contract's `fails`/,
     );
   });
 
-  it('fails its test with a status that the route does not list', () => {
+  it('is rejected with a status that the route does not list', () => {
     expect(conform(409, 'AlreadyExists')).toThrow(/answered 409.*list the failure in the contract's `fails`/);
   });
 });

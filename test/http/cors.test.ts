@@ -82,13 +82,13 @@ describe('a preflight', () => {
     'http://console.example.com',
     'https://console.example.com:8443',
     'null',
-  ])('is not answered from the origin %s', async (origin) => {
+  ])('does not allow the origin %s', async (origin) => {
     const { headers } = await preflight('/accounts', origin);
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 });
 
-describe('an answer', () => {
+describe('a cross-origin answer', () => {
   it.each<[number, string, string, Sending]>([
     [200, 'GET', '/health', {}],
     [401, 'GET', '/accounts', {}],
@@ -113,9 +113,9 @@ describe('an answer', () => {
   });
 
   it.each([
-    ['where the configuration says who may read', '/accounts', CONSOLE],
-    ['where a token says so', `/api/v1/public/shares/${'A'.repeat(43)}/execute`, '*'],
-  ])('to one preflight too many can be read, %s', async (_what, path, reader) => {
+    ['by an allowed origin of the configuration', '/accounts', CONSOLE],
+    ['by any origin, where a token opens the route', `/api/v1/public/shares/${'A'.repeat(43)}/execute`, '*'],
+  ])('to a preflight over the rate limit can be read %s', async (_what, path, reader) => {
     const headers = { 'cf-connecting-ip': reader === '*' ? '203.0.113.81' : '203.0.113.82' };
     const sending = from(CONSOLE, PRODUCTION, { headers, env: { RATE_LIMIT_IP_PER_SECOND: '1' } });
     standAt(Date.now());
@@ -139,13 +139,13 @@ describe('an answer', () => {
     expect(headers.get('access-control-allow-origin')).toBe(CONSOLE);
   });
 
-  it('cannot be read from another origin', async () => {
+  it('cannot be read from an origin that is not allowed', async () => {
     const { status, headers } = await call('GET', '/health', from('https://evil.example.com'));
     expect(status).toBe(200);
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('can be read from anywhere in development', async () => {
+  it('can be read from any origin in development', async () => {
     const { headers } = await call('GET', '/health', from('http://localhost:3000', DEVELOPMENT));
     expect(headers.get('access-control-allow-origin')).toBe('*');
     const asked = await preflight('/accounts', 'http://localhost:3000', DEVELOPMENT);
@@ -153,7 +153,7 @@ describe('an answer', () => {
   });
 });
 
-describe('the configuration', () => {
+describe('the configuration of allowed origins', () => {
   it.each([
     ['any origin outside development', '*'],
     ['any origin beside another', `${CONSOLE},*`],

@@ -17,14 +17,14 @@ describe('an error', () => {
     ['*', 'en', 'The request is not valid.', 'must have at least 2 characters'],
     ['xx', 'en', 'The request is not valid.', 'must have at least 2 characters'],
     [`es;q=0.1,${'x'.repeat(4096)}`, 'es', 'La solicitud no es válida.', 'debe tener al menos 2 caracteres'],
-  ])('is said in the language that is asked for: %s', async (asked, language, message, ofName) => {
+  ])('is worded in the language that Accept-Language asks for: %s', async (asked, language, message, ofName) => {
     const { status, headers, body } = await company.as.post('/v1/groups', { ...WRONG, ...speaking(asked) });
     expect([status, headers.get('content-language'), body.message]).toEqual([422, language, message]);
     expect(headers.get('vary')).toContain('Accept-Language');
     expect(body.details).toEqual([{ field: 'name', reason: 'too_short', message: ofName, limits: { min: 2 } }]);
   });
 
-  it('is said in English where no language is asked for', async () => {
+  it('is worded in English without Accept-Language', async () => {
     expect((await company.as.post('/v1/groups', WRONG)).body.message).toBe('The request is not valid.');
   });
 
@@ -35,7 +35,7 @@ describe('an error', () => {
     ['en', 'en', 'There is no such table.'],
     ['es', 'es', 'No se encontró: tabla.'],
   ])(
-    'of managed tables keeps its Portuguese sentence beside the one that is asked for: "%s"',
+    'of managed tables has a Portuguese `error` beside a `message` in the language asked for: "%s"',
     async (asked, language, message) => {
       const { status, headers, body } = await company.as.get(`/v1/managed-tables/${'0'.repeat(24)}`, speaking(asked));
       expect([status, headers.get('content-language')]).toEqual([404, language]);
@@ -43,14 +43,14 @@ describe('an error', () => {
     },
   );
 
-  it('names each field that the route does not know, and only that, as unknown', async () => {
+  it('names a query parameter that the route does not have as unknown', async () => {
     const query = await company.as.get('/v1/groups?colour=red');
     expect(query.body.details).toEqual([
       { field: 'colour', reason: 'unknown', message: 'is not a parameter of this route' },
     ]);
   });
 
-  it('tells what is missing from what is empty', async () => {
+  it('tells a missing field (required) from an empty one (too_short)', async () => {
     const { body } = await company.as.post('/v1/groups', { json: { slug: '' } });
     const reasons = Object.fromEntries(
       body.details.map(({ field, reason }: { field: string; reason: string }) => [field, reason]),
@@ -104,12 +104,12 @@ describe('an error', () => {
       policyOf({ ...STATEMENT, actions: Array.from({ length: 257 }, () => 'users:list') }),
       { 'document.statements.0.actions': { reason: 'too_many', limits: { max: 256 } } },
     ],
-    ['a form without what tells forms apart', 'put', '/v1/auth/sso/config', {}, { type: REQUIRED }],
-    ['another form', 'put', '/v1/auth/sso/config', { type: 'kerberos' }, { type: { reason: 'type' } }],
+    ['a missing discriminator', 'put', '/v1/auth/sso/config', {}, { type: REQUIRED }],
+    ['an unknown discriminator', 'put', '/v1/auth/sso/config', { type: 'kerberos' }, { type: { reason: 'type' } }],
     ['an empty email address', 'post', '/v1/auth/passwordless/request', { email: '' }, { email: EMPTY }],
-    ['what two rules refuse, once', 'post', '/v1/groups', { name: '' }, { name: EMPTY }],
+    ['a value that two rules refuse, told once', 'post', '/v1/groups', { name: '' }, { name: EMPTY }],
     [
-      'a recipient of two kinds, and of none',
+      'a recipient with two kinds of address, and one with none',
       'post',
       '/v1/schedules',
       { recipients: [{ user_id: 'x', email: 'x@example.com' }, {}] },
@@ -124,7 +124,7 @@ describe('an error', () => {
     }
   });
 
-  it('says that a parameter is to be sent once', async () => {
+  it('says that a query parameter must be sent once', async () => {
     const { status, body } = await company.as.get('/v1/users?page=1&page=2&sort_by=name&sort_by=name');
     expect([status, body.details]).toEqual([
       422,
@@ -132,7 +132,7 @@ describe('an error', () => {
     ]);
   });
 
-  it('is a sentence in whichever language says when to try again', async () => {
+  it('of the rate limit says when to try again, in the language asked for', async () => {
     const env = { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' };
     const ask = () => company.as.get('/v1/auth/me', { env, ...speaking('es') });
     await ask();

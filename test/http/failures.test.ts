@@ -16,15 +16,15 @@ const UNKNOWN = [
   ['/v1/managed-tablesx', { error: 'NOT_FOUND', message: expect.any(String) }],
 ] as const;
 
-describe('a request that no endpoint takes', () => {
-  it.each(UNKNOWN)('%s is answered in the wording of its surface', async (path, body) => {
+describe('a request for an unknown path or method', () => {
+  it.each(UNKNOWN)('%s is answered 404 with the error format of its API', async (path, body) => {
     const answer = await call('GET', path);
     expect(answer.status).toBe(404);
     expect(answer.body).toEqual(body);
     expect(answer.headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('is told which methods the path has', async () => {
+  it('is answered 405 with the methods that the path has', async () => {
     const { status, headers, body } = await call('DELETE', '/v1/auth/login');
     expect([status, body.error, body.details]).toEqual([405, 'METHOD_NOT_ALLOWED', { allowed: ['POST'] }]);
     expect(headers.get('allow')).toBe('POST');
@@ -38,7 +38,7 @@ describe('a request that no endpoint takes', () => {
     ['PATCH', '/api/v1/share-contexts', 'METHOD_NOT_ALLOWED'],
     ['PATCH', '/api/v1/domain-knowledge/concepts', 'METHOD_NOT_ALLOWED'],
     ['PATCH', '/mcp', 'METHOD_NOT_ALLOWED'],
-  ])('%s %s is answered the code %s, that of its surface for a method', async (method, path, code) => {
+  ])('%s %s is answered 405 with the error code %s of its API', async (method, path, code) => {
     const { status, body } = await call(method, path);
     expect([status, body.error_code ?? body.error]).toEqual([405, code]);
   });
@@ -50,13 +50,13 @@ describe('a request that no endpoint takes', () => {
     ['POST', '/oauth/device', 'GET'],
     ['DELETE', '/.well-known/oauth-authorization-server', 'GET'],
     ['POST', '/.well-known/oauth-protected-resource', 'GET'],
-  ])('%s %s is told that the protocol has only %s there', async (method, path, allowed) => {
+  ])('%s %s is answered 405, because OAuth has only %s there', async (method, path, allowed) => {
     const { status, headers, body } = await call(method, path);
     expect([status, body.error, headers.get('allow')]).toEqual([405, 'method_not_allowed', allowed]);
   });
 });
 
-describe('a body', () => {
+describe('a request body', () => {
   const login = (sending: Sending) => call('POST', '/v1/auth/login', sending);
   const json = { 'content-type': 'application/json' };
 
@@ -70,7 +70,7 @@ describe('a body', () => {
     expect([answer.status, answer.body.error]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
-  it('is refused with another content type', async () => {
+  it('is refused with a content type other than JSON', async () => {
     const answer = await login({ headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' });
     expect([answer.status, answer.body.error]).toEqual([400, 'BAD_REQUEST']);
   });
@@ -83,7 +83,7 @@ describe('a body', () => {
     expect([streamed.status, streamed.body.error]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
-  it('is refused in the words of document 1 on the organization API', async () => {
+  it('that is not JSON is refused with the code BadRequest on the organization API', async () => {
     const answer = await call('POST', '/admin/organizations', {
       headers: { ...json, authorization: 'Bearer operator-token-of-the-tests' },
       body: '{',
@@ -91,7 +91,7 @@ describe('a body', () => {
     expect([answer.status, answer.body.error]).toEqual([400, 'BadRequest']);
   });
 
-  it('is refused in Portuguese on managed tables', async () => {
+  it('that is not JSON is refused in Portuguese on managed tables', async () => {
     const { token } = await aCompany();
     const answer = await call('POST', '/v1/managed-tables', {
       headers: { ...json, authorization: `Bearer ${token}` },
@@ -102,9 +102,9 @@ describe('a body', () => {
   });
 });
 
-describe('a name', () => {
+describe('the name of a group', () => {
   it.each(['a\u0000b', 'a\r\nBcc: b@c.test', '\u001b[31mred'])(
-    'is refused when it is no single line of text: %j',
+    'is refused with control characters: %j',
     async (name) => {
       const { apiKey } = await aCompany();
       const { status, body } = await signed(apiKey).post('/groups', { json: { name } });

@@ -11,11 +11,11 @@ import { forgetPrincipals } from '../support/known-principals.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 
-describe('a change of access', () => {
+describe('a database write that changes access', () => {
   const deactivate = (db: ReturnType<typeof openControlDb>, id: string) =>
     db.update(users).set({ isActive: false }).where(eq(users.id, id)).returning({ id: users.id });
 
-  it('is refused where it was not announced, alone and in a unit', async () => {
+  it('is refused outside of changeAccess(), alone and in a transaction', async () => {
     const { owner } = await aCompany();
     const db = openControlDb(env.CONTROL_DB);
     await expect(commit(db, { user: deactivate(db, owner.id) })).rejects.toThrow('ctx.changeAccess');
@@ -25,7 +25,7 @@ describe('a change of access', () => {
     ]);
   });
 
-  it('is applied until its announcement is too old by the clock of the database, and then not at all', async () => {
+  it('is applied until the deadline of its announcement, by the database’s clock, and refused after it', async () => {
     const { owner } = await aCompany();
     const db = openControlDb(env.CONTROL_DB);
     const unit = () => commit(db, { user: deactivate(db, owner.id) });
@@ -34,7 +34,7 @@ describe('a change of access', () => {
     await expect(unit()).rejects.toThrow('ctx.changeAccess');
   });
 
-  it('may begin in the same moment as another, which is over first', async () => {
+  it('is applied though another change with the same deadline ended first', async () => {
     const { owner } = await aCompany();
     const db = openControlDb(env.CONTROL_DB);
     const deadline = Date.now() + 10_000;
@@ -60,7 +60,7 @@ describe('a change of access', () => {
     ['with gone as (select 1) delete from group_policies where policy_id in gone', true],
     ['select "is_active" from "users" where "id" = ?', false],
     ['update "dashboards" set "deleted_at" = ?', false],
-  ])('is told by its SQL: %s', (text, touches) => {
+  ])('is told from other statements by its SQL: %s', (text, touches) => {
     expect(touchesAccess(text)).toBe(touches);
   });
 });
@@ -137,7 +137,7 @@ const READ_ALONG = [
   ...['users.mfa_enabled', 'users.password_hash', 'users.session_epoch', 'users.teams', 'users.updated_at'],
 ];
 
-describe('the list of what touches access', () => {
+describe('the list of tables and columns that decide access', () => {
   it('has every table that authentication reads', async () => {
     expect(tablesOf(await queriesOfAuthentication())).toEqual([...ACCESS_TABLES].toSorted());
   });
@@ -152,8 +152,8 @@ describe('the list of what touches access', () => {
   });
 });
 
-describe('a unit of work that changes the access of nobody whom anybody knows', () => {
-  it('tells no gate', async () => {
+describe('a change of access that affects no principal', () => {
+  it('does not call the company’s Durable Object', async () => {
     const gates = { getByName: () => expect.unreachable('The gate was asked.') };
     const { id } = await aCompany();
     await inContext({ kind: 'anonymous' }, async (ctx) => {

@@ -24,7 +24,7 @@ describe('every answer', () => {
     expectGuarded(await call(method, path, { headers: { origin: 'https://evil.example.com' } }));
   });
 
-  it('has them also without a route, for a preflight, and for an authenticated caller', async () => {
+  it('has the security headers also without a route, for a preflight, and for an authenticated caller', async () => {
     const { as } = await aCompany();
     for (const answer of [
       await call('GET', '/nowhere'),
@@ -36,7 +36,7 @@ describe('every answer', () => {
     }
   });
 
-  it('is stored by no cache when it is that of a sign-in', async () => {
+  it('has Cache-Control: no-store when it is that of a sign-in', async () => {
     const { slug, owner } = await aCompany();
     const json = { company_slug: slug, email: owner.email, password: owner.password };
     const { status, headers } = await call('POST', '/v1/auth/login', { json });

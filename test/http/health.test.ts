@@ -36,7 +36,7 @@ describe('/health', () => {
       { CONTROL_DB: { withSession: () => ({}), prepare: () => ({ first: () => new Promise(() => {}) }) } },
     ],
     ['files', { FILES: { head: away } }],
-  ])('names the %s when it does not answer, in the log with the request’s id', async (part, broken) => {
+  ])('answers 503 and names the %s when it is down, in the log with the request’s id', async (part, broken) => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const answer = await call('GET', '/health', { env: broken as unknown as Record<string, string> });
     expect([answer.status, answer.body]).toEqual([
@@ -48,7 +48,7 @@ describe('/health', () => {
     expect(JSON.parse(line)).toMatchObject({ event: 'part_broken', part, correlation_id });
   });
 
-  it('checks once in ten seconds, however often it is asked, and logs when all works again', async () => {
+  it('checks its parts once in ten seconds, however often it is asked', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const { state, env: bindings } = bucket();
     // One environment, as an isolate has it.

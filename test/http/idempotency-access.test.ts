@@ -61,8 +61,8 @@ const aPerson = () =>
     ],
   });
 
-describe('a POST that changes nothing', () => {
-  it('shows an outsider who was removed from the context nothing, whatever its idempotency key', async () => {
+describe('a POST that only reads, repeated under an idempotency key', () => {
+  it('shows nothing to an external person who was removed from the share context', async () => {
     const { dashboard } = await aSalesDashboard(company);
     const { id, members } = await aContext(company, [dashboardGrant(dashboard._id)], ['left@partner.test']);
     await aContext(company, [], ['left@partner.test']);
@@ -76,7 +76,7 @@ describe('a POST that changes nothing', () => {
     expect([again.status, isReplay(again), 'results' in again.body]).toEqual([400, false, false]);
   });
 
-  it('shows nothing of a visualization that is denied since a dashboard with it was executed', async () => {
+  it('shows no rows of a visualization that was denied to the caller after the first execution', async () => {
     const { dashboard } = await aSalesDashboard(company);
     const { id, as } = await aPerson();
     const execute = (key: string) => as.post(`/v1/dashboards/${dashboard._id}/execute`, under(key));
@@ -88,7 +88,7 @@ describe('a POST that changes nothing', () => {
     expect([isReplay(again), JSON.stringify(again.body).includes('"rows":[[')]).toEqual([false, false]);
   });
 
-  it('shows no metric of a table whose rows are denied since', async () => {
+  it('shows no metric of a table whose rows were denied to the caller after the first request', async () => {
     const concept = await aConcept(company.as);
     const table = await aTable(company.as, 'takings', [column('total', 'decimal')]);
     await insert(company.as, table, [{ total: 5 }]);
@@ -120,18 +120,18 @@ describe('a POST that changes nothing', () => {
     expect([shows(again), again.map(isReplay)]).toEqual([Array(4).fill(false), Array(4).fill(false)]);
   });
 
-  it('takes no notice of a key out of form', async () => {
+  it('ignores an invalid idempotency key', async () => {
     const sending = under('not a key', { metrics: [] });
     const { body } = await company.as.post('/api/v1/domain-knowledge/semantic/query', sending);
     expect(JSON.stringify(body)).not.toContain('Idempotency-Key');
   });
 });
 
-describe('a kept answer', () => {
+describe('an answer kept for an idempotency key', () => {
   it.each<[what: string, path: (dashboard: string) => string]>([
     ['the token of an embed', (id) => `/api/v1/embed/dashboards/${id}`],
     ['the secret of a signing key', () => SIGNING_KEYS],
-  ])('with %s is not given again to who is denied what is on it since', async (_what, path) => {
+  ])('with %s is not replayed once its sender is denied sharing a visualization', async (_what, path) => {
     const { dashboard } = await aSalesDashboard(company);
     const { id, as } = await aPerson();
     const key = aKey();
@@ -145,7 +145,7 @@ describe('a kept answer', () => {
     expect((await send(aKey())).status).toBe(403);
   });
 
-  it('with the secret of an API key is not given again once its account may do more than its maker', async () => {
+  it('with the secret of an API key is not replayed once the key’s account may do more than its sender', async () => {
     const maker = await aServiceAccountThat(company, allow('service-accounts:*', 'groups:*'));
     const robot = await aServiceAccount(company);
     const send = (key: string) => maker.as.post(`/service-accounts/${robot.id}/keys`, under(key));
@@ -166,11 +166,11 @@ describe('a kept answer', () => {
     ['an embed', (dashboard) => `/api/v1/embed/dashboards/${dashboard}`, {}],
     ['a share', (dashboard) => `/api/v1/dashboards/${dashboard}/shares`, { share_type: 'link' }],
     [
-      'a membership',
+      'a context membership',
       (_, context) => `${CONTEXTS}/${context}/members`,
       { member_type: 'external_email', email: 'new@partner.test' },
     ],
-  ])('of %s is not given again once more is shown there than its sender may share', async (_what, path, json) => {
+  ])('of %s is not replayed once the dashboard shows more than its sender may share', async (_what, path, json) => {
     const { dashboard } = await aSalesDashboard(company);
     const context = await aContext(company, [dashboardGrant(dashboard._id)]);
     const secret = await aVisualization(company.as, 'SELECT 1');
@@ -188,7 +188,7 @@ describe('a kept answer', () => {
     expect([again.status, isReplay(again)]).toEqual([403, false]);
   });
 
-  it('is not given again after any change of what its sender may do, also where it is a refusal', async () => {
+  it('is not replayed after any change of its sender’s permissions, also if it is a refusal', async () => {
     const { id, as } = await aPerson();
     const [taken, name] = [aKey(), aName()];
     const create = () => as.post('/v1/visualizations', under(taken, { name, sql: 'SELECT 1' }));
@@ -201,7 +201,7 @@ describe('a kept answer', () => {
     expect(codeOf(await as.post('/v1/visualizations', under(invalid)))).toEqual(CHANGED);
   });
 
-  it('is given again although others’ access has changed', async () => {
+  it('is replayed after the permissions of others have changed', async () => {
     const { as } = await aPerson();
     const other = await aPerson();
     const key = aKey();
@@ -213,7 +213,7 @@ describe('a kept answer', () => {
     expect([again.body, isReplay(again)]).toEqual([first, true]);
   });
 
-  it('is given again although its sender’s access was announced to change, and did not', async () => {
+  it('is replayed while a change of its sender’s permissions is announced, but not made', async () => {
     const { id, as } = await aPerson();
     const [key, name] = [aKey(), aName()];
     const create = () => as.post('/v1/visualizations', under(key, { name, sql: 'SELECT 1' }));
@@ -225,7 +225,7 @@ describe('a kept answer', () => {
     await gate.endChange({ id: 'under way', affected: [id] });
   });
 
-  it('is not given again where somebody else has changed it meanwhile', async () => {
+  it('is not replayed if its sender’s permissions were changed while the request ran', async () => {
     const { id, as } = await aPerson();
     const [key, name] = [aKey(), aName()];
     const json = { name, sql: 'SELECT 1' };
@@ -238,7 +238,7 @@ describe('a kept answer', () => {
     expect(codeOf(await as.post('/v1/visualizations', under(key, json)))).toEqual(CHANGED);
   });
 
-  it('rests on what its sender could do when it was made, also of an access key that nobody knew', async () => {
+  it('is not replayed if its sender’s permissions changed after an uncached access key was read', async () => {
     const robot = await aServiceAccountThat(company, allow('groups:*'));
     const gate = env.ORGANIZATION_GATE.getByName(company.id);
     // A key that is not known is read before the gate is asked: what was read is older than what the gate knows.
@@ -255,7 +255,7 @@ describe('a kept answer', () => {
     expect(codeOf(await robot.as.post('/groups', sending))).toEqual([409, 'IdempotencyAccessChanged']);
   });
 
-  it('is not given to outsiders again: nobody tells when what they may do changes', async () => {
+  it('is never replayed to external people: changes of their permissions are not tracked', async () => {
     await aContext(company, [], ['two@partner.test']);
     const sessions = [await anOutsider(company, 'two@partner.test'), await anOutsider(company, 'two@partner.test')];
     const key = aKey();

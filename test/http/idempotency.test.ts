@@ -50,7 +50,7 @@ describe('a request under an idempotency key', () => {
     expect(await named(name)).toBe(1);
   });
 
-  it('is done once by a person, with and without a body', async () => {
+  it('is done once for a person, too, and without a body', async () => {
     const { id } = await aUser(company);
     const deactivate = (key: string) => company.as.post(`/v1/users/${id}/deactivate`, under(key));
     const key = aKey();
@@ -61,7 +61,7 @@ describe('a request under an idempotency key', () => {
     expect((await must(admin.get(`/users/${id}`))).is_active).toBe(true);
   });
 
-  it('may be repeated by another credential of the same principal, and is another’s own', async () => {
+  it('is replayed to another key of the same principal, and runs anew for another principal', async () => {
     const [key, name] = [aKey(), aName()];
     const robot = await aServiceAccountThat(company, allow('groups:*'));
     const other = signed(await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} })));
@@ -83,14 +83,14 @@ describe('a request under an idempotency key', () => {
     ],
     ['another query', (key, name) => admin.post('/groups?x=1', under(key, { name }))],
     ['another path', (key, name) => admin.post('/accounts', under(key, { name }))],
-  ])('is refused with %s', async (_what, repeat) => {
+  ])('is refused when its key is reused with %s', async (_what, repeat) => {
     const [key, name] = [aKey(), aName()];
     await must(create(key, name));
     expect(codeOf(await repeat(key, name))).toEqual([422, 'IdempotencyKeyReused']);
     expect(isReplay(await create(key, name))).toBe(true);
   });
 
-  it('that is refused after its authorization stays refused, as the surface words it', async () => {
+  it('that is refused after its authorization gets the same refusal when it is repeated', async () => {
     const name = aName();
     const { id } = await must(create(aKey(), name));
     const keys = { invalid: aKey(), taken: aKey(), malformed: aKey() };
@@ -112,7 +112,7 @@ describe('a request under an idempotency key', () => {
     expect(again.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
   });
 
-  it('that is not authorized leaves the key free', async () => {
+  it('that is not authorized leaves its key unused', async () => {
     const [key, name] = [aKey(), aName()];
     const robot = await aServiceAccountThat(company, allow('groups:ListGroups'));
     expect((await create(key, name, robot.as)).status).toBe(403);
@@ -124,7 +124,7 @@ describe('a request under an idempotency key', () => {
   it.each<[who: string, aCaller: () => Promise<Caller>, path: string, status: number]>([
     ['a program', async () => admin, '/groups', 201],
     [
-      'an outsider',
+      'an external person',
       async () => {
         await aContext(company, [], ['refused@partner.test']);
         return (await anOutsider(company, 'refused@partner.test')).as;
@@ -133,7 +133,7 @@ describe('a request under an idempotency key', () => {
       200,
     ],
   ])(
-    'that does not get past the limit of its address leaves the key free: of %s',
+    'that the IP rate limiter refuses, or fails on, leaves its key unused: from %s',
     async (_who, aCaller, path, status) => {
       const as = await aCaller();
       const limit = { limit: 1, remaining: 0, resetAt: Date.now() + 1000, allowed: false };
@@ -152,7 +152,7 @@ describe('a request under an idempotency key', () => {
     },
   );
 
-  it('is repeated only for who still may', async () => {
+  it('is replayed only to callers who are still authorized', async () => {
     const [key, name] = [aKey(), aName()];
     const robot = await aServiceAccountThat(company, allow('groups:*'));
     await must(create(key, name, robot.as));
@@ -173,7 +173,7 @@ describe('a request under an idempotency key', () => {
     ['managed tables', () => company.as, '/v1/managed-tables'],
     ['domain knowledge', () => company.as, '/api/v1/domain-knowledge/concepts'],
     ['sharing', () => company.as, '/api/v1/share-contexts'],
-  ])('is refused in the words of the %s', async (surface, by, path) => {
+  ])('is refused with the error codes and the language of the %s', async (surface, by, path) => {
     const [kept, lost] = [aKey(), aKey()];
     const post = (key: string, json: object = {}, env?: Record<string, string>) =>
       by().post(path, { ...under(key, json), ...(env && { env }) });
@@ -197,7 +197,7 @@ describe('a request under an idempotency key', () => {
     expect(inPortuguese).toEqual(Array(3).fill(surface === 'managed tables'));
   });
 
-  it('is done again after a failure of ours', async () => {
+  it('runs again after a server error (500)', async () => {
     const [key, name] = [aKey(), aName()];
     const away = { ...under(key, { name }), env: failingAt(/insert into "groups"/) };
     expect((await admin.post('/groups', away)).status).toBe(500);
@@ -220,11 +220,11 @@ describe('an idempotency key', () => {
     expect((await call('POST', '/v1/groups', under(key, { name: aName() }))).status).toBe(401);
   });
 
-  it('of 255 characters is taken', async () => {
+  it('of 255 characters is accepted', async () => {
     expect((await create('~'.repeat(255), aName())).status).toBe(201);
   });
 
-  it('on a form is refused', async () => {
+  it('on a multipart form is refused', async () => {
     const form = new FormData();
     form.append('files', new File(['a\n1'], 'a.csv'));
     const sending = { ...under(aKey()), body: form };
@@ -233,7 +233,7 @@ describe('an idempotency key', () => {
   });
 
   it.each(['a key', 'k'.repeat(300)])(
-    'is ignored on other methods, and from callers who are not known: %#',
+    'is ignored on methods other than POST, and from unauthenticated callers: row %#',
     async (key) => {
       const { id } = await must(create(aKey(), aName()));
       const path = `/groups/${id}`;
@@ -255,7 +255,7 @@ describe('an idempotency key', () => {
     },
   );
 
-  it('is allowed to pages of other origins, which may read that an answer is a repetition', async () => {
+  it('may be sent by pages of other origins, which may read the header that marks a replay', async () => {
     const headers = { origin: 'https://console.test', 'access-control-request-method': 'POST' };
     const preflight = await call('OPTIONS', '/v1/groups', { headers });
     expect(preflight.headers.get('access-control-allow-headers')).toContain('Idempotency-Key');
@@ -264,7 +264,7 @@ describe('an idempotency key', () => {
 });
 
 describe('copies of a request under one key', () => {
-  it('that come while the first is at work are told to wait', async () => {
+  it('that arrive while the first one runs are answered 409 with Retry-After', async () => {
     const [key, name] = [aKey(), aName()];
     let copy: Answer | undefined;
     const first = await overtaken(
@@ -280,7 +280,7 @@ describe('copies of a request under one key', () => {
     expect(isReplay(await create(key, name))).toBe(true);
   });
 
-  it('do it once, twenty at once', async () => {
+  it('are executed once when twenty arrive at once', async () => {
     const [key, name] = [aKey(), aName()];
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(key, name)));
     const done = answers.filter((answer) => answer.status === 201);
@@ -291,7 +291,7 @@ describe('copies of a request under one key', () => {
     expect(await named(name)).toBe(1);
   });
 
-  it('wait for the end of its lease, at whichever call of the first its isolate was lost', async () => {
+  it('run only after its lease has ended, at whichever call the isolate of the first one was lost', async () => {
     const seen: string[] = [];
     const draw = (key: string, name: string, env?: Record<string, string>) =>
       company.as.post('/v1/visualizations', { ...under(key, { name, sql: 'SELECT 1' }), ...(env && { env }) });
@@ -324,7 +324,7 @@ describe('copies of a request under one key', () => {
     ]);
   });
 
-  it('are answered the same after the gate was evicted', async () => {
+  it('get the same answer after the Durable Object that keeps keys was evicted', async () => {
     const [key, name] = [aKey(), aName()];
     const first = await must(create(key, name));
     await evictDurableObject(gate());
@@ -332,14 +332,14 @@ describe('copies of a request under one key', () => {
     expect([again.body, isReplay(again)]).toEqual([first, true]);
   });
 
-  it('are not made while the gate is away, because nobody could tell', async () => {
+  it('are refused with 503 while the Durable Object that keeps keys is unavailable', async () => {
     const absent = { ORGANIZATION_GATE: { getByName: () => ({ admit: () => Promise.reject(new Error('away')) }) } };
     const sending = { ...under(aKey(), { name: aName() }), env: absent as unknown as Record<string, string> };
     const answer = await company.as.post('/v1/groups', sending);
     expect([...codeOf(answer), answer.headers.get('retry-after')]).toEqual([503, 'SERVICE_UNAVAILABLE', '5']);
   });
 
-  it('cost one call of the gate before the handler, and one after it', async () => {
+  it('cost one call of the Durable Object that keeps keys before the handler, and one after it', async () => {
     const calls: string[] = [];
     const watchedGate = new Proxy(gate(), {
       get: (target, name) => {
@@ -395,8 +395,8 @@ const stored = (object: DurableObjectStub) =>
     return tables.toArray().map(({ name }) => storage.sql.exec<{ key: string }>(`SELECT * FROM ${name}`).toArray());
   });
 
-describe('what is kept of an answer', () => {
-  it('cannot be read where it is kept', async () => {
+describe('the stored answer of an idempotency key', () => {
+  it('is stored without readable secrets, and without a plain hash of the request', async () => {
     const { id } = await must(
       admin.post('/service-accounts', { json: { name: 'Robot', account_id: company.accountId } }),
     );
@@ -412,7 +412,7 @@ describe('what is kept of an answer', () => {
     expect([held.includes(first.secret_key), held.includes(first.id)]).toEqual([false, false]);
   });
 
-  it('that can no longer be decrypted is not done again', async () => {
+  it('that can no longer be decrypted does not let the request run again', async () => {
     const [key, name] = [aKey(), aName()];
     await must(create(key, name));
     const rotated = { ENCRYPTION_KEYS: JSON.stringify({ 9: 'another secret of at least 32 characters' }) };
@@ -421,7 +421,7 @@ describe('what is kept of an answer', () => {
     expect(await named(name)).toBe(1);
   });
 
-  it('is gone after 24 hours, and deleted from the disk a day later', async () => {
+  it('is not replayed after 24 hours, and deleted from the disk later', async () => {
     const { object, begin } = aLedger();
     await begin('first');
     await object.endKey(use('first'), { state: 'kept', answer: 'sealed' });
@@ -438,8 +438,8 @@ describe('what is kept of an answer', () => {
   });
 });
 
-describe('the place that keeps keys', () => {
-  it('cleans up at the time of the oldest, and again for those that are left', async () => {
+describe('the store of idempotency keys', () => {
+  it('deletes the oldest keys by an alarm, and sets the alarm again for those that are left', async () => {
     const object = env.ORGANIZATION_GATE.getByName(aKey());
     const begin = (requestId: string) =>
       object.admit({
@@ -464,7 +464,7 @@ describe('the place that keeps keys', () => {
     expect(await alarmOf(object)).toBeNull();
   });
 
-  it('cleans up an outsider’s at the time of the oldest', async () => {
+  it('sets the alarm for an external person’s keys by the oldest of them', async () => {
     const { object, begin } = anOutsidersLedger();
     standAt(Date.UTC(2036, 0, 1, 12));
     await begin('first');
@@ -473,7 +473,7 @@ describe('the place that keeps keys', () => {
     expect(await alarmOf(object)).toBe(Date.UTC(2036, 0, 3));
   });
 
-  it('keeps no more answers when it is full, but still knows what was done', async () => {
+  it('keeps no more answers when it is full, but still knows which requests ran', async () => {
     const { object } = aLedger();
     const states = await runInDurableObject(object, (_, { storage }) => {
       const full = new IdempotencyKeys(storage.sql, 0);
@@ -485,8 +485,8 @@ describe('the place that keeps keys', () => {
   });
 });
 
-describe('a key in use', () => {
-  it('is held for as long as its request says that it is at work', async () => {
+describe('an idempotency key in use', () => {
+  it('is held for as long as its request extends the lease', async () => {
     const { object, begin } = aLedger();
     await begin('first');
     later(50_000);
@@ -497,7 +497,7 @@ describe('a key in use', () => {
     expect(await begin('second')).toEqual({ state: 'begun' });
   });
 
-  it('is the next request’s alone once its lease has ended', async () => {
+  it('belongs only to the next request once its lease has ended', async () => {
     const { object, begin } = aLedger();
     await begin('slow');
     later(61_000);
@@ -511,14 +511,14 @@ describe('a key in use', () => {
     expect(await begin('third')).toEqual({ state: 'kept', answer: 'of the next one' });
   });
 
-  it('is not another request’s, even after its lease', async () => {
+  it('is not given to a different request, even after its lease has ended', async () => {
     const { begin } = aLedger();
     await begin('first');
     later(61_000);
     expect(await begin('second', { digests: ['another'] })).toEqual({ state: 'reused' });
   });
 
-  it('is not taken by a request that a limit refuses', async () => {
+  it('is not used up by a request that a rate limit refuses', async () => {
     const { object, begin } = anOutsidersLedger();
     expect(await object.take(10)).toMatchObject({ limit: { allowed: true }, key: null });
     expect(await object.take(0, use('first'))).toMatchObject({ key: null });
@@ -539,7 +539,7 @@ describe('rows of a company’s tables', () => {
     owner = await aProvisionedCompany();
   });
 
-  it('are inserted once', async () => {
+  it('are inserted once when the request is repeated under an idempotency key', async () => {
     const id = await aTable(owner.as, 'notes', [column('text')]);
     const insert = (key: string) =>
       owner.as.post(`/v1/managed-tables/${id}/data`, under(key, { rows: [{ text: 'new' }] }));

@@ -23,11 +23,11 @@ describe('a JSON body', () => {
 
   it.each([
     ['lists', nested(99)],
-    ['lists by the thousand', nested(5_000)],
-    ['lists by the hundred thousand', nested(200_000)],
-    ['objects by the thousand', nestedObjects(20_000)],
-    ['lists that never end', '['.repeat(500_000)],
-  ])('is refused when it is nested deeper: %s', async (_what, deep) => {
+    ['thousands of lists', nested(5_000)],
+    ['hundreds of thousands of lists', nested(200_000)],
+    ['thousands of objects', nestedObjects(20_000)],
+    ['lists that are never closed', '['.repeat(500_000)],
+  ])('is refused when it is nested more than 100 levels deep: %s', async (_what, deep) => {
     const { status, body } = await post(`{"name":"Too deep","metadata":{"deep":${deep}}}`);
     expect([status, body.error, body.message]).toEqual([
       400,
@@ -39,13 +39,13 @@ describe('a JSON body', () => {
   it.each<[string, () => Promise<Answer>]>([
     ['a policy', () => company.as.post('/v1/policies', { headers: JSON_TYPE, body: `{"document":${nested(5_000)}}` })],
     ['a sign-in', () => call('POST', '/v1/auth/login', { headers: JSON_TYPE, body: nested(5_000) })],
-    ['a row', () => company.as.post('/v1/managed-tables', { headers: JSON_TYPE, body: nestedObjects(5_000) })],
+    ['a table', () => company.as.post('/v1/managed-tables', { headers: JSON_TYPE, body: nestedObjects(5_000) })],
     [
-      'numbers of all digits',
+      'rows with numbers of many digits',
       () => company.as.post(ROWS, { headers: JSON_TYPE, body: `{"rows":[12345678901234567890,${nested(5_000)}]}` }),
     ],
-    ['parameters', () => company.as.post(EXECUTE, { headers: JSON_TYPE, body: `{"parameters":${nested(5_000)}}` })],
-  ])('is refused on every surface: %s', async (_what, send) => {
+    ['a parameter', () => company.as.post(EXECUTE, { headers: JSON_TYPE, body: `{"parameters":${nested(5_000)}}` })],
+  ])('is refused when it is nested too deep, on every API: %s', async (_what, send) => {
     expect((await send()).status).toBe(400);
   });
 });
@@ -63,17 +63,17 @@ describe('a JSON body of many values', () => {
     ['small numbers', `[${'0,'.repeat(131_080)}0]`],
     ['empty lists', `[${'[],'.repeat(65_540)}[]]`],
     ['empty objects', `[${'{},'.repeat(65_540)}{}]`],
-  ])('is refused before they are made: %s', async (_what, values) => {
+  ])('is refused over the limit of commas and brackets: %s', async (_what, values) => {
     expect(await post(values)).toEqual(TOO_MANY);
   });
 
-  it('is refused where their names differ, and not where they are the same ones', async () => {
+  it('is refused with more than 10,000 different member names, but not with repeated ones', async () => {
     expect(await post(members(10_001))).toEqual([400, 'The members of the body have more than 10000 different names.']);
     expect(await post(members(9_990))).toEqual([422, expect.anything()]);
     expect(await post(`[${'{"a":0},'.repeat(12_000)}0]`)).toEqual([422, expect.anything()]);
   });
 
-  it('is told a hundred of its problems', async () => {
+  it('is answered with at most a hundred of its problems', async () => {
     const columns = Array.from({ length: 1_000 }, () => ({}));
     const { status, body } = await company.as.post('/v1/managed-tables', { json: { display_name: 'x', columns } });
     expect([status, body.details.length]).toEqual([422, 100]);
@@ -83,16 +83,16 @@ describe('a JSON body of many values', () => {
 describe('half of a surrogate pair', () => {
   it.each([
     ['a value', '{"name":"half \\ud83d"}', 'name'],
-    ['another half', '{"name":"\\uDE00\\ud83d"}', 'name'],
-    ['a value deep down', '{"name":"x","metadata":{"a":[1,"\\ud83d"]}}', 'metadata.a.1'],
-    ['a name', '{"name":"x","metadata":{"\\udc00":1}}', 'metadata.\ufffd'],
-  ])('is refused as text, and named by its place: %s', async (_what, body, field) => {
+    ['two halves in the wrong order', '{"name":"\\uDE00\\ud83d"}', 'name'],
+    ['a nested value', '{"name":"x","metadata":{"a":[1,"\\ud83d"]}}', 'metadata.a.1'],
+    ['a member name', '{"name":"x","metadata":{"\\udc00":1}}', 'metadata.\ufffd'],
+  ])('is refused in a string, and its field is named: %s', async (_what, body, field) => {
     const { status, body: answer } = await signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
     expect(status).toBe(422);
     expect(JSON.stringify(answer.details)).toContain(JSON.stringify(field));
   });
 
-  it('is accepted beside the other half, and as text that spells its escape', async () => {
+  it('is accepted when it is paired, and where its backslash is escaped', async () => {
     const body = '{"name":"Emoji","metadata":{"a":"\\ud83d\\ude00","b":"\\\\ud83d"}}';
     const { status, body: answer } = await signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
     expect([status, answer.metadata]).toEqual([201, { a: '😀', b: '\\ud83d' }]);
@@ -106,8 +106,8 @@ describe('a token whose parts are nested deep', () => {
   it.each([
     ['header', `${part(`{"alg":"EdDSA","kid":"test-1","deep":${nested(5_000)}}`)}.${part('{}')}.AAAA`],
     ['payload', `${part('{"alg":"EdDSA","kid":"test-1"}')}.${part(deep)}.AAAA`],
-    ['header of a secret', `${part(`{"alg":"HS256","deep":${nested(5_000)}}`)}.${part(deep)}.AAAA`],
-  ])('is refused, whichever part it is: the %s', async (_what, token) => {
+    ['header with a symmetric algorithm', `${part(`{"alg":"HS256","deep":${nested(5_000)}}`)}.${part(deep)}.AAAA`],
+  ])('is refused, whichever part is nested: the %s', async (_what, token) => {
     const headers = { authorization: `Bearer ${token}` };
     const json = { company_slug: company.slug, social_token: token };
     expect((await call('GET', '/v1/auth/me', { headers })).status).toBe(401);
@@ -132,7 +132,7 @@ const OPTIONAL = SURFACES.flatMap(({ surface, endpoints }) =>
 );
 
 describe('a body all of whose members are optional', () => {
-  it('belongs to the routes that the tests below name', () => {
+  it('is found on routes such as the acceptance of a suggestion', () => {
     expect(OPTIONAL.map(([route]) => route)).toContain('POST /api/v1/domain-knowledge/suggestions/{id}/accept');
   });
 
@@ -145,7 +145,7 @@ describe('a body all of whose members are optional', () => {
         'a length of 0 and a type of text',
         { headers: { 'content-length': '0', 'content-type': 'text/plain' }, body: '' },
       ],
-    ])('accepts a request without one: %s', async (_what, sending) => {
+    ])('may be left out: %s', async (_what, sending) => {
       const caller: Caller = surface.credential === 'signature' ? signed(company.apiKey) : company.as;
       const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, NOBODY), sending);
       // The request may be refused for another reason, but not for its body.

@@ -8,7 +8,7 @@ const isNestedDeeper = (text: string, depth: number) => findExcess(text, { ...FR
 const depthOf = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
 
-it('the depth of a JSON text is that of its value', () => {
+it('the depth found in a JSON text is that of its parsed value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(8), fc.boolean(), (value, limit, spaced) => {
       const text = JSON.stringify(value, null, spaced ? 2 : 0);
@@ -21,7 +21,7 @@ it('the depth of a JSON text is that of its value', () => {
 it.each([
   ['brackets in a string', '["[[[[", {"{{{{": 1}]', 2],
   ['brackets after an escaped quote', '["\\"[[[["]', 1],
-  ['the end of a string after a backslash', '["\\\\", [1]]', 2],
+  ['a string that ends with an escaped backslash', '["\\\\", [1]]', 2],
 ])('the depth of a JSON text does not count %s', (_what, text, depth) => {
   expect([isNestedDeeper(text, depth), isNestedDeeper(text, depth - 1)]).toEqual([false, true]);
 });
@@ -45,7 +45,7 @@ const namesOf = (value: unknown): string[] =>
     ? [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(namesOf)]
     : [];
 
-it('the signs and the names of a JSON text are those of its value', () => {
+it('the commas, brackets and names counted in a JSON text are those of its parsed value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(12), fc.boolean(), (value, limit, spaced) => {
       const text = JSON.stringify(value, null, spaced ? 2 : 0);

@@ -3,7 +3,7 @@ import { signed } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 
 describe('the answer 201', () => {
-  it('names in Location where the resource is read, also when it was made elsewhere', async () => {
+  it('has a Location at which the resource is read, also if it was created at another path', async () => {
     const company = await aCompany();
     const organization = signed(company.apiKey);
     const description = 'Long enough to be one.';
@@ -27,7 +27,7 @@ describe('the answer 201', () => {
     }
   });
 
-  it('has no Location when the resource cannot be read by itself', async () => {
+  it('has no Location when no route reads the resource by itself', async () => {
     const company = await aCompany();
     const organization = signed(company.apiKey);
     const { body: list } = await organization.get('/service-accounts');

@@ -40,8 +40,8 @@ async function counted(
   return [status, calls()];
 }
 
-describe('a request of a principal that the isolate knows', () => {
-  it('asks the control database nothing, after two requests of a key and one of a token', async () => {
+describe('a request of a principal that the isolate has cached', () => {
+  it('makes no query of the control database, after two requests with a key or one with a token', async () => {
     const robot = await aServiceAccount(company);
     const { as } = await aUser(company);
     forgetPrincipals();
@@ -59,7 +59,7 @@ describe('a request of a principal that the isolate knows', () => {
     ]);
   });
 
-  it('does not ask again because others change, sign in or refresh', async () => {
+  it('makes no query because other users are deactivated or refresh their sessions', async () => {
     const { as } = await aUser(company);
     const other = await aUser(company);
     await as.get('/v1/managed-tables');
@@ -71,7 +71,7 @@ describe('a request of a principal that the isolate knows', () => {
     expect(await counted((watched) => as.get('/v1/managed-tables', { env: watched }))).toEqual([403, 0]);
   });
 
-  it('records no use earlier than is recorded, nor one in another company', async () => {
+  it('records no last use earlier than the recorded one, nor one of another company', async () => {
     const [robot, another] = [await aServiceAccount(company), await aServiceAccount(company)];
     const db = openControlDb(env.CONTROL_DB);
     const record = (id: string, at: number, companyId = company.id) =>
@@ -84,7 +84,7 @@ describe('a request of a principal that the isolate knows', () => {
     expect(await usedAt(another.id)).toBeNull();
   });
 
-  it('records its uses once a minute, with those of others', async () => {
+  it('records its last use once a minute, together with those of others', async () => {
     const robots = [await aServiceAccount(company), await aServiceAccount(company)];
     const use = async () => {
       for (const { as } of robots) await as.get('/groups');
@@ -113,7 +113,7 @@ describe('a request of a principal that the isolate knows', () => {
   });
 });
 
-describe('what a principal may do', () => {
+describe('the cached access of a principal', () => {
   /** A robot that may list groups, through a group with a policy; its requests are known to the isolate. */
   async function knownRobot() {
     const policyId = await aPolicy(company, [allow('groups:ListGroups')]);
@@ -137,7 +137,7 @@ describe('what a principal may do', () => {
     ['its group is deleted', 403, ({ groupId }) => admin.delete(`/groups/${groupId}`)],
     ['its policy is detached', 403, ({ groupId, policyId }) => admin.delete(`/groups/${groupId}/policies/${policyId}`)],
     [
-      'its policy denies it',
+      'its policy denies the action',
       403,
       ({ policyId }) =>
         company.as.put(`/v1/policies/${policyId}`, {
@@ -145,7 +145,7 @@ describe('what a principal may do', () => {
         }),
     ],
     [
-      'it is bound to a group that denies it',
+      'it is bound to a group that denies the action',
       403,
       async ({ robot }) => {
         const groupId = await aGroup(company, await aPolicy(company, [deny('groups:ListGroups')]));
@@ -154,7 +154,7 @@ describe('what a principal may do', () => {
       },
     ],
     [
-      'it is taken from its group',
+      'it is removed from its group',
       403,
       async ({ groupId }) => {
         const { results } = await must(admin.get(`/groups/${groupId}/bindings`));
@@ -181,7 +181,7 @@ describe('what a principal may do', () => {
     }
   });
 
-  it('takes up no more than a thousand bytes, without what its groups grant', async () => {
+  it('takes up no more than a thousand bytes, without the grants of its groups', async () => {
     const { key } = await aServiceAccount(company);
     await knownKey(key);
     const { actor, proof } = recall(`key ${key.access_key}`)?.known ?? {};
@@ -189,7 +189,7 @@ describe('what a principal may do', () => {
     expect(JSON.stringify([self, proof]).length).toBeLessThan(1000);
   });
 
-  it('is for who signs with its key, and nobody else', async () => {
+  it('is used only for requests that are signed with its secret key', async () => {
     const { key } = await aServiceAccount(company);
     await knownKey(key);
     const { key: another } = await aServiceAccount(company);
@@ -205,7 +205,7 @@ describe('what a principal may do', () => {
     return { as };
   }
 
-  it('ends with the next request of a key when its account is deactivated, and begins when it is activated', async () => {
+  it('ends with the next request of a key when its account is deactivated, and is back when it is activated', async () => {
     const { id: accountId } = await must(admin.post('/accounts', { json: { name: 'Second' } }));
     const robot = await aServiceAccount(company, [], accountId);
     const request = async () => (await robot.as.get('/groups')).status;
@@ -241,7 +241,7 @@ describe('what a principal may do', () => {
     expect(await request()).toBe(403);
   });
 
-  it('is read again while it is being changed', async () => {
+  it('is not cached while a change of it is under way', async () => {
     const { policyId, groupId, request } = await knownRobot();
     const during: number[] = [];
     const { status } = await overtaken(
@@ -253,8 +253,8 @@ describe('what a principal may do', () => {
   });
 });
 
-describe('a change of access that was not made', () => {
-  it('is taken to be under way as long as nobody knows that', async () => {
+describe('a change of access that failed', () => {
+  it('keeps access from being cached as long as its outcome is unknown', async () => {
     const { id, as } = await aUser(company, { can: ['users:list'] });
     const request = () => counted((watched) => as.get('/v1/users', { env: watched }));
     expect([await request(), await request()]).toEqual([
@@ -271,7 +271,7 @@ describe('a change of access that was not made', () => {
     expect((await request())[0]).toBe(401);
   });
 
-  it('is over when it was refused', async () => {
+  it('lets access be cached again when it was refused', async () => {
     const { id, as } = await aUser(company);
     const request = () => counted((watched) => as.get('/v1/users', { env: watched }));
     await request();
@@ -311,7 +311,7 @@ function losingBatch(pattern: RegExp) {
   return { lost, arrive: () => arrive() };
 }
 
-describe('a company’s gate', () => {
+describe('the gate of a company (a Durable Object)', () => {
   const gateThat = (methods: object) =>
     ({ ORGANIZATION_GATE: { getByName: () => methods } }) as unknown as Record<string, string>;
   const throwing = () => Promise.reject(new Error('the gate is away'));
@@ -320,7 +320,7 @@ describe('a company’s gate', () => {
   it.each([
     ['fails', throwing],
     ['does not answer', silent],
-  ])('that %s is done without by tokens, which are right all the same', async (_, answer) => {
+  ])('that %s does not stop requests with tokens, which read the database instead', async (_, answer) => {
     const { id, as } = await aUser(company, { can: ['users:list'] });
     await as.get('/v1/users');
     const away = gateThat({ admit: answer });
@@ -329,7 +329,7 @@ describe('a company’s gate', () => {
     expect((await as.get('/v1/users', { env: away })).status).toBe(401);
   });
 
-  it('that is away still holds the limits, for each isolate', async () => {
+  it('that is unavailable leaves rate limits in force within each isolate', async () => {
     const { as } = await aUser(company);
     const limited = { ...gateThat({ admit: throwing }), RATE_LIMIT_PRINCIPAL_PER_MINUTE: '2' };
     const statuses: number[] = [];
@@ -337,12 +337,12 @@ describe('a company’s gate', () => {
     expect(statuses).toEqual([403, 403, 429]);
   });
 
-  it('that is away lets no signed request in, and says when to try again', async () => {
+  it('that is unavailable lets no signed request in, and says when to try again', async () => {
     const { status, headers, body } = await admin.get('/groups', { env: gateThat({ admit: throwing }) });
     expect([status, headers.get('retry-after'), body.error]).toEqual([503, '5', 'ServiceUnavailable']);
   });
 
-  it('that cannot be told of a change keeps it from being made', async () => {
+  it('that cannot be told of a change of access keeps the change from being made', async () => {
     const { id } = await aUser(company);
     const untold = gateThat({
       admit: (...given: Parameters<typeof gate.admit>) => gate.admit(...given),
@@ -354,7 +354,7 @@ describe('a company’s gate', () => {
     expect((await must(admin.get(`/users/${id}`))).is_active).toBe(true);
   });
 
-  it('takes back what it counted of a request that the limit of its address refuses', async () => {
+  it('takes back what it counted of a request that the IP rate limit refuses', async () => {
     const robot = await aServiceAccount(company);
     const refused = { RATE_LIMIT_IP_PER_SECOND: '1' };
     const headers = { 'cf-connecting-ip': '203.0.113.77' };

@@ -70,7 +70,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('describes each operation in words of its own', async () => {
+  it('has a different description for each operation', async () => {
     const { body } = await call('GET', '/openapi.json');
     const operations = Object.values<Record<string, Worded>>(body.paths).flatMap((path) => Object.values(path));
     const byWords = Map.groupBy(operations, ({ description }) => description);
@@ -81,7 +81,7 @@ describe('/openapi.json', () => {
     expect(unlike.filter(({ description }) => sentence.test(description))).toHaveLength(operations.length);
   });
 
-  it('leaves defaults of bodies to their descriptions: clients made of it would have to send them', async () => {
+  it('has defaults of body members in descriptions only, so that generated clients need not send them', async () => {
     const { body } = await call('GET', '/openapi.json');
     const { properties, required } = body.paths['/v1/dashboards'].post.requestBody.content['application/json'].schema;
     expect(properties.cache_seconds).not.toHaveProperty('default');
@@ -98,7 +98,7 @@ describe('/openapi.json', () => {
     expect(content['application/vnd.apache.parquet'].schema).toEqual({ type: 'string', format: 'binary' });
   });
 
-  it('tells of each failure what it means', async () => {
+  it('has a description of each failure (4xx and 5xx)', async () => {
     const { body } = await call('GET', '/openapi.json');
     const operations = Object.values<Record<string, { responses: Record<string, Described> }>>(body.paths).flatMap(
       (path) => Object.values(path),
@@ -155,7 +155,7 @@ describe('/openapi.json', () => {
     'a$|b',
     'a.b',
     '[a+-]',
-  ])('has no pattern such as ^%s$, which they do not', (pattern) => {
+  ])('has no pattern such as ^%s$, which JavaScript, Python, Go and Java do not read alike', (pattern) => {
     expect(isPortable(`^${pattern}$`)).toBe(false);
     expect(isPortable('^[a+\\-]$')).toBe(true);
   });
@@ -169,7 +169,7 @@ describe('/openapi.json', () => {
     ]);
   });
 
-  it('lists the code of a 500, where its surface has one', async () => {
+  it('lists the error code of a 500 where the API has one', async () => {
     const { body } = await call('GET', '/openapi.json');
     const resolved = (described: Described) =>
       described.$ref ? body.components.responses[described.$ref.split('/').at(-1) as string] : described;

@@ -48,7 +48,7 @@ const LET_IN = [200, 204, 400, 404, 412, 422];
 
 describe('a route that needs a credential', () => {
   it.each(ROUTES.filter(({ contract }) => needsCredential(contract)))(
-    '$route refuses a request without one',
+    '$route refuses a request without a credential',
     async ({ contract }) => {
       const { status } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
       expect(status).toBe(401);
@@ -58,7 +58,7 @@ describe('a route that needs a credential', () => {
 
 describe('a route that a token opens', () => {
   it.each(ROUTES.filter(({ contract }) => isTokenAccess(contract.access)))(
-    '$route refuses any other',
+    '$route refuses an unknown token',
     async ({ contract }) => {
       const { status } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
       expect(status).toBe(401);
@@ -66,12 +66,12 @@ describe('a route that a token opens', () => {
   );
 });
 
-describe('a route that asks for an action', () => {
+describe('a route that asks for a permission (an action)', () => {
   const guarded = ROUTES.flatMap(({ action, credential, ...rest }) =>
     action === null || credential === 'external' ? [] : [{ ...rest, action, credential }],
   );
 
-  it('is every route but those of tokens, of anybody and of administrators, and those that decide by the data', () => {
+  it('is every route but those for anyone signed in, administrators and operators, and those decided by the data', () => {
     const rest = ROUTES.filter(({ contract, action }) => action === null && needsCredential(contract));
     const kinds = rest.map(({ contract: { access } }) => (typeof access === 'object' ? 'decidedBy' : access));
     expect(new Set(kinds)).toEqual(new Set(['authenticated', 'administrator', 'operator', 'decidedBy']));
@@ -79,21 +79,21 @@ describe('a route that asks for an action', () => {
   });
 
   describe.each(guarded)('$route', ({ contract, credential, action }) => {
-    it('refuses those who may do everything else, before it validates the request', async () => {
+    it('refuses callers who may do every other action, before it validates the request', async () => {
       const caller = principals[credential];
       await caller.may([allow(...others(action))]);
       const { status, body } = await knock(caller, contract);
       expect([status, body.details]).toEqual([403, expect.objectContaining({ action })]);
     });
 
-    it('refuses those who are denied the action, whatever else they are allowed', async () => {
+    it('refuses callers who are denied the action, whatever else they are allowed', async () => {
       const caller = principals[credential];
       await caller.may([allow('*'), deny(action)]);
       const { status, body } = await knock(caller, contract);
       expect([status, body.details]).toEqual([403, expect.objectContaining({ action })]);
     });
 
-    it('accepts those who may do only this', async () => {
+    it('accepts callers who may do only this action', async () => {
       const caller = principals[credential];
       await caller.may([allow(action)]);
       const { status, body } = await knock(caller, contract);
@@ -110,7 +110,7 @@ describe('a route that asks for an action', () => {
   });
 
   it.each(legacy.filter(({ contract }) => contract.only === undefined))(
-    '$route accepts those who have the role $verbs of the former model, and of its roles no other',
+    '$route accepts the role $verbs of the former permission model, and no other role of it',
     async ({ contract, credential, verbs, target }) => {
       const caller = principals[credential];
       await caller.may([], [{ name: 'Role', target, actions: verbs }]);
@@ -127,7 +127,7 @@ describe('a service token', () => {
 
   it.each(
     taken.filter(({ contract: { access, only } }) => access !== 'operator' && only !== 'people' && only !== 'owner'),
-  )('$route takes it for what its service account may do', async ({ contract, action }) => {
+  )('$route accepts it for what its service account may do', async ({ contract, action }) => {
     await machine.may(action === null ? [allow('*')] : [allow(action)]);
     const { status } = await knock(machine, contract);
     if (action !== null && contract.only === 'administrators') return expect(status).toBe(403);
@@ -147,7 +147,7 @@ describe('a service token', () => {
   );
 
   it.each(ROUTES.filter(({ credential, contract }) => credential === 'signature' && needsCredential(contract)))(
-    '$route wants a signature instead',
+    '$route refuses it, because a signature is required',
     async ({ contract }) => {
       await machine.may([allow('*')]);
       expect((await knock(machine, contract)).status).toBe(401);
@@ -170,7 +170,7 @@ describe('a route for the owner', () => {
 
 describe('a route for administrators', () => {
   it.each(ROUTES.filter(({ contract }) => contract.access === 'administrator'))(
-    '$route refuses those who may do each action by name',
+    '$route refuses callers who are allowed every action by name, and accepts those allowed "*"',
     async ({ contract, credential }) => {
       const caller = principals[credential as 'bearer' | 'signature'];
       await caller.may([allow(...ALL_ACTIONS)]);
@@ -181,14 +181,14 @@ describe('a route for administrators', () => {
   );
 });
 
-describe('a route that decides by the data', () => {
+describe('a route whose permission depends on the data', () => {
   const decided = ROUTES.flatMap(({ route, contract, credential }) => {
     const { access } = contract;
     const anyOf = typeof access === 'object' && 'decidedBy' in access ? access.anyOf : undefined;
     return anyOf && credential !== 'external' ? [{ route, contract, credential, anyOf }] : [];
   });
 
-  it.each(decided)('$route refuses those who may do none of $anyOf', async ({ contract, credential, anyOf }) => {
+  it.each(decided)('$route refuses callers who may do none of $anyOf', async ({ contract, credential, anyOf }) => {
     const caller = principals[credential];
     await caller.may([allow(...ALL_ACTIONS.filter((action) => !anyOf.includes(action)))]);
     expect((await knock(caller, contract)).status).toBe(403);

@@ -66,7 +66,7 @@ const SURFACES: [surface: string, get: (limits: Limits, address?: string) => Pro
 ];
 
 describe.each(SURFACES)('the %s', (_surface, get) => {
-  it('answers with the nearest limit and the end of its window', async () => {
+  it('answers with headers of the nearest rate limit and the end of its window', async () => {
     const before = Date.now() / 1000;
     const first = await get({});
     expect(first.status).toBe(200);
@@ -78,7 +78,7 @@ describe.each(SURFACES)('the %s', (_surface, get) => {
     expect(limitOf(await get({}))).toEqual({ limit, remaining: 98, reset });
   });
 
-  it('refuses a principal over its limit', async () => {
+  it('refuses a principal over its rate limit', async () => {
     const answers = [];
     for (let round = 0; round < 4; round += 1) answers.push(await get({ principal: 3 }));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
@@ -87,14 +87,14 @@ describe.each(SURFACES)('the %s', (_surface, get) => {
     expect(limitOf(answers[3] as Answer).limit).toBe(3);
   });
 
-  it('refuses an organization over its limit', async () => {
+  it('refuses an organization over its rate limit', async () => {
     expect((await get({ organization: 1 })).status).toBe(200);
     const refused = await get({ organization: 1 });
     expectTooMany(refused, 60);
     expect(limitOf(refused).limit).toBe(1);
   });
 
-  it('refuses an address over its limit, until its second is over', async () => {
+  it('refuses an IP address over its rate limit, until its second is over', async () => {
     standAt(Date.now());
     const address = anAddress();
     const answers = await Promise.all(Array.from({ length: 5 }, () => get({ ip: 3 }, address)));
@@ -118,7 +118,7 @@ describe.each([
   '/accounts',
   '/v1/auth/me',
 ])('%s without a credential', (path) => {
-  it('is limited by address', async () => {
+  it('is limited by IP address', async () => {
     standAt(Date.now());
     const request = sending({ ip: 2 }, anAddress());
     const answers = await Promise.all(Array.from({ length: 3 }, () => call('GET', path, request)));
@@ -133,7 +133,7 @@ describe('preflights', () => {
   const asking = { origin: 'https://console.test', 'access-control-request-method': 'POST' };
   const PATHS = ['/accounts', '/v1/auth/login', '/nothing', '/api/v1/public/shares/no-such-token/resolve'];
 
-  it.each(PATHS)('at %s are limited by address, to ten times what requests are', async (path) => {
+  it.each(PATHS)('at %s are limited by IP address, to ten times the limit of other requests', async (path) => {
     standAt(Date.now());
     const request = sending({ ip: 1 }, anAddress());
     const headers = { ...request.headers, ...asking };
@@ -146,7 +146,7 @@ describe('preflights', () => {
     expect((await call('OPTIONS', path, { ...request, headers })).status).toBe(204);
   });
 
-  it('neither use up the limit of requests nor meet it', async () => {
+  it('neither use up the limit of other requests nor are refused by it', async () => {
     standAt(Date.now());
     const request = sending({ ip: 2 }, anAddress());
     const preflight = () => call('OPTIONS', '/health', { ...request, headers: { ...request.headers, ...asking } });
@@ -158,10 +158,10 @@ describe('preflights', () => {
   });
 });
 
-describe('the addresses of IPv6', () => {
+describe('IPv6 addresses', () => {
   const ask = (address: string) => call('GET', '/health', sending({ ip: 2 }, address));
 
-  it('are limited together within a /64, and apart across them', async () => {
+  it('share a rate limit within a /64 network, but not across networks', async () => {
     standAt(Date.now());
     const answers = await Promise.all(['::1', '::2', ':ffff:1:2:3'].map((last) => ask(`2001:db8:77:88${last}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
@@ -169,8 +169,8 @@ describe('the addresses of IPv6', () => {
   });
 });
 
-describe('the limits', () => {
-  it('are shared by all principals of an organization and all surfaces', async () => {
+describe('the rate limits', () => {
+  it('are shared by all principals of an organization and all APIs', async () => {
     const limits = { organization: 3 };
     const colleague = await aUser(company);
     expect((await signed(company.apiKey).get('/accounts', sending(limits))).status).toBe(200);
@@ -191,7 +191,7 @@ describe('the limits', () => {
     expect((await signed(company.apiKey).get('/accounts', sending(limits))).status).toBe(200);
   });
 
-  it('come before permissions and validation', async () => {
+  it('are checked before permissions and validation', async () => {
     const { as } = await aUser(company);
     const { env } = sending({ principal: 1 });
     expect((await as.get('/v1/managed-tables', { env })).status).toBe(403);

@@ -49,7 +49,7 @@ describe('a request, before its handler', () => {
 
   // A policy is addressed by its name: most callers may do the same with all of them, and none is looked up.
   it.each(['/v1/managed-tables', `/v1/policies/${'0'.repeat(24)}`])(
-    'takes one D1 batch, one call of the gate and one of the limiter of addresses: %s',
+    'takes one D1 batch, one call of the company’s Durable Object and one of the IP limiter: %s',
     async (path) => {
       const { counts, bindings } = counted();
       // Refused by authorization: everything before the handler has run, and nothing of it.
@@ -60,7 +60,7 @@ describe('a request, before its handler', () => {
     },
   );
 
-  it('does not call the gate with an invalid token, and is answered before the audit record is sent', async () => {
+  it('with an invalid token calls no Durable Object of a company, and is answered before its audit record is sent', async () => {
     const { counts, bindings } = counted();
     const written = Promise.withResolvers<void>();
     const limiter = (name: string) => ({

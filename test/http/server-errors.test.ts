@@ -59,7 +59,7 @@ it('the log tells why Neon did not create a database', async () => {
   expect(texts[0]).not.toContain(inject('neonApiKey'));
 });
 
-it('the log tells of an answer of 500, also of one that the handler gives itself', async () => {
+it('the log has a line for an answer of 500, and for a 503 that the handler itself returns', async () => {
   const failing = {
     prepare: () => {
       throw new Error('D1_ERROR: away');
@@ -79,25 +79,25 @@ it('the log tells of an answer of 500, also of one that the handler gives itself
   expect(line).toMatchObject({ event: 'request_failed', status: 503, route: '/health' });
 });
 
-it('the log does not tell of the failures of callers', async () => {
+it('the log has no line for a caller’s error (404)', async () => {
   const { answer, lines } = await linesOf(() => company.as.get(`/v1/managed-tables/${'f'.repeat(24)}`));
   expect([answer.status, lines]).toEqual([404, []]);
 });
 
 it.each([
   [
-    'a value that PostgreSQL repeats',
+    'a value in an error of PostgreSQL',
     Object.assign(new Error('invalid input syntax for type integer: "hidden"'), { code: '22P02', severity: 'ERROR' }),
     'SQLSTATE 22P02',
   ],
-  ['what another service answers', Object.assign(new Error('401 bad key hidden'), { status: 401 }), 'status 401'],
-  ['text that is no JSON', new SyntaxError('Unexpected token h, "hidden" is not valid JSON'), 'could not be parsed'],
+  ['the answer of another service', Object.assign(new Error('401 bad key hidden'), { status: 401 }), 'status 401'],
+  ['text that is not JSON', new SyntaxError('Unexpected token h, "hidden" is not valid JSON'), 'could not be parsed'],
   [
-    'the user and the password of an address',
+    'the user and the password of a URL',
     new Error('cannot open wss://owner:hidden@host.test/db'),
     'cannot open wss://…@host.test/db',
   ],
-])('the log leaves out %s, however deeply it is nested', (_what, error, shown) => {
+])('the log leaves out %s, however deeply the error is nested', (_what, error, shown) => {
   const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   logError('something_failed', new Error('outside', { cause: new Error('between', { cause: error }) }));
   const [text] = written.mock.calls[0] as [string];

@@ -138,7 +138,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, sta
     expect([total, records.map(({ name }: Shown) => name).toSorted()]).toEqual([names.length, names.toSorted()]);
   });
 
-  it('is searched for a text of many letters, and refuses one that is too long', async () => {
+  it('is searched for a text of 200 letters, and refuses one of 10,000', async () => {
     const letters = Array.from({ length: 200 }, (_, at) =>
       String.fromCodePoint(0x430 + (at % 32) + (at > 99 ? 80 : 0)),
     );
@@ -158,7 +158,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, sta
     expect(found.map(idOf)).toEqual(ordered(found, 'name'));
   });
 
-  it.each(['', 'id', '--name', 'NAME', 'name,created_at', 'password_hash'])('is not sorted by %j', async (field) => {
+  it.each(['', 'id', '--name', 'NAME', 'name,created_at', 'password_hash'])('refuses sort_by=%j', async (field) => {
     const { status, body } = await as.get(`${path()}?sort_by=${field}`);
     expect([status, body.details[0].field]).toEqual([422, 'sort_by']);
     expect(body.details[0].message).toContain('name, created_at');
@@ -183,7 +183,7 @@ describe('the list of users', () => {
     expect(await ids('sort_by=last_login_at')).toEqual(latest.toReversed());
   });
 
-  it('is narrowed by status and group, with exact totals', async () => {
+  it('is filtered by status and group, with exact totals', async () => {
     const [invited] = [await must(as.post('/v1/users/invite', { json: { email: `narrow@${company.slug}.test` } }))];
     const [inactive, active] = [await aPerson('Narrow inactive'), await aPerson('Narrow active')];
     await must(as.post(`/v1/users/${inactive}/deactivate`));
@@ -204,7 +204,7 @@ describe('the list of users', () => {
     expect([status, body.details[0].field]).toEqual([422, 'status']);
   });
 
-  it('holds nobody of a group of another company', async () => {
+  it('is empty when it is filtered by a group of another company', async () => {
     const other = await aProvisionedCompany();
     const theirs = await aConsoleGroup(other);
     await enter(other, (await aUser(other)).id, theirs._id);
@@ -215,7 +215,7 @@ describe('the list of users', () => {
 describe('the members of a group', () => {
   const members = async (id: string, query = '') => must(as.get(`/v1/groups/${id}/members?per_page=100${query}`));
 
-  it('are users and service accounts by name, on exact pages', async () => {
+  it('are users and service accounts, sorted by name, in pages', async () => {
     const { _id } = await aConsoleGroup(company);
     const [zoe, ana, Bea] = [await aPerson('zoe'), await aPerson('Ana'), await aPerson('Bea')];
     const robot = await aServiceAccount(company);
@@ -251,7 +251,7 @@ describe('the members of a group', () => {
     expect((await members(_id, '&search=%25')).total).toBe(0);
   });
 
-  it('are not told of a group of another company, or of none', async () => {
+  it('are answered 404 for a group of another company, or one that does not exist', async () => {
     const other = await aProvisionedCompany();
     for (const id of [(await aConsoleGroup(other))._id, '0'.repeat(24), '%00']) {
       const { status, body } = await as.get(`/v1/groups/${id}/members`);
@@ -262,7 +262,7 @@ describe('the members of a group', () => {
   it.each([
     ['service-accounts:GetServiceAccount', 'service-accounts', 'service-account'],
     ['users:list_integration_users', 'users', 'user'],
-  ])('are left out where a Deny of %s keeps a service account from the caller', async (action, service, type) => {
+  ])('do not include a service account that a Deny of %s hides from the caller', async (action, service, type) => {
     const { _id } = await aConsoleGroup(company);
     const robot = await aServiceAccount(company);
     const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };

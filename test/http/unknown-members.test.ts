@@ -13,7 +13,7 @@ import { aFile, confirm, upload, waiting } from '../uploads/support.ts';
 const pathsOf = (schema: z.ZodType, value: unknown) =>
   Array.from(unknownMembers(schema, value), ({ path }) => path.join('.'));
 
-describe('members that a schema does not know', () => {
+describe('body members that a schema does not have', () => {
   const leaf = z.object({ kind: z.literal('leaf'), value: z.number() });
   const branch = z.object({ kind: z.literal('branch'), children: z.array(leaf), value: z.string().optional() });
   const schema = z
@@ -26,20 +26,20 @@ describe('members that a schema does not know', () => {
 
   it.each([
     ['none', { name: 'x', nodes: null, open: { any: { thing: 1 } } }, []],
-    ['another case', { Name: 'x' }, ['Name']],
+    ['a name in another case', { Name: 'x' }, ['Name']],
     [
-      'a name of JavaScript',
+      'names that every JavaScript object has',
       JSON.parse('{ "__proto__": 1, "constructor": 2, "toString": 3 }'),
       ['__proto__', 'constructor', 'toString'],
     ],
-    ['beneath a list', { nodes: [{ kind: 'leaf', value: 1, extra: 2 }] }, ['nodes.0.extra']],
-    ['of another form of a union', { nodes: [{ kind: 'leaf', children: [] }] }, ['nodes.0.children']],
+    ['inside a list', { nodes: [{ kind: 'leaf', value: 1, extra: 2 }] }, ['nodes.0.extra']],
+    ['of another variant of a union', { nodes: [{ kind: 'leaf', children: [] }] }, ['nodes.0.children']],
     [
-      'beneath a union',
+      'inside a union',
       { nodes: [{ kind: 'branch', children: [{ kind: 'leaf', wrong: 1 }] }] },
       ['nodes.0.children.0.wrong'],
     ],
-    ['what is no object', 'text', []],
+    ['a value that is no object', 'text', []],
   ])('are found: %s', (_what, value, expected) => {
     expect(pathsOf(schema, value)).toEqual(expected);
   });
@@ -86,12 +86,12 @@ describe('members that a schema does not know', () => {
     expect([route, isOpen]).toEqual([route, OPEN.includes(route)]);
   });
 
-  it('are all that an open object has', () => {
+  it('are not looked for in a schema that allows any member', () => {
     expect(knownMembers(z.looseObject({ name: z.string() }))).toBeNull();
   });
 });
 
-describe('a record that was read and is sent back', () => {
+describe('a record that is read and sent back in a PUT', () => {
   let company: Company;
   beforeAll(async () => {
     company = await aProvisionedCompany();
@@ -105,7 +105,7 @@ describe('a record that was read and is sent back', () => {
     body: { details?: { field: string; reason: string; message: string }[] };
   }) => [status, ...(body.details ?? []).map(({ field, reason, message }) => `${field}: ${reason}: ${message}`)];
 
-  it('is taken with changes of what the route sets, and the rest is as it was', async () => {
+  it('is accepted with changed fields that the route sets, and its other fields stay as they were', async () => {
     const { _id } = await aConsoleGroup(company);
     const path = `/v1/groups/${_id}`;
     const read = await must(company.as.get(path));
@@ -113,7 +113,7 @@ describe('a record that was read and is sent back', () => {
     expect([status, body]).toEqual([200, { ...read, name: 'Another name', updated_at: body.updated_at }]);
   });
 
-  it('may have other times and counters, for they move', async () => {
+  it('is accepted with other timestamps, which are ignored', async () => {
     const { _id } = await aConsoleGroup(company);
     const path = `/v1/groups/${_id}`;
     const read = await must(company.as.get(path));
@@ -121,7 +121,7 @@ describe('a record that was read and is sent back', () => {
     expect((await company.as.put(path, { json })).status).toBe(200);
   });
 
-  it('may not have another id, though no version counts it', async () => {
+  it('is accepted with another row count, but refused with another connection id', async () => {
     const { as } = await aProvisionedCompany();
     const path = `/v1/managed-tables/${await aTable(as, 'conectada', [column('n', 'integer')])}`;
     const read = await must(as.get(path));
@@ -133,7 +133,7 @@ describe('a record that was read and is sent back', () => {
     ]);
   });
 
-  it('is refused where it differs in what another route changes, which is named, or nobody', async () => {
+  it('is refused with a changed field that no route sets, or another route, which is then named', async () => {
     const user = await aUser(company);
     const path = `/v1/users/${user.id}`;
     const read = await must(company.as.get(path));
@@ -147,7 +147,7 @@ describe('a record that was read and is sent back', () => {
     ]);
   });
 
-  it('is refused as unknown to who may not read it, however it was guessed', async () => {
+  it('has its read-only fields refused as unknown if the caller may not read it', async () => {
     const { _id } = await aConsoleGroup(company);
     const { as: editor } = await aUser(company, { can: ['groups:update'] });
     const json = { name: 'Changed', company_id: company.id };
@@ -157,7 +157,7 @@ describe('a record that was read and is sent back', () => {
     ]);
   });
 
-  it('may have what is shown only where it is asked for', async () => {
+  it('is accepted with fields that only `include` shows, unless they are changed', async () => {
     await someSales(company);
     const { dashboard } = await aSalesDashboard(company);
     const path = `/v1/dashboards/${dashboard._id}`;
@@ -169,7 +169,7 @@ describe('a record that was read and is sent back', () => {
     ]);
   });
 
-  it('is a row with its id', async () => {
+  it('is accepted as a row with its id, and refused with another id', async () => {
     const table = await aTable(company.as, 'sent_back', [column('n', 'integer')]);
     const rows = `/v1/managed-tables/${table}/data`;
     await must(company.as.post(rows, { json: { rows: [{ n: 1 }] } }));
@@ -181,7 +181,7 @@ describe('a record that was read and is sent back', () => {
     expect([status, (await company.as.put(missing, { json: { m: 1 } })).status]).toEqual([422, 404]);
   });
 
-  it('is an inferred schema, whose columns have their evidence', async () => {
+  it('is accepted as the inferred schema of an upload, with the evidence of its columns', async () => {
     const jobId = await upload(company, [aFile('cities.csv', 'city,people\nRio,6\nOslo,1\n')]);
     const job = await waiting(company, jobId);
     const { suggested_table_name: display_name, ...schema } = job.inferred_schema;
@@ -197,7 +197,7 @@ describe('a record that was read and is sent back', () => {
   });
 });
 
-it('a member that nobody knows is told after the record is found', async () => {
+it('an unknown body member is reported only once the caller is known and the record is found', async () => {
   const company = await aProvisionedCompany();
   const json = { nmae: 'x' };
   const missing = `/v1/groups/${'0'.repeat(24)}`;

@@ -34,8 +34,8 @@ const mayBeOpen = ({ path, returns }: Contract): boolean =>
 
 const IN_WORDS = expect.stringContaining("'surprise'");
 
-describe('a query parameter that no route knows', () => {
-  it('is refused on every route but pages and those that others make the addresses for', () => {
+describe('a query parameter that the route does not have', () => {
+  it('is refused on every route but pages, callbacks, metadata and health', () => {
     const open = routes.filter(({ contract }) => contract.openQuery && !mayBeOpen(contract));
     expect(open.map(({ route }) => route)).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe('a query parameter that no route knows', () => {
     ({ contract, route }) => !contract.openQuery && !isTokenAccess(contract.access) && route !== 'GET /data/{slug}',
   );
 
-  it.each(asked)('is named by $route', async ({ contract, credential }) => {
+  it.each(asked)('is refused with its name by $route', async ({ contract, credential }) => {
     const { method, path, access } = contract;
     const filled = path.replaceAll(/\{\w+\}/g, 'f'.repeat(24));
     const operator = { headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` } };
@@ -64,7 +64,7 @@ describe('a query parameter that no route knows', () => {
     ]);
   });
 
-  it.each(asked)('is refused without a name by $route', async ({ contract, credential }) => {
+  it.each(asked)('is refused with an empty name by $route', async ({ contract, credential }) => {
     const { method, path, access } = contract;
     const filled = path.replaceAll(/\{\w+\}/g, 'f'.repeat(24));
     const operator = { headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` } };
@@ -80,14 +80,14 @@ describe('a query parameter that no route knows', () => {
 
   const open = routes.filter(({ contract }) => contract.openQuery);
 
-  it.each(open)('is let be by $route, in whatever encoding', async ({ contract: { method, path } }) => {
+  it.each(open)('is ignored by $route, in whatever encoding', async ({ contract: { method, path } }) => {
     const { body } = await call(method.toUpperCase(), `${path.replaceAll(/\{\w+\}/g, 'f'.repeat(24))}?surprise=%E9&=1`);
     expect(JSON.stringify(body)).not.toContain('"details":[');
   });
 
   const byToken = routes.filter(({ contract }) => !contract.openQuery && isTokenAccess(contract.access));
 
-  it.each(byToken)('is named by $route, once its token has opened something', ({ contract }) => {
+  it.each(byToken)('is refused with its name by the query schema of $route, which a token opens', ({ contract }) => {
     const { error } = getQuerySchema(contract).safeParse({ surprise: '1' });
     expect(error?.issues).toContainEqual(expect.objectContaining({ keys: ['surprise'] }));
   });

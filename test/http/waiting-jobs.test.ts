@@ -94,7 +94,7 @@ const KINDS: Kind[] = [
   { name: 'a job of the Data API', route: '/data/jobs/{job_id}', make: aDataJob, ...CONTROL },
   { name: 'an export', route: '/v1/company/exports/{export_id}', make: () => anExport(), ...CONTROL },
   {
-    name: 'an export, to the operator',
+    name: 'an export, read by the operator',
     route: '/admin/organizations/{id}/exports/{export_id}',
     make: () => anExport(operator),
     ...CONTROL,
@@ -179,7 +179,7 @@ function counting(look: RegExp) {
 }
 
 describe('a GET of a job with `wait`', () => {
-  it('is every GET of one job', () => {
+  it('is possible on every route that gets one job', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
     const ofJobs = contracts.filter(({ method, path }) => method === 'get' && /(jobs|exports)\/\{\w+\}$/.test(path));
     expect(ofJobs.map(({ path }) => path).toSorted()).toEqual(KINDS.map(({ route }) => route).toSorted());
@@ -187,7 +187,7 @@ describe('a GET of a job with `wait`', () => {
   });
 
   describe.each(KINDS)('of $name', (kind) => {
-    it('is answered at the look that finds a change', async () => {
+    it('is answered at the poll that finds a change', async () => {
       const job = await kind.make();
       const before = await job.by.get(job.path);
       const { answer, looks } = await waitWith(kind, job, tagOf(before), [nothing, nothing, job.change]);
@@ -197,7 +197,7 @@ describe('a GET of a job with `wait`', () => {
       expect(tagOf(answer)).toBe(tagOf(await job.by.get(job.path)));
     });
 
-    it('is answered 304 where nothing has changed for so long', async () => {
+    it('is answered 304 when nothing has changed in that time', async () => {
       const { path, by, change } = await kind.make();
       const tag = tagOf(await by.get(path));
       const beganAt = Date.now();
@@ -207,7 +207,7 @@ describe('a GET of a job with `wait`', () => {
       await change();
     });
 
-    it('is answered at once to who names no version, another one, or all', async () => {
+    it('is answered at once with no If-None-Match, that of another version, or "*"', async () => {
       const { path, by, change } = await kind.make();
       const tag = tagOf(await by.get(path));
       for (const [named, status, looks] of [
@@ -236,7 +236,7 @@ describe('a GET of a job with `wait`', () => {
         value,
         told: { reason: 'type', message: 'must be a whole number from 1 to 25', limits: { min: 1, max: 25 } },
       })),
-    ])('is refused for "$value", with the limits', async ({ value, told }) => {
+    ])('is refused for the value "$value", with its limits', async ({ value, told }) => {
       const by = callerOf(kind.route);
       const path = pathOf(kind.route, 'f'.repeat(24));
       const { status, body } = await by.get(waitingAt(path, encodeURIComponent(value)), {
@@ -245,7 +245,7 @@ describe('a GET of a job with `wait`', () => {
       expect([status, body.details]).toEqual([422, [{ field: 'wait', ...told }]]);
     });
 
-    it('is answered 404 for a job that there is not, and for no id', async () => {
+    it('is answered 404 for an unknown job and for an invalid id', async () => {
       const by = callerOf(kind.route);
       for (const id of ['f'.repeat(24), 'nobody', '%00']) {
         const path = waitingAt(pathOf(kind.route, id), 25);
@@ -254,7 +254,7 @@ describe('a GET of a job with `wait`', () => {
     });
   });
 
-  it('counts the progress of a job as another version', async () => {
+  it('is answered when the progress of the job changes', async () => {
     const { as } = company;
     const runner = await aJobRunner(as, proposal({ tags: ['better'] }), proposal({ tags: ['better'] }));
     const json = { target_type: 'concept', target_ids: [await aConcept(as), await aConcept(as)] };
@@ -267,7 +267,7 @@ describe('a GET of a job with `wait`', () => {
     expect([before.body.processed_count, answer.body.processed_count]).toEqual([1, 2]);
   });
 
-  it('does not count a new link to the same result as another version', async () => {
+  it('is answered 304 when only the link to the result is new', async () => {
     const { path, change, by } = await aDataJob();
     await change();
     const [first, second] = [await by.get(path), await by.get(path)];
@@ -278,7 +278,7 @@ describe('a GET of a job with `wait`', () => {
   });
 });
 
-it('the client can wait, too', async () => {
+it('the client of the API can wait for a change of a job', async () => {
   const job = await aDataJob();
   const fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
     const execution = createExecutionContext();
@@ -300,7 +300,7 @@ it('the client can wait, too', async () => {
   expect(['running', 'succeeded']).toContain(answer?.status);
 });
 
-describe('who waits', () => {
+describe('a caller who waits for a job', () => {
   /** Takes the access away, then changes the job, just before a look. */
   const revokedBefore = (revoke: () => Promise<unknown>, change: () => Promise<unknown>) => [
     nothing,
@@ -320,7 +320,7 @@ describe('who waits', () => {
     expect(answer.status).toBe(401);
   });
 
-  it('is shown nothing new of a table that is denied since', async () => {
+  it('is shown nothing new of a table that was denied meanwhile', async () => {
     const queue = aHeldQueue();
     const tableId = await aTable(company.as, 'denied_since', [column('n', 'integer')]);
     const jobId = await upload(company, [aFile('n.csv', 'n\n1\n')], { ...queue, into: tableId });
@@ -333,7 +333,7 @@ describe('who waits', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('is shown nothing new without the permission', async () => {
+  it('is shown nothing new after the permission was denied', async () => {
     const job = await anUploadJob();
     const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
     const tag = tagOf(await as.get(job.path));
@@ -353,7 +353,7 @@ describe('who waits', () => {
     expect(answer.status).toBe(401);
   });
 
-  it('is not told 304 either where the access is gone and nothing has changed', async () => {
+  it('is answered 401, not 304, if the key was deleted and nothing has changed', async () => {
     const job = await aDataJob();
     const other = await aReader(company, 'data_api:get_job');
     const tag = tagOf(await other.as.get(job.path));
@@ -375,7 +375,7 @@ describe('who waits', () => {
     await must(admin.post(`/groups/${groupId}/bindings`, { json }));
   };
 
-  it('keeps no connection to the database open meanwhile', async () => {
+  it('keeps no connection to the database open while waiting', async () => {
     const job = await anUploadJob();
     const tag = tagOf(await job.by.get(job.path));
     let isDone = false;
@@ -391,7 +391,7 @@ describe('who waits', () => {
     expect((await waiting).status).toBe(200);
   });
 
-  it('takes no place of others: two hundred at once look together, and other requests are answered', async () => {
+  it('shares polls with two hundred others, while other requests are answered', async () => {
     const job = await anUploadJob();
     const dataJob = await aDataJob();
     const tag = tagOf(await job.by.get(job.path));

@@ -54,8 +54,8 @@ function aWait(
 /** Lets so much time pass, in steps in which all that is due is done. */
 const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
-describe('a request that waits for another version', () => {
-  it('is answered within a second and a glance of the change', async () => {
+describe('a request that waits for a record to change', () => {
+  it('is answered within 1.25 seconds of the change', async () => {
     const kept = records();
     const wait = aWait(kept);
     await pass(3_100);
@@ -65,7 +65,7 @@ describe('a request that waits for another version', () => {
     expect(await wait.answer).toEqual({ version: 1 });
   });
 
-  it('is answered when its time is over, with what is shown then', async () => {
+  it('is answered when its time is over, with the record as it is then', async () => {
     const kept = records();
     const wait = aWait(kept);
     await pass(9_999);
@@ -74,7 +74,7 @@ describe('a request that waits for another version', () => {
     expect([await wait.answer, wait.at]).toEqual([{ version: 0 }, 10_000]);
   });
 
-  it('sees a change that comes between its first look and what it is shown', async () => {
+  it('sees a change that is made while the record is first read', async () => {
     const kept = records();
     const show = async () => {
       kept.versions.set(idOf(0), 1);
@@ -85,7 +85,7 @@ describe('a request that waits for another version', () => {
     expect(await wait.answer).toEqual({ version: 1 });
   });
 
-  it('goes on where what has changed is not shown to its caller', async () => {
+  it('goes on waiting if the change is not visible to its caller', async () => {
     const kept = records();
     const wait = aWait(kept, { isKnown: async () => true });
     kept.versions.set(idOf(0), 1);
@@ -95,7 +95,7 @@ describe('a request that waits for another version', () => {
     expect(kept.looks.length).toBeLessThanOrEqual(10);
   });
 
-  it('looks once a second at most, together with all of its company', async () => {
+  it('polls once a second at most, together with all waiting requests of its company', async () => {
     const kept = records();
     const waits = Array.from({ length: 40 }, (_, index) => aWait(kept, { id: idOf(index % 20) }));
     await pass(400);
@@ -109,7 +109,7 @@ describe('a request that waits for another version', () => {
     expect(waits.map(({ at }) => at)).toEqual(waits.map(() => 10_000));
   });
 
-  it('that looks for others tells them', async () => {
+  it('that polls for others has the one answered whose record changed', async () => {
     const kept = records();
     const waits = Array.from({ length: 20 }, (_, index) => aWait(kept, { id: idOf(index) }));
     await pass(1_400);
@@ -118,7 +118,7 @@ describe('a request that waits for another version', () => {
     expect(waits.map(({ at }) => Number.isNaN(at))).toEqual([...Array(19).fill(true), false]);
   });
 
-  it('looks only for those that still wait', async () => {
+  it('polls only for records that are still waited for', async () => {
     const kept = records();
     aWait(kept, { id: idOf(1), seconds: 2 });
     aWait(kept, { id: idOf(2), seconds: 5 });
@@ -128,7 +128,7 @@ describe('a request that waits for another version', () => {
     expect(kept.looks.length).toBeLessThanOrEqual(2 + 5);
   });
 
-  it('takes over from one that is gone in the middle of looking', async () => {
+  it('takes over polling from a request that was lost during its poll', async () => {
     const kept = records();
     let calls = 0;
     const stamps: Stamps = (ctx, ids) => {
@@ -145,7 +145,7 @@ describe('a request that waits for another version', () => {
     expect(await other.answer).toEqual({ version: 1 });
   });
 
-  it('fails as its look does, and others go on', async () => {
+  it('fails when its poll fails, while others go on', async () => {
     const kept = records();
     let calls = 0;
     const stamps: Stamps = async (ctx, ids) => {
@@ -162,7 +162,7 @@ describe('a request that waits for another version', () => {
     expect(await other.answer).toEqual({ version: 1 });
   });
 
-  it('closes what it has open before it waits, and after each look', async () => {
+  it('releases its connections before it waits, and after each poll', async () => {
     const kept = records();
     let open = false;
     const stamps: Stamps = (ctx, ids) => {
@@ -181,7 +181,7 @@ describe('a request that waits for another version', () => {
     expect([kept.looks.length >= 3, seen]).toEqual([true, seen.map(() => false)]);
   });
 
-  it('does not look for what is no id', async () => {
+  it('does not poll for an invalid id', async () => {
     const kept = records();
     expect(await aWait(kept, { id: '\0' }).answer).toEqual({ version: 0 });
     expect(kept.looks).toEqual([]);

@@ -13,7 +13,7 @@ const view = viewBy(
 );
 const record = { id: '1', companyId: 'c', require2fa: true, usedAt: 0, secretDigest: 'a digest' };
 
-it('shows the fields of the schema alone, in snake case, and times as ISO 8601', () => {
+it('a view shows only the fields of its schema, in snake case, and times as ISO 8601', () => {
   const shown = view(record);
   expect(shown).toStrictEqual({
     _id: '1',
@@ -23,12 +23,12 @@ it('shows the fields of the schema alone, in snake case, and times as ISO 8601',
   });
 });
 
-it('shows a time that is null or a text already as it is', () => {
+it('a view shows a time that is null or already a text as it is', () => {
   expect(view({ ...record, usedAt: null }).used_at).toBeNull();
   expect(view({ ...record, usedAt: '2026-01-31T12:00:00Z' }).used_at).toBe('2026-01-31T12:00:00Z');
 });
 
-it('reads what was sent under the names of the code', () => {
+it('a request body is read under the camel-case names of the code', () => {
   expect(sent({ _id: '1', account_id: 'a', require_2fa: false, name: undefined })).toStrictEqual({
     id: '1',
     accountId: 'a',

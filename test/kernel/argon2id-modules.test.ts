@@ -27,7 +27,7 @@ const ofPackage = async () => {
 };
 
 describe.each(['simd', 'no-simd'])('the Argon2id module %s', (name) => {
-  it("is the package's but for the least memory that it imports", async () => {
+  it("equals the package's module but for the minimum memory that it imports", async () => {
     const theirs = await readFile(join(PACKAGE, `dist/${name}.wasm`));
     const own = await readFile(join(OWN, `${name}.wasm`));
     expect(theirs.includes(limits('9008'))).toBe(true);
@@ -36,7 +36,7 @@ describe.each(['simd', 'no-simd'])('the Argon2id module %s', (name) => {
     expect(own.equals(theirs)).toBe(true);
   });
 
-  it.each([19_456, 40_000])('computes the same hash of %i KiB', async (memorySize) => {
+  it.each([19_456, 40_000])('computes the same hash as the package with %i KiB of memory', async (memorySize) => {
     const params = { password, salt, parallelism: 1, passes: 2, tagLength: 32, memorySize };
     const memory = new WebAssembly.Memory({ initial: 305, maximum: 65_536 });
     const bytes = await readFile(join(OWN, `${name}.wasm`));

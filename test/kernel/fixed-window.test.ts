@@ -4,8 +4,8 @@ import { FixedWindows } from '../../src/kernel/fixed-window.ts';
 const LENGTH = 1000;
 const NOW = 5_000_000;
 
-describe('a fixed window', () => {
-  it('lets in as many as its limit, then none until it ends', () => {
+describe('a fixed-window rate limiter', () => {
+  it('allows as many requests as its limit, then none until the window ends', () => {
     const windows = new FixedWindows(LENGTH);
     const take = (now: number) => windows.take('key', 2, now);
     const resetAt = NOW + LENGTH;
@@ -17,7 +17,7 @@ describe('a fixed window', () => {
     expect(take(NOW + LENGTH)).toEqual({ limit: 2, remaining: 1, resetAt: resetAt + LENGTH, allowed: true });
   });
 
-  it('counts nothing that it refuses, nor what only looks', () => {
+  it('counts neither refused requests nor peeks', () => {
     const windows = new FixedWindows(LENGTH);
     windows.take('key', 1, NOW);
     windows.take('key', 1, NOW);
@@ -25,7 +25,7 @@ describe('a fixed window', () => {
     expect(windows.take('key', 3, NOW)).toMatchObject({ remaining: 1, allowed: true });
   });
 
-  it('takes back what it counted of the key, and no more', () => {
+  it('gives back what it counted for a key, and no more', () => {
     const windows = new FixedWindows(LENGTH);
     windows.take('key', 2, NOW);
     windows.take('key', 2, NOW);
@@ -38,13 +38,13 @@ describe('a fixed window', () => {
     expect(windows.peek('key', 2, NOW + LENGTH).remaining).toBe(1);
   });
 
-  it('is of one key', () => {
+  it('counts each key separately', () => {
     const windows = new FixedWindows(LENGTH);
     windows.take('key', 1, NOW);
     expect(windows.take('other', 1, NOW).allowed).toBe(true);
   });
 
-  it('is kept among ten thousand others', () => {
+  it('keeps the window of a key among those of ten thousand others', () => {
     const windows = new FixedWindows(LENGTH);
     windows.take('key', 1, NOW);
     for (let count = 0; count < 10_001; count += 1) windows.take(`other ${count}`, 1, NOW);

@@ -15,6 +15,6 @@ it.each([
   ['unknown', 'unknown'],
   ['no:address', 'no:address'],
   ['', ''],
-])('the address %s counts under %s', (address, network) => {
+])('the IP address %s is rate limited as %s', (address, network) => {
   expect(toNetwork(address)).toBe(network);
 });

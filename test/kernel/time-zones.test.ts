@@ -69,11 +69,11 @@ describe('the intervals of a time zone', () => {
     expect(intervals(interval, zone, from, to)).toEqual(starts);
   });
 
-  it('are no more than are asked for', () => {
+  it('are no more than the given maximum', () => {
     expect(listIntervals({ from: 0, to: 100 * DAY_MS }, 'hour', 'UTC', 7)).toHaveLength(7);
   });
 
-  it('follow each other without gaps, each by its own clock', () => {
+  it('follow each other without gaps, and begin by the local clock', () => {
     const zones = [
       'UTC',
       'America/Sao_Paulo',

@@ -36,7 +36,7 @@ const rows = fc.array(
   },
 );
 
-it('unread objects are read as JSON.parse reads them', () => {
+it('objects of the lazy JSON reader equal those of JSON.parse', () => {
   fc.assert(
     fc.property(rows, fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(2), (some, others, indent) => {
       const text = JSON.stringify({ ...others, rows: some, more: others }, null, indent);
@@ -46,7 +46,7 @@ it('unread objects are read as JSON.parse reads them', () => {
   );
 });
 
-it('a text is JSON for the walk where it is for JSON.parse', () => {
+it('a text is valid for the lazy JSON reader exactly if it is valid for JSON.parse', () => {
   const pieces = [
     '{',
     '}',
@@ -108,31 +108,31 @@ it.each([
   ['\ufeff{"rows":[]}', { rows: [] }],
   ['{"\\u0072ows":[]}', { rows: [] }],
   ['{"rows":[],"rows":[1]}', { rows: [null] }],
-])('of %s is kept only its kind', (text, value) => {
+])('the lazy JSON reader keeps of %s only the types', (text, value) => {
   expect(read(text)).toEqual(value);
 });
 
-it('of fields that nobody asked for a hundred names are read, however long', () => {
+it('the lazy JSON reader keeps at most a hundred names of unexpected fields', () => {
   const many = Array.from({ length: 1_000 }, (_, index) => `"f${index}":0`).join();
   const names = Object.keys(read(`{"${'x'.repeat(100_000)}":0,${many}}`) as object);
   expect([names.length, names[0]?.length]).toEqual([100, 100_000]);
 });
 
-it('of a list that is too long one more than allowed is looked at', () => {
+it('the lazy JSON reader reads only one entry more than a list may have', () => {
   expect(read(`{"rows":[${'[],'.repeat(1_000)}{}]}`)).toEqual({ rows: Array.from({ length: 21 }, () => null) });
 });
 
-it('numbers keep all their digits', () => {
+it('the lazy JSON reader keeps all digits of numbers', () => {
   const { rows: some } = read('{"rows":[{"a":12345678901234567890}]}') as { rows: UnreadObject[] };
   expect(some.map((row) => row.read())).toEqual([{ a: new ExactNumber('12345678901234567890') }]);
 });
 
-it('fields are counted with those of the same name', () => {
+it('the lazy JSON reader counts each of several fields of the same name', () => {
   const { rows: some } = read('{"rows":[{"a":1,"a":[2,{"b":3}],"c":4}]}') as { rows: UnreadObject[] };
   expect(some.map(({ fields }) => fields)).toEqual([3]);
 });
 
-it('what is no UTF-8 is read as the platform reads a text', () => {
+it('the lazy JSON reader decodes invalid UTF-8 as TextDecoder does', () => {
   const bytes = new Uint8Array([
     ...new TextEncoder().encode('{"rows":[{"a":"'),
     0xe2,

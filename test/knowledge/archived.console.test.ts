@@ -18,7 +18,7 @@ describe.each([
     async (as: Company['as']) => aRelation(as, await aNode(as), 'is part of', await aNode(as)),
   ],
 ])('an archived %s', (_what, path, make) => {
-  it('is read by its id, listed where it is asked for, and archived once', async () => {
+  it('is read by its id, listed with status=archived, and not archived again', async () => {
     const { as } = company;
     const id = await make(as);
     const one = `${PREFIX}${path}/${id}`;

@@ -168,7 +168,7 @@ describe('the file of a generation of concepts', () => {
     },
   );
 
-  it('is refused beside a second one', async () => {
+  it('is refused together with a second file', async () => {
     const two = await post([
       ['file', file('a.txt', 'a')],
       ['file', file('b.txt', 'b')],
@@ -197,12 +197,12 @@ describe('the file of a generation of concepts', () => {
     expect(await refused(name, content)).toEqual(['file']);
   });
 
-  it('is refused in a text field', async () => {
+  it('is refused as a text field, and so is a text as a file', async () => {
     expect(fieldsOf(await post([['file', 'terms.csv']]))).toEqual(['file']);
     expect(fieldsOf(await post([['text', file('a.txt', 'a')]]))).toEqual(['text']);
   });
 
-  it('is refused in an incomplete form', async () => {
+  it('is refused in an incomplete form, and so is a text that is too long', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
     const answer = await as.post(PATH, {
       body: '--x\r\nContent-Disposition: form-data; name="te',
@@ -232,7 +232,7 @@ describe('the file of a generation of concepts', () => {
     return held;
   }
 
-  it('is read once the text of the one before is stored', async () => {
+  it('is read only after the text of the previous file is stored', async () => {
     const held = heldFiles();
     const other = await aCompany();
     await other.as.put(`${PREFIX}/business-domains`, { json: { business_domains: [{ key: 'one', name: 'one' }] } });
@@ -244,7 +244,7 @@ describe('the file of a generation of concepts', () => {
     expect([(await first).status, (await second).status, held.stored]).toEqual([202, 202, 2]);
   });
 
-  it('is turned away where as many wait as fit into memory', async () => {
+  it('is refused with 503 when too many files wait for memory', async () => {
     const held = heldFiles();
     const answers = Array.from({ length: 5 }, () => held.begin(as));
     const away = await Promise.race(answers);

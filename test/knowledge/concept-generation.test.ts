@@ -169,7 +169,7 @@ describe('a generation of concepts', () => {
     expect(namesOf(await pendingOf(as))).toEqual(['Good']);
   });
 
-  it('supersedes the pending suggestions of an earlier one', async () => {
+  it('supersedes the pending suggestions of an earlier generation', async () => {
     const first = await generate({ business_domains: ['sales'] }, concepts(newConcept('Old'), newConcept('Kept')));
     const old = await pendingOf(as);
     const kept = old.find(({ target_name }: { target_name: string }) => target_name === 'Kept');
@@ -190,13 +190,13 @@ describe('a generation of concepts', () => {
 
   it.each([
     ['fails', [{ status: 500 }], 'failed'],
-    ['is refused', [{ status: 401 }], 'failed'],
-    ['answers no concepts', [{ text: 'no' }], 'failed'],
+    ['refuses the API key', [{ status: 401 }], 'failed'],
+    ['answers text without concepts', [{ text: 'no' }], 'failed'],
     ['answers an empty list', [concepts()], 'succeeded'],
     ['answers nothing valid', [concepts(newConcept('', {}))], 'succeeded'],
-    ['fails in its second batch', [concepts(newConcept('Half')), { status: 500 }], 'failed'],
+    ['fails in the second batch', [concepts(newConcept('Half')), { status: 500 }], 'failed'],
   ] as [string, Step[], string][])(
-    'keeps the pending suggestions of an earlier one when it %s',
+    'keeps the pending suggestions of an earlier generation when the model %s',
     async (_, steps, status) => {
       await generate({}, concepts(newConcept('Old')));
       const before = await pendingOf(as);
@@ -238,7 +238,7 @@ describe('a generation of concepts', () => {
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
   });
 
-  it('tells the model of the concepts that its text is about where not all fit, and says how many do not', async () => {
+  it('sends the model the concepts that its text mentions if not all fit, and counts those not sent', async () => {
     const named = await aConcept(as, { name: 'Barn owl' });
     const related = await aConcept(as, { name: 'Parish register', aliases: ['zebra stripes'] });
     const about = await aConcept(as, { name: 'Nocturnal animal', description: 'Any that hunts by moonlight.' });
@@ -281,7 +281,7 @@ describe('a generation of concepts', () => {
     expect((await post({ text: 'x'.repeat(100_000), business_domains: ['people'] })).status).toBe(202);
   });
 
-  it('runs one at a time in a company', async () => {
+  it('is refused while another one runs in the company', async () => {
     const runner = await aJobRunner(as, concepts());
     const id = await start(runner);
     const again = await as.post(`${PATH}/jobs`, { json: { text: 'x' }, env: runner.env });
@@ -292,7 +292,7 @@ describe('a generation of concepts', () => {
     expect((await as.post(`${PATH}/jobs`, { json: {}, env: runner.env })).status).toBe(202);
   });
 
-  it('is refused with the name of what is missing', async () => {
+  it('is refused with the name of the missing prerequisite', async () => {
     const prerequisites = async (changed: Record<string, string>) =>
       (await as.get(`${PATH}/prerequisites`, { env: changed })).body;
     const { model } = await aJobRunner(as, concepts());

@@ -125,7 +125,7 @@ describe('the update of a concept', () => {
     expect((await as.patch(`${PATH}/${id}`, { json: { tags: ['a'], status: 'draft' } })).body.version).toBe(2);
   });
 
-  it('archives by the status too, with the permission to delete', async () => {
+  it('archives by the status too, which needs the permission to delete', async () => {
     const id = await aConcept(as, { tags: ['a'] });
     const { as: editor } = await aUser(company, { can: ['concepts:update'] });
     const archive = { json: { status: 'archived', tags: ['b'] } };
@@ -141,7 +141,7 @@ describe('the update of a concept', () => {
     expect(statusAndCode(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
 
-  it('is refused while it is archived, unless it restores it', async () => {
+  it('is refused while the concept is archived', async () => {
     const id = await aConcept(as);
     await as.delete(`${PATH}/${id}`);
     expect((await as.get(`${PATH}/${id}`)).body.status).toBe('archived');
@@ -192,7 +192,7 @@ describe('business domains', () => {
     expect((await as.get(DOMAINS)).body).toEqual({ business_domains: next });
   });
 
-  it('have slugs for keys, each once, at most 100', async () => {
+  it('have unique slugs as keys, and are at most 100', async () => {
     const put = (business_domains: unknown) => as.put(DOMAINS, { json: { business_domains } });
     const domains = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `d-${index}`, name: 'D' }));
     expect(fieldsOf(await put([{ key: 'Not a slug', name: 'x' }]))).toEqual(['business_domains.0.key']);
@@ -201,7 +201,7 @@ describe('business domains', () => {
     expect((await put(domains(100))).status).toBe(200);
   });
 
-  it('are replaced by those who may update the company', async () => {
+  it('may be read, but not replaced, with permissions on concepts alone', async () => {
     const { as: reader } = await aUser(company, { can: ['concepts:*'] });
     expect((await reader.get(DOMAINS)).status).toBe(200);
     expect((await reader.put(DOMAINS, { json: { business_domains: [] } })).status).toBe(403);

@@ -60,9 +60,9 @@ const somebodyDenied = () =>
   });
 const SECRETS = /Payroll|Share of it|Salary|Of salaries|Employee/;
 
-describe('what somebody is denied', () => {
+describe('an item that the caller is denied', () => {
   it.each(['Payroll', 'Share of it', 'Of salaries'])(
-    'and what is built on it are as if absent in a metric query: %s',
+    'is unknown in a metric query, and so are items built on it: %s',
     async (name) => {
       const { as } = await somebodyDenied();
       const answer = await query(as, { metrics: [name] });
@@ -86,7 +86,7 @@ describe('what somebody is denied', () => {
     expect(JSON.stringify([body, await model.asked()])).not.toMatch(SECRETS);
   });
 
-  it('stands in no export, nor do relations with it and items of it alone', async () => {
+  it('is left out of exports, and so are its relations and items built on it', async () => {
     const { as } = await somebodyDenied();
     for (const format of ['json', 'ossie']) {
       const path = `${PREFIX}/export?format=${format}`;
@@ -97,7 +97,7 @@ describe('what somebody is denied', () => {
     }
   });
 
-  it('cannot be referred to', async () => {
+  it('cannot be referred to by a new item', async () => {
     const { as } = await somebodyDenied();
     const json = { kind: 'mapping', name: 'M', description: 'D', source_concept_ids: [concepts.hidden] };
     const { status, body } = await as.post(`${PREFIX}/semantic`, { json });
@@ -105,7 +105,7 @@ describe('what somebody is denied', () => {
   });
 });
 
-describe('who may read no table', () => {
+describe('a caller who may read no table', () => {
   const blind = async () => (await aUser(company, { can: ['semantic:*', 'concepts:*', 'ontology:list'] })).as;
   const item = (name: string, fields: Record<string, unknown>) => ({
     kind: 'mapping',
@@ -129,7 +129,7 @@ describe('who may read no table', () => {
       { mapped_tables: ['payments'], formula: 'amounts' },
       { mapped_tables: ['nowhere'], formula: 'amounts' },
     ],
-  ])('learns of %s no more than of one that is not there', async (what, there, nowhere) => {
+  ])('gets the same errors for %s that exists as for an unknown one', async (what, there, nowhere) => {
     const as = await blind();
     const told = JSON.stringify(await errorsOf(as, there, `There ${what}`)).replaceAll('payments', 'nowhere');
     expect(told).toBe(JSON.stringify(await errorsOf(as, nowhere, `Nowhere ${what}`)));
@@ -143,7 +143,7 @@ describe('who may read no table', () => {
       expect(JSON.stringify(validation_errors).replaceAll('payments', 'nowhere')).toBe(told);
   });
 
-  it('is told nothing of what is wrong with a query, but that the table cannot be read', async () => {
+  it('gets 403 for an invalid query, without what is wrong with it', async () => {
     const as = await blind();
     const wrong = { metrics: ['Income'], time_grain: 'day' };
     expect((await query(company.as, wrong)).status).toBe(422);
@@ -152,7 +152,7 @@ describe('who may read no table', () => {
     expect((await as.post(QUESTIONS, { json })).status).toBe(403);
   });
 
-  it('gets a model without columns in an export', async () => {
+  it('gets an export without tables', async () => {
     const as = await blind();
     expect(JSON.stringify(await must(company.as.get(`${PREFIX}/export?format=ossie`)))).toContain('public.payments');
     expect(JSON.stringify(await must(as.get(`${PREFIX}/export?format=ossie`)))).not.toContain('public.payments');

@@ -154,8 +154,8 @@ describe('an enrichment job', () => {
   });
 });
 
-describe('the queue', () => {
-  it('delivers a job to its end', async () => {
+describe('the job queue', () => {
+  it('delivers an enrichment job until it has ended', async () => {
     await theModel(proposal({ tags: ['x'] }));
     const { body } = await enrich({ env: {} }, 'concept', [await aConcept(as), await aConcept(as)]);
     const status = async () => (await as.get(`${PATH}/${body._id}`)).body.status;

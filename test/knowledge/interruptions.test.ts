@@ -67,7 +67,7 @@ describe('a job that is interrupted', () => {
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded', suggestion_count: 1 });
   });
 
-  it('is left to the delivery that leases it until the lease ends', async () => {
+  it('is not taken over by another delivery until its lease has ended', async () => {
     const runner = await aJobRunner(as, concepts(newConcept('A')));
     const id = await start(runner, { text: 'Some text.' });
     const message = runner.messages.shift() as never;
@@ -105,7 +105,7 @@ describe('a job that is interrupted', () => {
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded', usage: { requests: 2, prompt_tokens: 200 } });
   });
 
-  it('has its text deleted later when R2 fails as it ends', async () => {
+  it('has its text deleted later when R2 fails at its end', async () => {
     const runner = await aJobRunner(as, concepts(newConcept('A')));
     const id = await start(runner, { text: 'Some text.' });
     const away = new Proxy(env.FILES, {

@@ -82,7 +82,7 @@ describe('a message that is delivered twice', () => {
     expect(await pendingOf(as, `&job_id=${id}`)).toHaveLength(2);
   });
 
-  it('publishes nothing again that was reviewed meanwhile', async () => {
+  it('does not publish again a suggestion that was reviewed meanwhile', async () => {
     const runner = await aJobRunner(as, concepts(newConcept('A')), concepts(newConcept('B')));
     const { message } = await startGeneration(runner, { text: 'Some text.' });
     const review = async () => {
@@ -95,7 +95,7 @@ describe('a message that is delivered twice', () => {
     expect(await pendingOf(as, '&status=rejected')).toHaveLength(1);
   });
 
-  it('keeps what another delivery does meanwhile', async () => {
+  it('does not fail the job when the other delivery made progress meanwhile', async () => {
     const runner = await aJobRunner(as, { status: 401 }, concepts(newConcept('A')), concepts(newConcept('B')));
     const { id, message } = await startGeneration(runner);
     await overtaken(
@@ -109,7 +109,7 @@ describe('a message that is delivered twice', () => {
     expect(namesOf(await pendingOf(as))).toEqual(['A', 'B']);
   });
 
-  it('leaves the lease to the delivery that took over the job when it fails', async () => {
+  it('does not release the lease of the delivery that took over the job when it fails', async () => {
     const runner = await aJobRunner(as, concepts(newConcept('A')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const takeOver = () =>
@@ -143,7 +143,7 @@ describe('a job that is cancelled', () => {
     expect((await as.post(PATH, { json: {}, env: runner.env })).status).toBe(202);
   });
 
-  it('does not fail afterwards', async () => {
+  it('stays cancelled when the model fails afterwards', async () => {
     const runner = await aJobRunner(as, { status: 401 });
     const { id, message } = await startGeneration(runner);
     await overtaken(
@@ -169,7 +169,7 @@ describe('a job that is cancelled', () => {
 });
 
 describe('the start of a generation', () => {
-  it('is refused when another starts first, and leaves no text', async () => {
+  it('is refused when another starts first, and leaves no stored text', async () => {
     const runner = await aJobRunner(as, concepts());
     const post = (json: unknown, more = {}) => as.post(PATH, { json, env: { ...runner.env, ...more } });
     const answer = await overtaken(

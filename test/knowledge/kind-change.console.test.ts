@@ -23,7 +23,7 @@ const INSERT = /^insert into "knowledge_resources"/;
 const IN_USE = [409, 'SEMANTIC_ITEM_IN_USE'];
 
 it.each(['metric', 'entity'])(
-  'the kind of a %s that another refers to stays, until that is changed or archived',
+  'the kind of a %s cannot be changed while an unarchived item refers to it',
   async (kind) => {
     const [id, field] = [await item({ kind }), kind === 'metric' ? 'depends_on_metrics' : 'depends_on_entities'];
     const name = aName('Uses it');
@@ -45,7 +45,7 @@ it.each(['metric', 'entity'])(
   },
 );
 
-it('the kind of a metric stays that a formula builds on', async () => {
+it('the kind of a metric cannot be changed while a formula builds on it', async () => {
   const name = aName('Built on');
   const id = await item({ name });
   const builder = await item({ formula: `{{ ${name.toUpperCase()} }} / 2` });
@@ -57,14 +57,14 @@ it('the kind of a metric stays that a formula builds on', async () => {
   expect((await change(id, { kind: 'entity' })).status).toBe(200);
 });
 
-it('the kind of an item of another company does not matter', async () => {
+it('the kind of a metric can be changed though a formula of another company has its name', async () => {
   const id = await item({ name: 'Shared name' });
   const other = await aCompany();
   await anItem(other.as, { kind: 'metric', formula: '{{Shared name}} + 1' });
   expect((await change(id, { kind: 'entity' })).status).toBe(200);
 });
 
-it('an item that is named just before its kind changes keeps it', async () => {
+it('the kind of an item cannot be changed if a reference to it is written just before', async () => {
   const id = await item();
   const created = await overtaken(
     REPLACE,
@@ -83,7 +83,7 @@ it('an item that is named just before its kind changes keeps it', async () => {
   expect([statusAndCode(changed), await kindOf(another)]).toEqual([IN_USE, 'metric']);
 });
 
-it('an item is not named as what it has just ceased to be', async () => {
+it('an item cannot refer to a metric whose kind was changed just before', async () => {
   const id = await item();
   const json = { kind: 'metric', name: aName('Late'), description: 'x', depends_on_metrics: [id] };
   const concepts = (await must(as.get(`${PREFIX}/concepts`))).records;

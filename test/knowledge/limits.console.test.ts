@@ -138,13 +138,13 @@ describe('the body of a resource', () => {
     ['semantic', 'depends_on_entities'],
     ['ontology/nodes', 'source_concepts'],
     ['ontology/nodes', 'mapped_semantic_entities'],
-  ])('of %s refers in %s only to what exists', async (path, field) => {
+  ])('of %s may refer in %s only to existing ids', async (path, field) => {
     for (const bad of [NOBODY, 'not-an-id', NOBODY.toUpperCase(), 7]) {
       expect(fieldsOf(await create(path, { [field]: [bad] }))).toEqual([`${field}.0`]);
     }
   });
 
-  it('is a JSON object', async () => {
+  it('must be a JSON object', async () => {
     for (const path of Object.keys(least)) {
       for (const json of [[], 'text', null, 7]) expect((await as.post(`${PREFIX}/${path}`, { json })).status).toBe(422);
       const broken = await as.post(`${PREFIX}/${path}`, {
@@ -165,7 +165,7 @@ describe('a list', () => {
     ['jobs', 'status=done'],
     ['suggestions', 'target_type=node'],
     ['suggestions', 'status=staged'],
-  ])('of %s refuses %s', async (path, query) => {
+  ])('of %s refuses the filter %s', async (path, query) => {
     expect(fieldsOf(await as.get(`${PREFIX}/${path}?${query}`))).toEqual([query.split('=')[0]]);
   });
 

@@ -238,7 +238,7 @@ describe('a generation of an ontology', () => {
     expect(named(await pendingOf(as), 'Customer places Order')).toBeDefined();
   });
 
-  it('suggests a relation once when one of its nodes is accepted while its parts are read', async () => {
+  it('suggests a relation once when one of its nodes is accepted while the generation runs', async () => {
     await generate(ontology([node('c', 'Customer'), node('o', 'Order')]));
     const pending = await pendingOf(as);
     const [customer, order] = [named(pending, 'Customer')._id, named(pending, 'Order')._id];
@@ -282,7 +282,7 @@ describe('a generation of an ontology', () => {
     expect(new Set(found)).toEqual(new Set(columns.map(({ name }) => name)));
   });
 
-  it('reads only so much of what is suggested already as an isolate can hold', async () => {
+  it('does not load 800 large existing suggestions in full', async () => {
     await generate(ontology([node('c', 'Customer')]));
     const runner = await aJobRunner(as, ontology([node('n', 'Node 700'), node('o', 'Order')]));
     const { body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
@@ -307,7 +307,7 @@ describe('a generation of an ontology', () => {
     expect(asked?.messages[1]?.content).toContain('Node 800');
   });
 
-  it('is refused with the name of what is missing', async () => {
+  it('is refused with the name of the missing prerequisite', async () => {
     const { model } = await aJobRunner(as, ontology([]));
     const ready = (await as.get(`${PATH}/prerequisites`, { env: model.env })).body;
     expect(ready).toStrictEqual({
@@ -331,7 +331,7 @@ describe('a generation of an ontology', () => {
     expect(fieldsOf(foreign)).toEqual(['connection_id']);
   });
 
-  it('runs one at a time in a company, beside a generation of concepts', async () => {
+  it('is refused while another one runs in the company, but runs beside a generation of concepts', async () => {
     await as.put(`${PREFIX}/business-domains`, { json: { business_domains: [{ key: 'a', name: 'A' }] } });
     const runner = await aJobRunner(as, ontology([]));
     const post = () => as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });

@@ -21,7 +21,7 @@ const setParent = (id: string, parent: string | null) =>
   as.patch(`${NODES}/${id}`, { json: { parent_node_id: parent } });
 
 describe('an ontology node', () => {
-  it('answers every field', async () => {
+  it('is answered with every field', async () => {
     const concept = await aConcept(as);
     const entity = await anItem(as, { kind: 'entity' });
     const fields = {
@@ -46,7 +46,7 @@ describe('an ontology node', () => {
     expect((await node({ node_type })).body.node_type).toBe(node_type);
   });
 
-  it('refers only to what exists in the company and has the right type', async () => {
+  it('may refer only to resources of its company that have the right type', async () => {
     const other = await aCompany();
     const concept = await aConcept(as);
     const metric = await anItem(as, { kind: 'metric' });
@@ -76,7 +76,7 @@ describe('an ontology node', () => {
     expect((await setParent(a, c)).status).toBe(200);
   });
 
-  it('keeps its parent when that is archived', async () => {
+  it('keeps its parent when the parent is archived', async () => {
     const parent = await aNode(as);
     const child = await aNode(as, { parent_node_id: parent });
     await as.delete(`${NODES}/${parent}`);
@@ -143,7 +143,7 @@ describe('an ontology relation', () => {
 });
 
 describe('the access to the ontology', () => {
-  it('is granted for nodes and relations apart', async () => {
+  it('is granted separately for nodes and relations', async () => {
     const [a, b] = [await aNode(as), await aNode(as)];
     const id = await aRelation(as, a, 'knows', b);
     const reach = (type: string) => `arn:svc:ontology::${company.id}:${type}/*`;

@@ -28,13 +28,13 @@ function concepts(count: number, characters: number) {
 }
 
 describe('the concepts of a prompt', () => {
-  it('are whole where they fit into one section', () => {
+  it('are written in full where they fit into one section', () => {
     const { list } = concepts(3, 1_000);
     const [chunk = '', ...others] = conceptChunks(list);
     expect([others, chunk.split('\n').length, chunk.includes('d'.repeat(1_000))]).toEqual([[], 3, true]);
   });
 
-  it('are made no further than a section goes, before they are told in short', () => {
+  it('are written in short once a section is full, without making the full text of all', () => {
     const { list, told } = concepts(2_000, 10_000);
     const chunks = conceptChunks(list);
     expect(told.whole).toBeLessThan(10);
@@ -42,7 +42,7 @@ describe('the concepts of a prompt', () => {
     for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(60_000);
   });
 
-  it('are none where there are none', () => {
+  it('have no section if there are no concepts', () => {
     expect(conceptChunks([])).toEqual([]);
   });
 });

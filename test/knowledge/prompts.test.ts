@@ -20,7 +20,7 @@ const digest = async (text: string): Promise<string> => {
 };
 
 describe('the version of a prompt', () => {
-  it('has the same text for ever, since another text is another version', async () => {
+  it('always has the same text, because another text needs another version', async () => {
     const digests: Record<string, string> = {};
     for (const prompt of Object.values(PROMPTS)) {
       const { system } = compose(prompt, []);

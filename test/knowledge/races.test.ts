@@ -46,8 +46,8 @@ describe('a change of a concept', () => {
   });
 });
 
-describe('a version that stands in the history already', () => {
-  it('is not written again, and the change that would have made it is not either', async () => {
+describe('a change of a concept whose next version already exists', () => {
+  it('fails, and writes neither the concept nor the version', async () => {
     const id = await aConcept(as);
     // Routes cannot bring this about: somebody has worked by hand, or restored a backup of one table.
     const ahead = `insert into knowledge_versions
@@ -74,7 +74,7 @@ describe('a dependency that closes a cycle', () => {
     expect(fieldsOf(answer)).toEqual(['parent_node_id']);
   });
 
-  it('is refused when an item meanwhile depends on the one that names it', async () => {
+  it('is refused when the other item meanwhile depends on this one', async () => {
     const [metric, entity] = [await anItem(as, { kind: 'metric' }), await anItem(as, { kind: 'entity' })];
     const answer = await overtaken(
       REPLACE,
@@ -147,7 +147,7 @@ describe('the acceptance of a suggestion that is rejected meanwhile', () => {
     expect(await versionsOf(conceptId)).toBe(1);
   });
 
-  it('leaves it pending when its target changes meanwhile and it does not fit any more', async () => {
+  it('leaves the suggestion pending if its target is archived meanwhile instead', async () => {
     const { id, conceptId } = await aSuggestion(as, 'For an earlier version.');
     const { env, hasRun } = rivalBefore(/^update "knowledge_resources"/, () =>
       must(as.delete(`${PREFIX}/concepts/${conceptId}`)),

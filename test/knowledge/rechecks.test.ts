@@ -173,8 +173,8 @@ describe('a semantic item', () => {
   });
 });
 
-describe('a table that changes while an item is checked', () => {
-  it('is noticed by a check that began before', async () => {
+describe('a change while a semantic item is checked', () => {
+  it('of a table is noticed by a check that began before', async () => {
     const { name, summed, table } = await aSum();
     const noted = await inContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
       const [resource] = await findResources(ctx, [summed]);
@@ -194,7 +194,7 @@ describe('a table that changes while an item is checked', () => {
     expect(await codesOf(summed)).toEqual(noted.codes);
   });
 
-  it('says nothing about a version that was written meanwhile', async () => {
+  it('of the item keeps the outdated check from being recorded', async () => {
     const { summed } = await aSum();
     await inContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
       const [resource] = await findResources(ctx, [summed]);
@@ -208,7 +208,7 @@ describe('a table that changes while an item is checked', () => {
     expect(await codesOf(summed)).toEqual(['does_not_compile']);
   });
 
-  it('is noticed by an item that is being created', async () => {
+  it('of a table is noticed by an item that is being created', async () => {
     const name = tableName();
     const id = await aTable(as, name, [column('a', 'integer')]);
     const access = compileAccess({ companyId: company.id, isOwner: true, groups: [] });
@@ -256,7 +256,7 @@ describe('a recheck of all items', () => {
     expect(await Promise.all(ids.map(codesOf))).toEqual(ids.map(() => []));
   });
 
-  it('is repeated until the database is reached', async () => {
+  it('is retried until the database is reached', async () => {
     const { name } = await aSum();
     const queue = aQueue();
     const { body } = await as.post(PATH, {

@@ -107,7 +107,7 @@ describe('the acceptance of a suggestion', () => {
 });
 
 describe('the rejection of a suggestion', () => {
-  it('records who, when and why', async () => {
+  it('records the reviewer, the time and the note', async () => {
     const { id, conceptId } = await aSuggestion(as);
     const { status, body } = await as.post(`${SUGGESTIONS}/${id}/reject`, { json: { review_note: 'Too long.' } });
     expect([status, body.status, body.review_note]).toEqual([200, 'rejected', 'Too long.']);

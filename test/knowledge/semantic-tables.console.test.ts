@@ -74,7 +74,7 @@ describe('the mapping of a semantic item to tables', () => {
     expect(body.validation_errors).toEqual([{ field, code: 'does_not_compile', message }]);
   });
 
-  it('leaves alone what metric queries do not read, and the metrics that one builds on', async () => {
+  it('is not checked where metric queries do not read it, nor for the metrics that a formula builds on', async () => {
     expect(await wrong({ kind: 'entity', mapped_tables: ['orders'], filters: ['total > (SELECT 0)'] })).toEqual([]);
     expect(await wrong({ formula: '{{Nobody has made it}} / count(*)', mapped_tables: ['orders'] })).toEqual([]);
     for (const formula of [
@@ -98,7 +98,7 @@ describe('the mapping of a semantic item to tables', () => {
     'total, total',
     '1] , ARRAY[1',
     "repeat('x', 2000000000) || total",
-  ])('neither runs nor reads what a formula says: %s', async (formula) => {
+  ])('does not run SQL that is injected by a formula: %s', async (formula) => {
     expect(await wrong({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
     expect((await tableRoutes(as, orders).get()).status).toBe(200);
   });
@@ -108,7 +108,7 @@ describe('the mapping of a semantic item to tables', () => {
     expect(body.validation_errors[0].message).toContain('"totl" does not exist');
   });
 
-  it('is answered with unknown tables before provisioning', async () => {
+  it('has the error unknown_table before the database is provisioned', async () => {
     const other = await aCompany();
     const source_concept_ids = [await aConcept(other.as)];
     const { status, body } = await create({ source_concept_ids, mapped_tables: ['orders'], formula: '1' }, other.as);

@@ -20,11 +20,11 @@ const create = (fields: Record<string, unknown>, caller = as) =>
   });
 
 describe('a semantic item', () => {
-  it('has one of the kinds', async () => {
+  it('needs a kind', async () => {
     expect(fieldsOf(await create({ kind: undefined }))).toEqual(['kind']);
   });
 
-  it('answers every field', async () => {
+  it('is answered with every field', async () => {
     const fields = {
       kind: 'metric',
       name: 'Revenue',
@@ -61,7 +61,7 @@ describe('a semantic item', () => {
     ]);
   });
 
-  it('refers only to what exists and has the right type', async () => {
+  it('may refer only to existing resources of the right type', async () => {
     const foreign = await aConcept((await aCompany()).as);
     const [metric, entity] = [await anItem(as, { kind: 'metric' }), await anItem(as, { kind: 'entity' })];
     expect(fieldsOf(await create({ source_concept_ids: [concept, foreign] }))).toEqual(['source_concept_ids.1']);

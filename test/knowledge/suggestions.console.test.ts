@@ -18,7 +18,7 @@ beforeAll(async () => {
 const conceptOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body;
 
 describe('a request for a suggestion', () => {
-  it('answers it pending, with explanation, evidence and confidence, and changes nothing', async () => {
+  it('is answered with a pending suggestion and its explanation, and changes nothing', async () => {
     const name = aName('Churn');
     const conceptId = await aConcept(as, { name, description: 'x', tags: ['kept'] });
     const before = await conceptOf(conceptId);
@@ -71,7 +71,7 @@ describe('a request for a suggestion', () => {
     }
   });
 
-  it('works for the semantic item and the ontology node of a concept', async () => {
+  it('works for turning a concept into a semantic item or an ontology node', async () => {
     const item = await aPromotion(as, { kind: 'dimension', name: aName('Region'), description: 'Where.' });
     expect(item.body).toMatchObject({ target_type: 'semantic_create', target_id: null, concept_id: item.conceptId });
     const made = (await accept(as, item.id)).body;
@@ -176,8 +176,8 @@ describe('an AI provider that fails', () => {
   it.each([
     ['the status 500', { status: 500 }],
     ['the status 429', { status: 429 }],
-    ['nothing', { hangUp: true }],
-    ['half an answer', { half: true }],
+    ['nothing and hangs up', { hangUp: true }],
+    ['half of the bytes', { half: true }],
     ['HTML', { body: '<html>' }],
     ['JSON of another shape', { body: '{"choices":[]}' }],
     ['text that is no JSON', { text: 'Sure! Here is your JSON:' }],
@@ -192,9 +192,9 @@ describe('an AI provider that fails', () => {
   });
 
   it.each([
-    ['half an answer, and then silence', { stall: true }],
+    ['half of the bytes, and then stalls', { stall: true }],
     ['too late', { ...good, afterMs: 10_000 }],
-  ] as const)('is asked again after a time when it answers %s', async (_, step) => {
+  ] as const)('is asked again after a timeout when it answers %s', async (_, step) => {
     const { answer, asked } = await ask([step, good], { AI_TIMEOUT_MS: '2000' });
     expect([answer.status, asked]).toEqual([201, 2]);
     expect(answer.body.suggested_payload).toEqual({ description: 'At last.' });
@@ -227,7 +227,7 @@ describe('an AI provider that fails', () => {
     [{ text: 'no' }, 502, 'AI_OUTPUT_INVALID', 3],
     [proposal({ description: null }), 502, 'AI_OUTPUT_INVALID', 1],
   ] as const)(
-    'ends the request, and is not quoted to the caller, when it answers %j',
+    'fails the request, without showing the API key, when it answers %j',
     async (step, status, code, times) => {
       const { answer, asked } = await ask([step]);
       expect([statusAndCode(answer), asked]).toEqual([[status, code], times]);
@@ -235,7 +235,7 @@ describe('an AI provider that fails', () => {
     },
   );
 
-  it('ends the request as invalid when its answer is longer than 1 MiB', async () => {
+  it('fails the request as invalid when its answer is longer than 1 MiB', async () => {
     const { answer } = await ask([{ body: `"${'x'.repeat(1024 * 1024 - 1)}"` }]);
     expect(statusAndCode(answer)).toEqual([502, 'AI_OUTPUT_INVALID']);
   });

@@ -26,7 +26,7 @@ describe('a permission', () => {
     ['one service', { service_name: 'managed-tables' }],
     ['one resource', { service_name: 'users', service_id: NOBODY }],
     ['all resources of a service', { service_name: 'users', service_id: '*' }],
-  ])('for %s is made, and shown as it was made', async (_what, scope) => {
+  ])('for %s is created, and shown as it was sent', async (_what, scope) => {
     const input = permissionInput(company, { ...target(scope), actions: ['read', 'create', 'update', 'delete', '*'] });
     const { status, body } = await create(input);
     expect([status, body]).toEqual([
@@ -87,7 +87,7 @@ describe('a permission', () => {
     expect(fieldsOf(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'actions', 'name']);
   });
 
-  it('is deleted once, and taken from every group', async () => {
+  it('is deleted once, and removed from every group', async () => {
     const id = await aPermission(company);
     const group = await aConsoleGroup(company, { permissionIds: [id] });
     const { as, id: userId } = await aUser(company);
@@ -114,7 +114,7 @@ describe('a permission', () => {
     expect((await other.as.get(`/v1/permissions/${foreign}`)).body.name).toBe('Permission');
   });
 
-  it('reaches one resource only when it names one', async () => {
+  it('that names a resource gives access to that resource only', async () => {
     const { _id: group } = await aConsoleGroup(company, {
       permissionIds: [await aPermission(company, target({ service_name: 'users', service_id: company.owner.id }))],
     });
@@ -125,7 +125,7 @@ describe('a permission', () => {
     expect((await as.get('/v1/users')).status).toBe(403);
   });
 
-  it('reaches into each company when the operator made it for all', async () => {
+  it('that the operator made for all companies gives access, too', async () => {
     const id = await aPermission(company);
     await env.CONTROL_DB.prepare(`update permissions set target = '{"company_id":"*"}' where id = ?`).bind(id).run();
     const { _id: group } = await aConsoleGroup(company, { permissionIds: [id] });

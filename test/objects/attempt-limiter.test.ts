@@ -53,8 +53,8 @@ const LET_IN = { answer: { allowed: true } };
 const refusedFor = (retryAfterMs: number) => ({ answer: { allowed: false, retryAfterMs } });
 const WAITS = {};
 
-describe('attempts', () => {
-  it('wait for others in flight that may still fail, and are refused when these have', () =>
+describe('attempts at a limiter of failures', () => {
+  it('wait for others in flight that may still fail, and are refused when those have failed', () =>
     inLimiter(async ({ begin, settle }) => {
       expect(await begin('one', 2)).toEqual(LET_IN);
       expect(await begin('two', 2)).toEqual(LET_IN);
@@ -69,7 +69,7 @@ describe('attempts', () => {
       expect(fourth).toEqual(refusedFor(WINDOW));
     }));
 
-  it('that failed are refused at once beyond the limit, until the window of the first has ended', () =>
+  it('are refused at once beyond the limit of failures, until the window of the first one has ended', () =>
     inLimiter(async ({ begin, settle, pass }) => {
       await begin('one', 2);
       await settle('one', true);
@@ -86,7 +86,7 @@ describe('attempts', () => {
       expect(await begin('six', 2)).toEqual(LET_IN);
     }));
 
-  it('are one attempt, however often it is asked', () =>
+  it('with the same id count as one', () =>
     inLimiter(async ({ begin, settle }) => {
       expect([await begin('one', 1), await begin('one', 1)]).toEqual([LET_IN, LET_IN]);
       await settle('one', false);
@@ -94,7 +94,7 @@ describe('attempts', () => {
       expect(await begin('two', 1)).toEqual(LET_IN);
     }));
 
-  it('that nobody settles in time count as failed once, whatever is told later', () =>
+  it('that are not settled in time count as failed once, whatever is reported later', () =>
     inLimiter(async ({ begin, settle, pass }) => {
       await begin('slow', 2);
       await begin('quick', 2);
@@ -109,7 +109,7 @@ describe('attempts', () => {
       expect(await begin('last', 2)).toEqual(WAITS);
     }));
 
-  it('that nobody settles in time let in who waits for them', () =>
+  it('that are not settled in time count as failed for those that wait for them', () =>
     inLimiter(async ({ begin, pass }) => {
       await begin('lost', 1);
       const waiting = await begin('waiting', 1);
@@ -117,7 +117,7 @@ describe('attempts', () => {
       expect(waiting).toEqual(refusedFor(WINDOW));
     }));
 
-  it('that were right after their window has ended leave no room for more', () =>
+  it('that succeed after their window has ended do not make room for another', () =>
     inLimiter(async ({ begin, settle, pass }) => {
       await begin('slow', 1);
       await pass(LEASE + WINDOW);
@@ -127,7 +127,7 @@ describe('attempts', () => {
       expect(await begin('another', 1)).toEqual(refusedFor(WINDOW));
     }));
 
-  it('that a restart forgot count when they were wrong, not when they were right', () =>
+  it('that a restart forgot count if they failed, not if they succeeded', () =>
     inLimiter(async ({ begin, settle }) => {
       await settle('right', false);
       expect(await begin('one', 1)).toEqual(LET_IN);

@@ -28,8 +28,8 @@ function inLimiter(
   });
 }
 
-describe('the record of the strangers of an address', () => {
-  it('stands for all of its minute, and is sent once', () =>
+describe('the audit record of unauthenticated requests from an IP address', () => {
+  it('counts all of its minute, and is sent once', () =>
     inLimiter(async (limiter, sent, storage) => {
       for (const id of ['first', 'second', 'third']) await limiter.countStranger(recordOf(id));
       const endsAt = await storage.getAlarm();
@@ -41,7 +41,7 @@ describe('the record of the strangers of an address', () => {
       expect((await storage.list()).size).toBe(0);
     }));
 
-  it('of those who come while it is sent is that of the next minute', () =>
+  it('leaves requests that come while it is sent to the record of the next minute', () =>
     inLimiter(
       async (limiter, sent, storage) => {
         await limiter.countStranger(recordOf('first'));

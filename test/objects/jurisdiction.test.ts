@@ -6,7 +6,7 @@ import { aCompany } from '../support/worlds.ts';
 
 const OBJECTS = ['ORGANIZATION_GATE', 'IP_LIMITER', 'ATTEMPT_LIMITER', 'COMPANY_LOG'] as const;
 
-it('the gate asks only Durable Objects of the jurisdiction that is configured', async () => {
+it('requests call only Durable Objects of the configured jurisdiction', async () => {
   const { slug, owner } = await aCompany();
   const asked: string[] = [];
   // workerd knows no jurisdictions: outside one there is nothing here, and in one are the objects that are there.
@@ -33,7 +33,7 @@ it('the gate asks only Durable Objects of the jurisdiction that is configured', 
   expect(new Set(asked)).toEqual(new Set(OBJECTS.map((name) => `${name} in eu`)));
 });
 
-it('bindings that are limited to it are not limited again', () => {
+it('bindings that are limited to a jurisdiction are not limited again', () => {
   const limited = { jurisdiction: () => expect.fail('A namespace of a jurisdiction has none to be limited to.') };
   const bindings = Object.fromEntries(OBJECT_NAMES.map((name) => [name, { jurisdiction: () => limited }]));
   const within = withinJurisdiction(bindings as never, 'eu') as Record<string, unknown>;

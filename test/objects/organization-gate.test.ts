@@ -83,7 +83,7 @@ const HOUR_MS = 60 * 60_000;
 const endOfHour = (time: number) => (Math.floor(time / HOUR_MS) + 1) * HOUR_MS;
 
 describe('a signed request', () => {
-  it('is let in once', async () => {
+  it('is accepted once', async () => {
     const wire = await signedWire(company.apiKey);
     expect((await send(wire)).status).toBe(200);
     const { status, body } = await send(wire);
@@ -91,7 +91,7 @@ describe('a signed request', () => {
     expect(body).toMatchObject({ error: 'Unauthorized', details: { reason: 'nonce_reused', field: 'x-nonce' } });
   });
 
-  it('is let in once when a hundred copies arrive together', async () => {
+  it('is accepted once when a hundred copies arrive together', async () => {
     const wire = await signedWire(company.apiKey);
     const answers = await Promise.all(Array.from({ length: 100 }, () => send(wire)));
     const reasons = answers.map(({ status, body }) => (status === 200 ? 'accepted' : body.details.reason));
@@ -102,7 +102,7 @@ describe('a signed request', () => {
   it.each([
     ['is evicted', () => evictDurableObject(env.ORGANIZATION_GATE.getByName(company.id))],
     ['is restarted', () => abortAllDurableObjects()],
-  ])('is remembered when the gate %s', async (_what, interrupt) => {
+  ])('is remembered when the organization’s Durable Object %s', async (_what, interrupt) => {
     const wire = await signedWire(company.apiKey);
     expect((await send(wire)).status).toBe(200);
     await interrupt();
@@ -110,7 +110,7 @@ describe('a signed request', () => {
     expect((await send(await signedWire(company.apiKey))).status).toBe(200);
   });
 
-  it('may carry the nonce of another key', async () => {
+  it('may have a nonce that another key has used', async () => {
     const { gate, ask } = aGate();
     expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_one') })).not.toBe('nonce_reused');
     expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_two') })).not.toBe('nonce_reused');
@@ -118,7 +118,7 @@ describe('a signed request', () => {
     expect(await remembered(gate)).toHaveLength(2);
   });
 
-  it('may be sent again when a limit refused it', async () => {
+  it('may be sent again when a rate limit refused it', async () => {
     const wire = await signedWire(company.apiKey);
     expect((await send(wire, { RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' })).status).toBe(429);
     expect((await send(wire)).status).toBe(200);
@@ -126,8 +126,8 @@ describe('a signed request', () => {
   });
 });
 
-describe('an admission that is withdrawn', () => {
-  it('gives back what it used up of both limits, and its nonce', async () => {
+describe('the withdrawal of an admitted request', () => {
+  it('gives back what the request used up of both rate limits, and its nonce', async () => {
     const { gate, ask } = aGate();
     const limits = { organization: 2, principal: 2 };
     const admission = { principalId: 'somebody', requestId: 'refused', limits, nonce: nonce('given-back') };
@@ -137,7 +137,7 @@ describe('an admission that is withdrawn', () => {
     expect(again).toMatchObject({ organization: { remaining: 1 }, principal: { remaining: 1 } });
   });
 
-  it('gives back no nonce but its own, however often it is withdrawn', async () => {
+  it('gives back no nonce but that of the request, however often it is repeated', async () => {
     const { gate, ask } = aGate();
     const admission = { principalId: 'somebody', limits: { organization: 9, principal: 9 }, requestId: 'refused' };
     const others = [nonce('another'), nonce('the-same', undefined, 'sa_other')];
@@ -150,7 +150,7 @@ describe('an admission that is withdrawn', () => {
     expect(await ask({ nonce: nonce('the-same') })).toBe('nonce_reused');
   });
 
-  it('needs no nonce', async () => {
+  it('is possible without a nonce', async () => {
     const { gate, ask } = aGate();
     const admission = { principalId: 'somebody', limits: { organization: 9, principal: 9 }, requestId: 'refused' };
     await ask(admission);
@@ -160,7 +160,7 @@ describe('an admission that is withdrawn', () => {
 });
 
 describe('a nonce', () => {
-  it('goes with others of its hour when the last of them has run out, and not before', async () => {
+  it('is deleted with others of its hour when the last of them has expired, and not before', async () => {
     const { gate, ask } = aGate();
     const goodUntil = endOfHour(Date.now()) + HOUR_MS - MARGIN_MS - 1;
     await ask({ nonce: nonce('a-minute-ago', goodUntil - 60_000) });
@@ -177,7 +177,7 @@ describe('a nonce', () => {
     expect(await ask({ nonce: nonce('last-of-hour', goodUntil) })).not.toBe('nonce_reused');
   });
 
-  it('is forgotten by an alarm, which is set again while any is left', async () => {
+  it('is deleted by an alarm, which is set again while any is left', async () => {
     const { gate, ask } = aGate();
     const alarm = () => runInDurableObject(gate, (_, { storage }) => storage.getAlarm());
     const goodUntil = endOfHour(Date.now()) + HOUR_MS - MARGIN_MS - 1;
@@ -221,7 +221,7 @@ describe('a nonce', () => {
     expect(await rowsOfTen('behind')).toBe(10);
   });
 
-  it('that the version before remembered is refused, and goes after an hour', async () => {
+  it('that the previous release stored is refused, and deleted after an hour', async () => {
     const { gate, ask } = aGate();
     await runInDurableObject(gate, (_, { storage: { sql } }) => {
       sql.exec(`CREATE TABLE nonces (access_key TEXT NOT NULL, nonce TEXT NOT NULL, expires_at INTEGER NOT NULL,
@@ -240,7 +240,7 @@ describe('a nonce', () => {
     expect(await remembered(gate)).toEqual(['another']);
   });
 
-  it('of the version before that knew no requests is refused', async () => {
+  it('that an older release stored without a request id is refused', async () => {
     const { gate, ask } = aGate();
     await runInDurableObject(gate, (_, { storage: { sql } }) => {
       sql.exec('CREATE TABLE nonces (access_key, nonce, expires_at, PRIMARY KEY (access_key, nonce)) WITHOUT ROWID');
@@ -250,7 +250,7 @@ describe('a nonce', () => {
     expect(await ask({ nonce: nonce('long before') })).toBe('nonce_reused');
   });
 
-  it('is refused when its date has passed, remembered or not', async () => {
+  it('is refused when the date of its request has passed, stored or not', async () => {
     const { gate, ask } = aGate();
     const goodUntil = Date.now();
     standAt(goodUntil);
@@ -261,7 +261,7 @@ describe('a nonce', () => {
   });
 });
 
-describe('a call of the gate whose answer is lost', () => {
+describe('a call of the organization’s Durable Object whose answer is lost', () => {
   /** A gate whose first call fails as on the platform, after it did the work if `worked`. */
   const breaking = (error: object, worked: boolean) => {
     let calls = 0;
@@ -299,7 +299,7 @@ describe('a call of the gate whose answer is lost', () => {
   });
 });
 
-describe('the limits', () => {
+describe('the rate limits of an organization', () => {
   it('count in a window that starts with the first request', async () => {
     const { ask } = aGate();
     const before = Date.now();
@@ -314,7 +314,7 @@ describe('the limits', () => {
     expect(second.principal).toEqual({ ...first.principal, remaining: 98 });
   });
 
-  it('count principals apart, and the organization as one', async () => {
+  it('count principals separately, and the organization as a whole', async () => {
     const { ask } = aGate();
     const limits = { organization: 3, principal: 2 };
     const verdicts: Awaited<ReturnType<typeof ask>>[] = [];
@@ -335,7 +335,7 @@ describe('the limits', () => {
     ]);
   });
 
-  it('let in exactly as many of a crowd as there is room for', async () => {
+  it('accept exactly as many of 300 simultaneous requests as they allow', async () => {
     const { ask } = aGate();
     const limits = { organization: 1000, principal: 100 };
     const verdicts = await Promise.all(Array.from({ length: 300 }, () => ask({ limits })));

@@ -65,15 +65,15 @@ function inGate(work: (gate: Gate) => Promise<void>): Promise<void> {
 const seen = (all: Asking[]) => all.map(({ admitted }) => admitted);
 const times = (count: number, viewer: string): string[] => Array(count).fill(viewer);
 
-describe('the gate of viewers', () => {
-  it('gives a viewer eight slots, and all together twelve', () =>
+describe('the gate that gives viewers slots for executions', () => {
+  it('gives a viewer eight slots, and all viewers together twelve', () =>
     inGate(async ({ ask }) => {
       expect(seen(await ask(...times(9, 'ana')))).toEqual([...Array(8).fill(true), undefined]);
       expect(seen(await ask(...times(3, 'bia')))).toEqual([true, true, true]);
       expect(seen(await ask('cid', 'bia'))).toEqual([true, undefined]);
     }));
 
-  it('gives a slot that is released to the first who may have it', () =>
+  it('gives a slot that is released to the first waiting viewer who may have it', () =>
     inGate(async ({ ask, leave }) => {
       const running = await ask(...times(8, 'ana'), ...times(3, 'bia'), 'cid');
       const waiting = await ask('ana', 'bia', 'bia');
@@ -83,7 +83,7 @@ describe('the gate of viewers', () => {
       expect(seen(waiting)).toEqual([true, true, undefined]);
     }));
 
-  it('sends away who has waited twelve seconds, and keeps no slot for them', () =>
+  it('refuses a viewer who has waited twelve seconds, and keeps no slot for them', () =>
     inGate(async ({ ask, leave, pass }) => {
       const running = await ask(...times(8, 'ana'));
       const [waiting, gone] = await ask('ana', 'ana');
@@ -109,7 +109,7 @@ describe('the gate of viewers', () => {
       expect(early?.admitted).toBe(true);
     }));
 
-  it('lets 250 of a viewer wait, and 500 of all', () =>
+  it('lets 250 requests of a viewer wait, and 500 of all viewers', () =>
     inGate(async ({ ask }) => {
       await ask(...times(8, 'ana'), ...times(4, 'bia'));
       expect(new Set(seen(await ask(...times(250, 'ana'))))).toEqual(new Set([undefined]));
@@ -118,7 +118,7 @@ describe('the gate of viewers', () => {
       expect(seen(await ask('cid'))).toEqual([false]);
     }));
 
-  it('takes no second slot, and no second place, for who asks again', () =>
+  it('gives a repeated request no second slot, and no second place in the queue', () =>
     inGate(async ({ ask, askAgain, leave }) => {
       const running = await ask(...times(8, 'ana'));
       expect((await askAgain(running[0] as Asking, 'ana')).admitted).toBe(true);

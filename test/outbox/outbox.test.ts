@@ -69,7 +69,7 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     ]);
   });
 
-  it('is stored before the table changes: without that, it does not', async () => {
+  it('is stored before the table changes, which fails if it cannot be stored', async () => {
     const { table } = await aSum(as);
     await expect.poll(waiting).toBe(0);
     const json = { display_name: `${table.name}_moved` };
@@ -115,7 +115,7 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     ]);
   });
 
-  it('is stored once, where another comes first and the change is made again', async () => {
+  it('is stored once if the change is retried because another one came first', async () => {
     const { item } = await aQuestion(as);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
@@ -132,7 +132,7 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     await runScheduled(queue.env);
   });
 
-  it('is none where nobody has a question', async () => {
+  it('is not stored if the company has no verified question', async () => {
     const other = await aProvisionedCompany();
     const { item } = await aSum(other.as);
     const queue = aQueue();

@@ -55,13 +55,13 @@ const EXPECTED: Record<string, string[]> = {
 
 describe('the managed policies', () => {
   test.each(Object.entries(EXPECTED))(
-    'include %s, which allows what document 2 lists and nothing else',
+    'include %s, which allows exactly the actions of the specification',
     (name, actions) => {
       expect(allowed(name).toSorted()).toEqual([...actions].sort());
     },
   );
 
-  test('include ReadOnly, which reads on both surfaces and changes nothing', () => {
+  test('include ReadOnly, which reads on both APIs and changes nothing', () => {
     const actions = allowed('ReadOnly');
     for (const read of [
       'users:list',
@@ -81,7 +81,7 @@ describe('the managed policies', () => {
     for (const action of actions) expect(action.slice(action.indexOf(':'))).not.toMatch(changing);
   });
 
-  test('are exactly these, each with a valid document, a stable id and an ARN without a company', () => {
+  test('are exactly the specified ones, each with a valid document, a stable id and an ARN without a company', () => {
     expect(MANAGED_POLICIES.map((policy) => policy.name).sort()).toEqual([...Object.keys(EXPECTED), 'ReadOnly'].sort());
     for (const { id, arn, name, document } of MANAGED_POLICIES) {
       expect(id).toMatch(ID_PATTERN);
@@ -94,7 +94,7 @@ describe('the managed policies', () => {
     expect(managedPolicyById('000000000000000000000000')).toBeUndefined();
   });
 
-  test('make an administrator by FullAdmin only', () => {
+  test('make somebody an administrator only by FullAdmin', () => {
     const administrators = MANAGED_POLICIES.filter(({ name }) => isAdministrator(accessOf(name)));
     expect(administrators.map((policy) => policy.name)).toEqual(['FullAdmin']);
   });

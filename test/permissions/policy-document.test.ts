@@ -82,7 +82,7 @@ describe('the validation of an invalid policy document', () => {
     expect(validateDocument(document(bad, bad))).toHaveLength(POLICY_LIMITS.problems);
   });
 
-  test('names members below the one that the caller gave', () => {
+  test('names members below the path that the caller passes', () => {
     expect(validateDocument(document(), 'body.document')[0]?.field).toBe('body.document.statements');
   });
 });

@@ -12,7 +12,7 @@ function naive(pattern: string, text: string): boolean {
 const text = fc.string({ unit: fc.constantFrom('a', 'b', ':', '/'), maxLength: 10 });
 const pattern = fc.string({ unit: fc.constantFrom('a', 'b', ':', '*', '*'), maxLength: 7 });
 
-describe('a pattern', () => {
+describe('a wildcard pattern', () => {
   test.each([
     ['users:list', 'users:list', true],
     ['users:list', 'users:list_integration_users', false],
@@ -42,7 +42,7 @@ describe('a pattern', () => {
     expect(matches(pattern, text)).toBe(expected);
   });
 
-  test('matches as its definition says', () => {
+  test('matches as a naive implementation does', () => {
     fc.assert(
       fc.property(pattern, text, (p, t) => matches(p, t) === naive(p, t)),
       { numRuns: 2000 },
@@ -64,7 +64,7 @@ describe('a pattern', () => {
 });
 
 describe('a pattern that matches another as text', () => {
-  test('matches all that the other matches', () => {
+  test('matches everything that the other pattern matches', () => {
     fc.assert(
       fc.property(pattern, pattern, fc.array(text, { maxLength: 5 }), (outer, inner, runs) => {
         fc.pre(matches(outer, inner));
@@ -76,7 +76,7 @@ describe('a pattern that matches another as text', () => {
     );
   });
 
-  test('is the only kind that matches all that the other matches', () => {
+  test('is the only kind that matches everything that the other pattern matches', () => {
     fc.assert(
       fc.property(pattern, pattern, (outer, inner) => {
         fc.pre(!matches(outer, inner));

@@ -22,7 +22,7 @@ describe('encryption', () => {
     expect(await encrypt(OLD, 'text', 'place')).not.toBe(await encrypt(OLD, 'text', 'place'));
   });
 
-  it('is undone only in its context, with its key and version, and for an unchanged text', async () => {
+  it('is reversible only in its context, with its key and version, and for an unchanged text', async () => {
     const encrypted = await encrypt(BOTH, 'text', 'company:a');
     // Not the last digit: some of its bits stand for nothing.
     const changed = encrypted.replace(/[^:](?=[^:]*$)/, (first) => (first === 'A' ? 'B' : 'A'));
@@ -35,7 +35,7 @@ describe('encryption', () => {
     await expect(decrypt(BOTH, 'text', 'company:a')).rejects.toThrow('not an encrypted text');
   });
 
-  it('is renewed under the newest version, unless it has that version or cannot be undone', async () => {
+  it('is renewed under the newest version, unless it has that version or cannot be decrypted', async () => {
     const old = await encrypt(OLD, 'text', 'place');
     const fresh = await reencrypt(BOTH, old, 'place');
     expect(fresh).toMatch(/^v2:/);

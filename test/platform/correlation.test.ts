@@ -54,7 +54,7 @@ describe('the correlation id of a request', () => {
 });
 
 describe('the scheduled run', () => {
-  it('leaves a line when it is done, by which somebody sees that there is one', async () => {
+  it('logs a line when it is done', async () => {
     const written = vi.spyOn(console, 'log').mockImplementation(() => undefined);
     const execution = createExecutionContext();
     const scheduledTime = new Date(Date.UTC(2026, 0, 31, 12));

@@ -5,13 +5,13 @@ import { BASE_URL } from '../support/api.ts';
 
 const address = (name: string) => `${BASE_URL}/.edge-cache/${name}`;
 
-it('a text is kept with what is said about it', async () => {
+it('a text is cached together with its metadata', async () => {
   await putCached('tests', address('text'), 'tëxt', { seconds: 60, about: '{"de":"São"}' });
   const found = await findCached('tests', address('text'));
   expect([await readText(found?.body ?? null), found?.about]).toEqual(['tëxt', '{"de":"São"}']);
 });
 
-it('what another version kept in another form is as if it were not there', async () => {
+it('a text that another release cached in another form is ignored', async () => {
   const headers = { 'Cache-Control': 'max-age=60', 'X-Read-Of': '{}' };
   await (await caches.open('tests')).put(address('other'), new Response('text', { headers }));
   expect(await findCached('tests', address('other'))).toBeUndefined();

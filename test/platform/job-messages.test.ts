@@ -34,7 +34,7 @@ it.each([
   ['data-console-jobs', { type: 'upload.new', companyId: newId(0) }, 'job_message_unknown'],
   ['data-console-audit', { id: newId(0), principalType: 'new' }, 'log_record_unknown'],
   ['data-console-share-events', { id: newId(0), type: 'share.new' }, 'log_record_unknown'],
-])('a message in %s that only a newer release knows waits for it, and is not lost', async (queue, body, event) => {
+])('a message in %s that only a newer release knows is retried, and not lost', async (queue, body, event) => {
   const failed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const { explicitAcks, retryMessages } = await deliver(queue, body);
   expect([explicitAcks, retryMessages]).toMatchObject([[], [{ msgId: expect.any(String) }]]);

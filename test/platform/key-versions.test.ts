@@ -25,7 +25,7 @@ describe('secret versions in variables of their own', () => {
     expect(gatherVersions(env)).toEqual(env);
   });
 
-  it('are not used for anything new while they are next', async () => {
+  it('are not used for encryption while they are marked as next', async () => {
     const before = keysOf({ ENCRYPTION_KEYS_7: FIRST });
     const next = keysOf({ ENCRYPTION_KEYS_7: FIRST, ENCRYPTION_KEYS_NEXT_9: SECOND });
     const after = keysOf({ ENCRYPTION_KEYS_7: FIRST, ENCRYPTION_KEYS_NEXT_9: SECOND, ENCRYPTION_KEYS_9: SECOND });

@@ -23,7 +23,7 @@ it('a semaphore grants permits in the order of asking', async () => {
   expect(given).toEqual([3, 4]);
 });
 
-it('who finds the queue full is turned away at once, who waits too long later', async () => {
+it('a semaphore refuses a permit at once when its queue is full, and after too long a wait', async () => {
   vi.useFakeTimers();
   const semaphore = new Semaphore(limits);
   await semaphore.acquire();
@@ -35,7 +35,7 @@ it('who finds the queue full is turned away at once, who waits too long later', 
   expect(semaphore.isIdle).toBe(false);
 });
 
-it('a free permit is acquired without waiting, or not at all', async () => {
+it('a semaphore gives a free permit without waiting, or none', async () => {
   const semaphore = new Semaphore(limits);
   const release = semaphore.tryAcquire();
   expect(isGiven(release)).toBe(true);
@@ -57,7 +57,7 @@ it('a permit that is never released is free again in time', async () => {
   expect(isGiven(await waiting)).toBe(true);
 });
 
-it('work that runs under a permit releases it, also when it fails, and is not done where too many wait', async () => {
+it('work under a permit releases it, also when it fails, and is not done if too many wait', async () => {
   const semaphore = new Semaphore({ ...limits, permits: 1, maxWaiting: 0 });
   const full = () => new Error('full');
   const { promise: mayEnd, resolve: goOn } = Promise.withResolvers<void>();

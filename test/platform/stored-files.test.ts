@@ -7,7 +7,7 @@ describe('deleting objects', () => {
     [1, [1]],
     [1_000, [1_000]],
     [2_001, [1_000, 1_000, 1]],
-  ])('asks R2 for %i of them in lists that it takes', async (count, asked) => {
+  ])('deletes %i of them in lists of at most a thousand', async (count, asked) => {
     const lists: string[][] = [];
     const bucket = { delete: async (keys: string | string[]) => void lists.push([keys].flat()) };
     const keys = Array.from({ length: count }, (_, n) => `key-${n}`);

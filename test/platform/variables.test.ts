@@ -20,7 +20,7 @@ it('the background Worker takes variables from the API, and new ones at once', a
   expect(await withVariables(api)).not.toHaveProperty('EMBED_SECRETS_1');
 });
 
-it('messages that come while the API cannot be asked are tried again', async () => {
+it('queue messages that come while the API cannot be asked for variables are retried', async () => {
   const failed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const body = { type: 'upload.load', companyId: newId(0), jobId: newId(0) };
   const batch = createMessageBatch('data-console-jobs', [{ id: '1', timestamp: new Date(), attempts: 1, body }]);

@@ -65,14 +65,14 @@ const isWrite = ({ method, safe, access }: Contract): boolean => {
   return method !== 'get' && !safe && action !== null && SERVICES.includes(actionEntry(action).service);
 };
 
-describe('a write of access', () => {
-  it('can be asked what it would change, or says why not', () => {
+describe('a route that changes access', () => {
+  it('has a dry run, or a listed reason for having none', () => {
     const without = contracts.filter((contract) => isWrite(contract) && !contract.dryRun).map(nameOf);
     expect(without.filter((name) => !(name in WITHOUT))).toEqual([]);
     expect(Object.keys(WITHOUT).filter((name) => !without.includes(name))).toEqual([]);
   });
 
-  it('can be asked wherever more may be granted than the granter has', () => {
+  it('has a dry run if it may be refused for granting too much', () => {
     const granting = contracts.filter(
       ({ fails = [] }) => fails.includes(grantExceeds) || fails.includes(policyLimitExceeded),
     );

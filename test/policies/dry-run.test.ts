@@ -134,8 +134,8 @@ async function aMember() {
 
 const named = (witnesses: Witness[]) => witnesses.map(({ action, resource }) => `${action} ${resource}`);
 
-describe('a dry run', () => {
-  it('tells of a policy that is changed, and the witness is then what a request is answered', async () => {
+describe('a dry run of a change of access', () => {
+  it('lists what a changed policy gives and takes, as requests then confirm', async () => {
     const { principal, as, policy } = await aMember();
     const document = { version: '2024-01-01', statements: [allow('policies:list', 'users:list')] };
     expect((await as.get('/v1/policies')).status).toBe(403);
@@ -150,7 +150,7 @@ describe('a dry run', () => {
     expect((await as.get('/v1/policies')).status).toBe(200);
   });
 
-  it('tells of a policy that is attached and detached, on both surfaces', async () => {
+  it('lists what attaching and detaching a policy gives and takes, on both APIs', async () => {
     const { principal, group } = await aMember();
     const readOnly = managedPolicyNamed('ReadOnly').id;
     const attached = await tried([principal], company.as, 'post', `/v1/groups/${group}/policies/${readOnly}`);
@@ -165,7 +165,7 @@ describe('a dry run', () => {
     expect(named(freed.gains)).toEqual(['users:get *', 'mcp:connect *']);
   });
 
-  it('tells of policies that are made, copied and deleted that nobody has them', async () => {
+  it('lists nothing for policies that are created, copied or deleted while unattached', async () => {
     const { principal } = await aMember();
     const nothing = { gains: [], losses: [], truncated: false };
     const json = policyInput([allow('*')]);
@@ -176,7 +176,7 @@ describe('a dry run', () => {
     expect(await tried([principal], company.as, 'delete', `/v1/policies/${id}`)).toEqual(nothing);
   });
 
-  it('tells of groups that are made and deleted, on both surfaces', async () => {
+  it('lists what creating and deleting a group gives and takes, on both APIs', async () => {
     const [one, other] = [await aMember(), await aMember()];
     const json = groupInput({ roles: [{ name: 'All', target: '*', actions: ['*'] }] });
     expect((await tried([one.principal], company.as, 'post', '/v1/groups', { json })).gains).toEqual([]);
@@ -189,7 +189,7 @@ describe('a dry run', () => {
     expect(named(byProgram.losses)).toEqual(named(deleted.losses));
   });
 
-  it('tells of permissions of the older model, and of groups that list them', async () => {
+  it('lists what legacy permissions, and groups that have them, give and take', async () => {
     const { principal, group } = await aMember();
     const made = { json: permissionInput(company) };
     expect((await tried([principal], company.as, 'post', '/v1/permissions', made)).gains).toEqual([]);
@@ -217,7 +217,7 @@ describe('a dry run', () => {
     ]);
   });
 
-  it('tells of an action that only a role grants, and not of one that a role grants besides', async () => {
+  it('lists the loss of an action only if no role grants it still', async () => {
     const { principal, policy, group } = await aMember();
     const json = { document: { version: '2024-01-01', statements: [allow('groups:list', 'users:list')] } };
     await must(company.as.put(`/v1/policies/${policy}`, { json }));
@@ -229,7 +229,7 @@ describe('a dry run', () => {
     expect(named(losses)).not.toContain('users:list *');
   });
 
-  it('tells of people who enter and leave groups', async () => {
+  it('lists what entering and leaving groups gives and takes', async () => {
     const [one, other] = [await aMember(), await aMember()];
     const path = `/v1/users/${one.principal.id}/groups`;
     const denying = await aConsoleGroup(company);
@@ -244,7 +244,7 @@ describe('a dry run', () => {
     expect(named(replaced.losses)).toContain('users:list *');
   });
 
-  it('tells of bindings: somebody in a group in two accounts loses nothing in one', async () => {
+  it('lists no loss if a user stays bound to the group in another account', async () => {
     const { principal, group } = await aMember();
     const second = await must(admin.post('/accounts', { json: { name: 'Second of a trial' } }));
     const json = { principal_type: 'user', principal_id: principal.id, account_id: second.id };
@@ -255,7 +255,7 @@ describe('a dry run', () => {
     expect(named((await tried([principal], admin, 'delete', last)).losses)).toContain('groups:list *');
   });
 
-  it('tells of service accounts as of people', async () => {
+  it('lists what service accounts gain, as for users', async () => {
     const robot = await aServiceAccount(company);
     const groupId = await aGroup(company, managedPolicyNamed('PolicyManager').id);
     const { name } = await must(admin.get(`/service-accounts/${robot.id}`));
@@ -265,7 +265,7 @@ describe('a dry run', () => {
     expect(gains).toContainEqual({ principal, action: 'policies:list', resource: '*' });
   });
 
-  it('tells of an invitation that nobody gains anything before it is accepted, and invites nobody', async () => {
+  it('lists nothing for an invitation, and invites nobody', async () => {
     const groupId = await aGroup(company, managedPolicyNamed('FullAdmin').id);
     const json = { email: 'tried@example.com', group_ids: [groupId] };
     const before = await stored();
@@ -274,7 +274,7 @@ describe('a dry run', () => {
     await expectUnchanged(before);
   });
 
-  it('says nothing of who may not act: the deactivated and the invited', async () => {
+  it('lists nothing for deactivated users', async () => {
     const { principal, group } = await aMember();
     await must(company.as.post(`/v1/users/${principal.id}/deactivate`));
     const { body } = await dryRun(company.as, 'delete', `/v1/groups/${group}`);
@@ -293,7 +293,7 @@ describe('a dry run', () => {
     expect((await dryRun(as, 'post', path)).body.gains).toEqual([]);
   });
 
-  it('lists a thousand of each at the most', async () => {
+  it('lists at most a thousand gains', async () => {
     const group = await aConsoleGroup(company);
     for (let member = 0; member < 9; member += 1) await enter(company, (await aUser(company)).id, group._id);
     const path = `/v1/groups/${group._id}/policies/${managedPolicyNamed('FullAdmin').id}`;
@@ -301,7 +301,7 @@ describe('a dry run', () => {
     expect([body.gains.length, body.losses.length, body.truncated]).toEqual([1000, 0, true]);
   });
 
-  it('is refused as the write is', async () => {
+  it('is refused with the same error as the write', async () => {
     const { group, policy, principal } = await aMember();
     const taken = await must(company.as.post('/v1/policies', { json: policyInput([allow('users:list')]) }));
     const permission = await aPermission(company);
@@ -352,7 +352,7 @@ describe('a dry run', () => {
     }
   });
 
-  it('holds the limits of policies that triggers hold', async () => {
+  it('is refused at the limit of policies that database triggers enforce', async () => {
     const group = await aConsoleGroup(company);
     const ids = await Promise.all(Array.from({ length: 51 }, () => aPolicy(company, [allow('users:list')])));
     for (const id of ids.slice(0, 50)) await must(company.as.post(`/v1/groups/${group._id}/policies/${id}`));
@@ -360,7 +360,7 @@ describe('a dry run', () => {
     expect([status, body.error]).toEqual([409, 'POLICY_LIMIT_EXCEEDED']);
   });
 
-  it('takes and answers no idempotency key', async () => {
+  it('ignores an idempotency key', async () => {
     const headers = { 'Idempotency-Key': 'tried-then-done' };
     const { group } = await aMember();
     const path = `/v1/groups/${group}/policies/${managedPolicyNamed('ReadOnly').id}`;
@@ -372,7 +372,7 @@ describe('a dry run', () => {
     expect([again.status, again.body.gains, again.headers.get('idempotency-replayed')]).toEqual([200, [], null]);
   });
 
-  it('is not told in the audit trail as the write', async () => {
+  it('is audited as access:dry_run, not as the write', async () => {
     const { group } = await aMember();
     await must(dryRun(company.as, 'delete', `/v1/groups/${group}`));
     const told = async (action: string): Promise<string[]> => {
@@ -383,7 +383,7 @@ describe('a dry run', () => {
     expect(await told('groups:delete')).not.toContain(group);
   });
 
-  it('is refused where `dry_run` is neither, and writes where it is false', async () => {
+  it('is refused if `dry_run` is no boolean, and is a real write if it is false', async () => {
     const id = await aPolicy(company, [allow('users:list')]);
     expect((await company.as.delete(`/v1/policies/${id}?dry_run=yes`)).status).toBe(422);
     expect((await company.as.delete(`/v1/policies/${id}?dry_run=true&dry_run=false`)).status).toBe(422);

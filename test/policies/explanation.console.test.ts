@@ -42,7 +42,7 @@ async function aMixedUser() {
   return { ...user, sid, allowing, denying, allowed, denied, legacy };
 }
 
-describe('a simulation', () => {
+describe('a policy simulation', () => {
   it('names what decides: a Deny, an Allow, a legacy grant, or nothing', async () => {
     const user = await aMixedUser();
     const { status, body } = await simulate(
@@ -68,7 +68,7 @@ describe('a simulation', () => {
     expect(body.results[0]).toMatchObject({ action: 'users:get', resource: userArn(company.owner.id) });
   });
 
-  it('answers what a request is then answered', async () => {
+  it('gives the same decisions as real requests get', async () => {
     const user = await aMixedUser();
     const policyId = managedPolicyNamed('ReadOnly').id;
     const requests: [path: string, action: string, resource: string][] = [
@@ -92,7 +92,7 @@ describe('a simulation', () => {
     expect(new Set(met)).toEqual(new Set([true, false]));
   });
 
-  it('names the owner as what decides', async () => {
+  it('names ownership as what decides for the owner', async () => {
     const { body } = await simulate('user', company.owner.id, ['company:update_sso', '*']);
     expect(body.results[0]).toMatchObject({ allowed: true, decided_by: decided('owner') });
   });
@@ -111,7 +111,7 @@ describe('a simulation', () => {
     expect((await robot.as.get('/accounts')).status).toBe(200);
   });
 
-  it('is answered 404 for somebody who does not exist', async () => {
+  it('is answered 404 for a principal that does not exist in the company', async () => {
     const other = await aCompany();
     const robot = await aServiceAccount(other);
     for (const [type, id, code] of [

@@ -51,7 +51,7 @@ describe('a policy document', () => {
 });
 
 describe('a group', () => {
-  it('has at most 50 policies, on both surfaces, whoever attaches one meanwhile', async () => {
+  it('has at most 50 policies, on both APIs, also if another is attached meanwhile', async () => {
     const group = await aConsoleGroup(company);
     const ids = await policies(51, 3 * KIB);
     const path = (id: string) => `/v1/groups/${group._id}/policies/${id}`;

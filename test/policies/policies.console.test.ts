@@ -16,7 +16,7 @@ const create = (json: Record<string, unknown>) => company.as.post('/v1/policies'
 const aPolicy = async (statements = READS) => (await create(policyInput(statements))).body;
 
 describe('a policy', () => {
-  it('is made, and shown as it was made', async () => {
+  it('is created, and shown as it was sent', async () => {
     const input = policyInput(
       [{ sid: 'Read', effect: 'Allow', actions: ['users:list', 'groups:*'], resources: ['*'] }],
       {
@@ -264,7 +264,7 @@ describe('the access to single policies', () => {
     expect((await as.get(`/v1/policies/${(await aPolicy())._id}`)).status).toBe(403);
   });
 
-  it('can be denied for one of them', async () => {
+  it('can be denied for a single policy', async () => {
     const hidden = (await create(policyInput(READS, { name: 'Hidden' }))).body;
     const { _id: shown } = await aPolicy();
     const { _id: group } = await aConsoleGroup(company);

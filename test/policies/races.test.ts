@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 describe('a policy', () => {
-  it('does not get back what is taken from it while somebody changes it who may not grant that', async () => {
+  it('does not regain an action that was removed meanwhile, by an editor who may not grant it', async () => {
     const id = await aPolicy(company, [allow('users:*')]);
     const { as: editor } = await aUser(company, { can: ['policies:update'] });
     const { document } = policyInput([allow('users:list')]);
@@ -53,7 +53,7 @@ describe('a legacy permission', () => {
   it.each([
     ['actions', { actions: ['read', 'delete'] }, { actions: ['read'] }],
     ['target', { target: 'users' }, { target: 'groups' }],
-  ])('does not get back what is taken from its %s meanwhile', async (_what, before, after) => {
+  ])('does not regain what was removed from its %s meanwhile', async (_what, before, after) => {
     const inputOf = ({ actions, target }: { actions?: string[]; target?: string }) => ({
       ...(actions && { actions }),
       ...(target && { target: { company_id: company.id, service_name: target } }),

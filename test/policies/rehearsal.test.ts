@@ -37,8 +37,8 @@ const reading = (changed: (sql: string) => string): D1Database =>
     },
   }) as unknown as D1Database;
 
-describe('a write that is rehearsed', () => {
-  it('leaves all as it was, and tells what it would have changed', async () => {
+describe('a write in a dry run', () => {
+  it('changes nothing, and tells what it would have changed', async () => {
     const db = openControlDb(env.CONTROL_DB);
     const seen = observed();
     const { renamed } = await rehearsing(db, seen, () => commit(db, { renamed: rename(db) }));
@@ -48,19 +48,19 @@ describe('a write that is rehearsed', () => {
     expect(await nameOf()).toBe('Rehearsed');
   });
 
-  it('leaves all as it was even where the database tells without failing', async () => {
+  it('changes nothing even if the statement that should roll it back does not fail', async () => {
     const db = openControlDb(reading((sql) => sql.replace("json_extract('{}', ", 'coalesce(null, ')));
     await expect(rehearsing(db, observed(), () => commit(db, { renamed: rename(db) }))).rejects.toThrow();
     expect(await nameOf()).toBe('As it was');
   });
 
-  it('is refused where it is written by itself', async () => {
+  it('is refused outside of a commit', async () => {
     const db = openControlDb(env.CONTROL_DB);
     await expect(rehearsing(db, observed(), async () => rename(db))).rejects.toThrow();
     expect(await nameOf()).toBe('As it was');
   });
 
-  it('is refused where it was prepared before', async () => {
+  it('is refused if its statement was prepared before the dry run', async () => {
     const db = openControlDb(env.CONTROL_DB);
     const prepared = db.$client.prepare("update visualizations set name = 'Rehearsed' where id = ?").bind(id);
     await expect(rehearsing(db, observed(), () => db.$client.batch([prepared]))).rejects.toThrow(

@@ -32,8 +32,8 @@ async function aUserWith(...policyIds: string[]): Promise<{ id: string; as: Call
   return { ...user, groupId: group._id };
 }
 
-describe('who can do something', () => {
-  it('is everybody whom the evaluator allows it, by what decides, and nobody else', async () => {
+describe('the list of who can do something', () => {
+  it('has everybody whom the evaluator allows it, with what decides, and nobody else', async () => {
     const reading = await aPolicy(company, [{ ...allow('concepts:list'), sid: 'Reads' }]);
     const denying = await aPolicy(company, [deny('concepts:list')]);
     const able = await aUserWith(reading);
@@ -59,7 +59,7 @@ describe('who can do something', () => {
     );
   });
 
-  it('is what a simulation of each of them says, for every action', async () => {
+  it('agrees with a simulation of each principal, for many actions', async () => {
     const other = await aCompany();
     const arn = `arn:svc:users::${other.id}:user/*`;
     const user = await aUser(other, { can: ['users:*', 'groups:list'] });
@@ -86,7 +86,7 @@ describe('who can do something', () => {
     }
   });
 
-  it('is decided by a Deny before an Allow, and by an Allow before roles and permissions of the older model', async () => {
+  it('is decided by a Deny before an Allow, and by an Allow before legacy roles and permissions', async () => {
     const layers = {
       permission: await aConsoleGroup(company, {
         permissionIds: [
@@ -120,7 +120,7 @@ describe('who can do something', () => {
     }
   });
 
-  it('takes `**` for everything, and `arn:*` for all that has a name', async () => {
+  it('takes the resource `**` as everything, and `arn:*` as everything with an ARN', async () => {
     const [all, named] = [
       await aUserWith(await aPolicy(company, [{ ...allow('webhooks:list'), resources: ['**'] }])),
       await aUserWith(await aPolicy(company, [{ ...allow('webhooks:list'), resources: ['arn:*'] }])),
@@ -131,7 +131,7 @@ describe('who can do something', () => {
     expect((await found('arn:svc:')).toSorted()).toEqual([all.id, named.id].toSorted());
   });
 
-  it('counts people in all their accounts, and service accounts in theirs', async () => {
+  it('has users by their groups in any account, and service accounts while they are active', async () => {
     const second = await must(admin.post('/accounts', { json: { name: 'Second who can' } }));
     const groupId = await aGroup(company, await aPolicy(company, [allow('semantic:list')]));
     const user = await aUser(company, { can: [] });
@@ -143,7 +143,7 @@ describe('who can do something', () => {
     expect(ids(await whoCan('semantic:list'))).not.toContain(robot.id);
   });
 
-  it('is everybody whom no Deny reaches, of an action that nobody needs an Allow of', async () => {
+  it('has everybody without a Deny for mcp:connect, which needs no Allow', async () => {
     const [free, kept] = [await aUserWith(), await aUserWith(await aPolicy(company, [deny('mcp:connect')]))];
     const found = await whoCan('mcp:connect');
     expect(ids(found)).toContain(free.id);
@@ -151,7 +151,7 @@ describe('who can do something', () => {
     expect(found.find(({ principal }) => principal.id === free.id)?.decided_by).toMatchObject({ kind: 'none' });
   });
 
-  it('comes in pages, with the number of all', async () => {
+  it('is answered in pages, with the total', async () => {
     const other = await aCompany();
     const groupId = await aGroup(other, managedPolicyNamed('KnowledgeManager').id);
     for (let made = 0; made < 5; made += 1) {
@@ -169,7 +169,7 @@ describe('who can do something', () => {
     expect(first.total).toBeGreaterThanOrEqual(6);
   });
 
-  it('names nobody whom the caller may not see', async () => {
+  it('has nobody whom the caller may not see', async () => {
     const user = await aUserWith(await aPolicy(company, [allow('ontology:list')]));
     const statements = [allow('policies:list'), { ...deny('users:get'), resources: [`arn:svc:users::*/${user.id}`] }];
     const { id } = await aUser(company, { can: [] });
@@ -182,7 +182,7 @@ describe('who can do something', () => {
     expect(ids(await whoCan('ontology:list', '*', watcher.as))).not.toContain(user.id);
   });
 
-  it('is refused to whoever may not list policies, and of what is no resource', async () => {
+  it('is refused to callers who may not list policies, and for invalid resources and actions', async () => {
     const { as } = await aUser(company, { can: ['policies:get'] });
     const json = { action: 'users:list', resource: '*' };
     expect((await as.post('/v1/policies/who-can', { json })).status).toBe(403);
@@ -193,12 +193,12 @@ describe('who can do something', () => {
   });
 });
 
-describe('a comparison of documents', () => {
+describe('a comparison of policy documents', () => {
   const compare = (before: object[], after: object[]) =>
     company.as.post('/v1/policies/compare', { json: { before: { documents: before }, after: { documents: after } } });
   const documentOf = (...statements: Parameters<typeof policyInput>[0]) => policyInput(statements).document;
 
-  it('tells that two spellings are equal', async () => {
+  it('finds two spellings of the same access equal', async () => {
     const arn = `arn:svc:users::${company.id}:user/`;
     const one = documentOf(
       { ...allow('users:get'), resources: [`${arn}*`, `${arn}a*`, '*', '**'] },
@@ -218,7 +218,7 @@ describe('a comparison of documents', () => {
     expect((await compare(named, [documentOf({ ...allow('*:*'), resources: ['arn:svc:*'] })])).body.equal).toBe(true);
   });
 
-  it('tells a shortest resource for each action that differs', async () => {
+  it('names a shortest resource for each action that differs', async () => {
     const arn = `arn:svc:concepts::${company.id}:concept/`;
     const before = [documentOf({ ...allow('concepts:*'), resources: [`${arn}*`] })];
     const after = [
@@ -230,7 +230,7 @@ describe('a comparison of documents', () => {
     expect(body.losses).toHaveLength(5);
   });
 
-  it('bounds hostile patterns', async () => {
+  it('is refused for patterns that are too complex to compare', async () => {
     const many = { ...allow('users:list'), resources: [`arn:svc:${'*a'.repeat(200)}`] };
     expect((await compare([documentOf(many)], [documentOf(many)])).body.equal).toBe(true);
     const ends = [...'abcdefghijklmnopqrstuvwxyz'].map((letter) => `arn:svc:*${letter}*q`);

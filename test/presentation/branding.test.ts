@@ -14,7 +14,7 @@ describe('colours', () => {
     ['red', undefined],
     ['#12345678', undefined],
     ['url(x)', undefined],
-  ])('are read: %j', (text, colour) => {
+  ])('are parsed, or found invalid: %j', (text, colour) => {
     expect(parseColour(text)).toBe(colour);
   });
 
@@ -32,7 +32,7 @@ describe('colours', () => {
     expect([mixed('#000000', '#ffffff', 0), mixed('#000000', '#ff8000', 0.5)]).toEqual(['#000000', '#804000']);
   });
 
-  it('can always be written on, and made readable', () => {
+  it('always have a readable text colour, and can be made readable', () => {
     fc.assert(
       fc.property(aColour, aColour, (colour, ground) => {
         expect(contrast(inkOn(ground), ground)).toBeGreaterThan(TEXT_CONTRAST);
@@ -45,11 +45,11 @@ describe('colours', () => {
 });
 
 describe('the colours of a brand', () => {
-  it('are readable where there is none', () => {
+  it('are readable where none are set', () => {
     expect(contrastProblems(STANDARD_COLOURS)).toEqual([]);
   });
 
-  it('are named in pairs where nobody can read them', () => {
+  it('are reported where their contrast is too low', () => {
     const problems = contrastProblems({
       background: '#ffffff',
       text_color: '#888888',
@@ -61,7 +61,7 @@ describe('the colours of a brand', () => {
     expect(problems[2]?.message).toMatch(/asks for 3$/);
   });
 
-  it('need not be as dark for what is drawn as for text', () => {
+  it('need less contrast in charts than for text', () => {
     const colour = '#888888';
     expect(contrastProblems({ background: '#ffffff', chart_palette: [colour] })).toEqual([]);
     expect(contrastProblems({ background: '#ffffff', text_color: colour })).toHaveLength(1);
@@ -69,7 +69,7 @@ describe('the colours of a brand', () => {
 });
 
 describe('a theme', () => {
-  it('is taken in part, its colours in one form', () => {
+  it('may have only some fields, and gets its colours normalized', () => {
     expect(theme.parse({ background: '#FFF', text_color: '#123', radius: 0, unknown: 1 })).toEqual({
       background: '#ffffff',
       text_color: '#112233',

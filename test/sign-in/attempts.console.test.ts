@@ -42,7 +42,7 @@ async function fail(name: string, times: number, limit: number): Promise<void> {
 }
 
 describe('wrong passwords from one network', () => {
-  it('are refused for the email from that network only', async () => {
+  it('are limited for the email from that network only', async () => {
     const { email } = await aUser(company);
     const other = await aUser(company);
     await fail(`${passwordOf(email)}:${STRANGER}`, 9, 10);
@@ -64,7 +64,7 @@ describe('wrong passwords from one network', () => {
 });
 
 describe('a hundred wrong passwords from many networks', () => {
-  it.each(['somebody', 'nobody'])('leave sign-in to networks known for the email only: %s', async (who) => {
+  it.each(['somebody', 'nobody'])('allow sign-in only from networks known for the email of %s', async (who) => {
     const email = who === 'nobody' ? 'nobody@nowhere.test' : (await aUser(company)).email;
     if (who === 'somebody') expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
     await fail(passwordOf(email), 99, 100);
@@ -75,7 +75,7 @@ describe('a hundred wrong passwords from many networks', () => {
     expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(who === 'nobody' ? 429 : 200);
   });
 
-  it('close networks whose last sign-in is thirty days ago, and those of another user', async () => {
+  it('refuse networks whose last sign-in was thirty days ago, and those of another user', async () => {
     const { email } = await aUser(company);
     const other = await aUser(company);
     await logInFrom(HOME, email, PASSWORD);
@@ -91,7 +91,7 @@ describe('a hundred wrong passwords from many networks', () => {
     expect(left).toEqual({ n: 0 });
   });
 
-  it('leave ten wrong passwords in fifteen minutes to a known network', async () => {
+  it('allow a known network ten wrong passwords in fifteen minutes', async () => {
     const { email } = await aUser(company);
     await logInFrom(HOME, email, PASSWORD);
     await fail(passwordOf(email), 100, 100);
@@ -113,14 +113,14 @@ describe('an outage of the control database', () => {
 });
 
 describe('an outage during authentication', () => {
-  it('is not answered as a missing credential', async () => {
+  it('is answered 500, not as a missing credential', async () => {
     const { as } = await aUser(company);
     expect((await as.post('/v1/auth/logout', { env: failingAt(/from "sessions"/) })).status).toBe(500);
     expect((await as.get('/v1/auth/me')).status).toBe(200);
   });
 });
 
-describe('the record of an attempt', () => {
+describe('the record of a sign-in attempt', () => {
   const sizeOf = (limiter: DurableObjectStub<AttemptLimiter>) =>
     runInDurableObject(limiter, async (_object, { storage }) => ({
       tables: [...storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '_cf_METADATA'")].length,
@@ -148,7 +148,7 @@ describe('the record of an attempt', () => {
     expect(await sizeOf(limiter)).toEqual(NOTHING);
   });
 
-  it('is no failure when a right password takes longer than its lease', async () => {
+  it('counts as no failure when a right password takes longer than its lease', async () => {
     const limiter = limiterOf('slow');
     await runInDurableObject(limiter, async (object: AttemptLimiter) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -161,14 +161,14 @@ describe('the record of an attempt', () => {
     });
   });
 
-  it('is a failure when the password was wrong, even if a restart loses its beginning', async () => {
+  it('counts as a failure when the password was wrong, even if a restart lost its beginning', async () => {
     const restarted = limiterOf('restarted');
     await restarted.settle('begun before', true, WINDOW);
     expect((await restarted.begin('next', 1, WINDOW)).allowed).toBe(false);
   });
 });
 
-describe('a call whose answer is lost', () => {
+describe('a call of the attempt limiter whose answer is lost', () => {
   it('is made again and counted once', async () => {
     const person = await aUser(company);
     let calls = 0;

@@ -30,7 +30,7 @@ describe('a sign-in that has read its user', () => {
     expect((await call('POST', '/v1/users/reset-password/confirm', { json })).status).toBe(200);
   };
 
-  it('begins a session when nothing changed since', async () => {
+  it('begins a session if the user has not changed since', async () => {
     expect(await complete()).toHaveProperty('token');
   });
 
@@ -57,7 +57,7 @@ describe('a sign-in that has read its user', () => {
   });
 });
 
-describe('a hash with an old cost', () => {
+describe('a password hash with an old cost', () => {
   it('is upgraded by a sign-in, and the password still works', async () => {
     hashing.cost = COST;
     const company = await aCompany();

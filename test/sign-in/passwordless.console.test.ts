@@ -73,7 +73,7 @@ describe('a mailed code', () => {
     expect([again.status, again.body.error]).toEqual([400, 'INVALID_CODE']);
   });
 
-  it('stops working after five wrong tries, also for a request that they overtake', async () => {
+  it('stops working after five wrong tries, also for a concurrent request', async () => {
     const { email } = await aUser(company);
     const code = await aCode(email);
     const guess = async () => {
@@ -158,7 +158,7 @@ describe('a request for a code', () => {
     ['a user of another company', async () => (await aCompany()).owner.email],
   ];
 
-  it.each(strangers)('does the same for %s, but sends no mail', async (_who, email) => {
+  it.each(strangers)('runs the same statements for %s as for a user, but sends no mail', async (_who, email) => {
     const { email: known } = await aUser(company);
     const stranger = await email();
     const [right, other] = [await watched(known), await watched(stranger)];
@@ -196,7 +196,7 @@ describe('a request for a code', () => {
     expect(sent).toBe(true);
   });
 
-  it('is sent a minute later, with a code that works, if the mail service is down', async () => {
+  it('has its mail sent later, with a code that works, if the mail service is down', async () => {
     const { email } = await aUser(company);
     await whileMailIsDown(() => request(email));
     await runScheduled();
@@ -210,7 +210,7 @@ describe('a request for a code', () => {
     expect((await verify(email, codeIn(mailTo(email)))).status).toBe(200);
   });
 
-  it('is dropped when its code would come too late', async () => {
+  it('is dropped when its code would have expired', async () => {
     const { email } = await aUser(company);
     await whileMailIsDown(() => request(email));
     later(10 * MINUTE + 1000);

@@ -84,7 +84,7 @@ describe('a change of the password', () => {
     expect((await logIn(company.slug, email, NEXT)).status).toBe(200);
   });
 
-  it('is refused to somebody who is deleted meanwhile', async () => {
+  it('is refused to a user who is deleted meanwhile', async () => {
     const { id, as } = await aUser(company);
     const answer = await overtaken(
       /^update "users" set "password_hash"/,
@@ -162,7 +162,7 @@ describe('a link that sets a new password', () => {
     }
   });
 
-  it('is mailed five times an hour to one address', async () => {
+  it('is mailed at most five times an hour to one address', async () => {
     const [{ email }, other] = [await aUser(company), await aUser(company)];
     for (let asked = 0; asked < 6; asked += 1) await sendReset(email);
     await sendReset(other.email);

@@ -83,7 +83,7 @@ describe('the setup of a second factor', () => {
     expect((await stateOf(id)).factors).toBe(0);
   });
 
-  it('is refused to somebody who is deleted meanwhile', async () => {
+  it('is refused to a user who is deleted meanwhile', async () => {
     for (const json of [{ password: PASSWORD }, {}]) {
       const { id, as } = await aUser(company);
       if (!('password' in json)) await withoutPassword(id);
@@ -173,7 +173,7 @@ describe('the disabling of a second factor', () => {
     expect(await countOf('used_totp_steps where factor_id = ?', factor?.id)).toBe(0);
   });
 
-  it.each(['disable', 'backup-codes'])('does not touch one that is enrolled meanwhile (%s)', async (what) => {
+  it.each(['disable', 'backup-codes'])('does not touch a factor that is enrolled meanwhile (%s)', async (what) => {
     const { id, as } = await anEnrolledUser(company);
     let after: unknown;
     const answer = await overtaken(
@@ -190,7 +190,7 @@ describe('the disabling of a second factor', () => {
     expect(after).toMatchObject({ mfa_enabled: 1, codes: 10 });
   });
 
-  it('does not remove another user’s that is only set up', async () => {
+  it('does not remove a factor of another user that is only set up', async () => {
     const { id, as } = await aUser(company);
     await must(postFactor(as, 'setup', { password: PASSWORD }));
     expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(404);

@@ -39,7 +39,7 @@ describe('a sign-in with a second factor', () => {
     expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('asks for a code after a mailed one', async () => {
+  it('asks for a code of the second factor after a mailed code', async () => {
     const { email, code } = await anEnrolledUser(company);
     await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
     const json = { company_slug: company.slug, email, code: codeIn(mailTo(email)) };
@@ -122,7 +122,7 @@ describe('a sign-in with a second factor', () => {
   });
 });
 
-describe('a pending token', () => {
+describe('the pending token of a sign-in with a second factor', () => {
   const DEAD = [401, 'UNAUTHORIZED'];
 
   it('is refused as a session token', async () => {
@@ -152,7 +152,7 @@ describe('a pending token', () => {
     expect(status).toBe(token === '' ? 422 : 401);
   });
 
-  it('stops working after five wrong codes, also for a right one that they overtake', async () => {
+  it('stops working after five wrong codes, also for a concurrent right one', async () => {
     const { email, secret, code } = await anEnrolledUser(company);
     const pending = await pendingOf(company, email);
     const guess = async () => {

@@ -63,8 +63,8 @@ describe('the list of sessions', () => {
   });
 });
 
-describe('the end of sessions', () => {
-  it('can be that of one session of the caller', async () => {
+describe('a request to end sessions', () => {
+  it('can end one session of the caller', async () => {
     const { as, elsewhere } = await aRoamer();
     const { records } = (await as.get('/v1/auth/sessions')).body;
     const [other] = records.filter(({ current }: { current: boolean }) => !current);
@@ -74,14 +74,14 @@ describe('the end of sessions', () => {
     expect(statusAndCode(await as.delete(`/v1/auth/sessions/${other._id}`))).toEqual([404, 'SESSION_NOT_FOUND']);
   });
 
-  it('is never that of a session of another user', async () => {
+  it('never ends a session of another user', async () => {
     const [{ as }, other] = [await aUser(company), await aUser(company)];
     const [theirs] = (await other.as.get('/v1/auth/sessions')).body.records;
     expect((await as.delete(`/v1/auth/sessions/${theirs._id}`)).status).toBe(404);
     expect(await isLive(other.as)).toBe(true);
   });
 
-  it('can be that of all others of the caller, together with a sign-in under way', async () => {
+  it('can end all other sessions of the caller, and a sign-in under way', async () => {
     const { id, as, elsewhere } = await aRoamer();
     const bystander = await aUser(company);
     const user = await userOf(id);
@@ -90,7 +90,7 @@ describe('the end of sessions', () => {
     await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
-  it('can be that of all sessions of a user, for a caller with users:update', async () => {
+  it('can end all sessions of a user, for a caller with users:update', async () => {
     const { id, as, elsewhere } = await aRoamer();
     const manager = await aUser(company, { can: ['users:update'] });
     const user = await userOf(id);
@@ -104,7 +104,7 @@ describe('the end of sessions', () => {
     ]);
   });
 
-  it('is never that of sessions in another company', async () => {
+  it('never ends sessions in another company', async () => {
     const { id, as } = await aUser(company);
     const stranger = await aCompany();
     expect((await stranger.as.delete(`/v1/users/${id}/sessions`)).status).toBe(404);

@@ -116,7 +116,7 @@ describe('POST /v1/auth/login', () => {
     },
   );
 
-  it('takes a password in whichever form of Unicode it is typed, and counts its characters in one', async () => {
+  it('accepts a password in every Unicode form, and counts its characters in one form', async () => {
     const words = `${'Çá'.repeat(60)}Straße`;
     const { id, email } = await aUser(company);
     const hash = async (password: string) => {
@@ -138,7 +138,7 @@ describe('POST /v1/auth/login', () => {
   });
 
   it.each(['NFC', 'NFD'] as const)(
-    'takes one that was once hashed decomposed, typed in %s, and hashes it anew',
+    'accepts a password that was once hashed in decomposed form, typed in %s, and hashes it anew',
     async (typed) => {
       const password = 'maçã-verde-após-o-almoço';
       const { id, email } = await aUser(company);
@@ -174,7 +174,7 @@ describe('GET /v1/auth/me', () => {
   });
 
   const refusals: [string, () => Promise<string> | string][] = [
-    ['nothing', () => ''],
+    ['no token', () => ''],
     ['garbage', () => 'abc'],
     ['a refresh token', () => company.refreshToken],
     ['a changed token', () => `${company.token.slice(0, -2)}xx`],
@@ -187,7 +187,7 @@ describe('GET /v1/auth/me', () => {
     ['another audience', () => resigned({ aud: 'share-portal' })],
     ['another issuer', () => resigned({ iss: 'somebody' })],
     ['another company', async () => resigned({ company_id: (await aCompany()).id })],
-    ['no session', () => resigned({ sid: 'f'.repeat(24) })],
+    ['an unknown session', () => resigned({ sid: 'f'.repeat(24) })],
     ['an expired token', () => resigned({ exp: 1_000_000 })],
   ];
 
@@ -235,7 +235,7 @@ describe('POST /v1/auth/refresh', () => {
     expect((await refresh(second.body.refresh_token)).status).toBe(401);
   });
 
-  it('answers a retry within ten seconds with the same successor, until that is used', async () => {
+  it('answers a retry within ten seconds with the same new token, until that is used', async () => {
     const { refreshToken } = await aCompany();
     const lost = await refresh(refreshToken);
     later(9_000);

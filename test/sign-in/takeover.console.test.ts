@@ -79,7 +79,7 @@ describe('an access token alone', () => {
   });
 });
 
-describe('a wrong code', () => {
+describe('a wrong code of a second factor', () => {
   it('does not count as a wrong password', async () => {
     const { as, email } = await aUser(company);
     const { secret } = (await postFactor(as, 'setup', { password: PASSWORD })).body;
@@ -167,7 +167,7 @@ describe('a user without a password', () => {
 describe('the reset of a second factor', () => {
   const reset = (as: Caller, id: string) => as.delete(`/v1/users/${id}/2fa`);
 
-  it('removes it, ends the sessions and mails the user', async () => {
+  it('removes the factor, ends the sessions and mails the user', async () => {
     const { id, as, email } = await anEnrolledUser(company);
     const manager = await aUser(company, { can: ['users:update'] });
     const waiting = await pendingOf(company, email);

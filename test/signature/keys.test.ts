@@ -40,7 +40,7 @@ describe('a key', () => {
       'has a secret that was not the one issued',
       () => alter('UPDATE api_keys SET secret_digest = ? WHERE id = ?', '0'.repeat(64), robot.keyId),
     ],
-    ['was derived otherwise', () => alter('UPDATE api_keys SET salt = ? WHERE id = ?', 'another-salt', robot.keyId)],
+    ['has another salt', () => alter('UPDATE api_keys SET salt = ? WHERE id = ?', 'another-salt', robot.keyId)],
     [
       'was derived under a master secret that is gone',
       () => alter('UPDATE api_keys SET derivation_version = 99 WHERE id = ?', robot.keyId),
@@ -78,7 +78,7 @@ describe('a key', () => {
     expect((await sendSigned(issued.body, { path: '/accounts' })).body.details.reason).toBe('unknown_key');
   });
 
-  it('of another organization is refused', async () => {
+  it('is refused with the secret of another organization, and reads only its own', async () => {
     const other = await aCompany();
     const mixed = { access_key: company.apiKey.access_key, secret_key: other.apiKey.secret_key };
     expect((await sendSigned(mixed)).body.details.reason).toBe('bad_signature');

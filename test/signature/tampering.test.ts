@@ -71,7 +71,7 @@ const CHANGES: [part: string, change: Change][] = [
 ];
 
 describe('a signed request with one byte changed', () => {
-  it('is let in when nothing is changed, as far as its parameter, which no route knows', async () => {
+  it('is authenticated when nothing is changed, and then refused for its unknown parameter', async () => {
     const { status, body } = await send(await fresh());
     expect([status, body.error]).toEqual([422, 'ValidationError']);
   });
@@ -140,7 +140,7 @@ describe('a hostile request', () => {
     expect([status, body.error]).toEqual([413, 'PayloadTooLarge']);
   });
 
-  it('is read up to the limit when it does not say its length', async () => {
+  it('is read up to the limit when it has no Content-Length', async () => {
     const stream = (text: string) => new Blob([text]).stream();
     const sendStream = async (wire: Wire, text: string) =>
       call(wire.method, wire.path, { headers: Object.fromEntries(wire.headers), body: stream(text) });
@@ -165,7 +165,7 @@ describe('a hostile request', () => {
     expectRefused(await send({ ...(await fresh()), headers: other.headers }));
   });
 
-  it('is answered what the server would have signed, and nothing that helps to sign', async () => {
+  it('is answered with the string to sign, and without the secret key', async () => {
     const wire = await fresh();
     wire.headers.set('x-nonce', 'another-nonce');
     const { body } = await send(wire);

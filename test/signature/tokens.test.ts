@@ -36,7 +36,7 @@ const COUNTERPARTS: Record<string, string> = {
 };
 
 describe('a token on a route that takes signed requests', () => {
-  it.each(ROUTES)('is told so, and where tokens are taken, whether it is good or not: $route', async (route) => {
+  it.each(ROUTES)('is refused with the route that takes tokens, whether it is valid or not: $route', async (route) => {
     const address = filled(route.path, () => 'a'.repeat(24));
     const counterpart = COUNTERPARTS[route.path];
     const answers = [
@@ -57,7 +57,7 @@ describe('a token on a route that takes signed requests', () => {
     }
   });
 
-  it('is told of routes that there are', () => {
+  it('is refused with the name of an existing route', () => {
     const paths = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract.path));
     const told = Object.entries(COUNTERPARTS).flat();
     expect(told.filter((path) => !paths.includes(path))).toEqual([]);

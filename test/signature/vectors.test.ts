@@ -73,12 +73,12 @@ describe('the published test vectors', () => {
     expect(await makeVectors()).toEqual(vectors);
   });
 
-  it('have names that tell them apart', () => {
+  it('have unique names', () => {
     const names = [...valid, ...invalid].map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it.each(valid)('fit what is signed: $name', async ({ method, url, body, headers }) => {
+  it.each(valid)('equal what the client signs: $name', async ({ method, url, body, headers }) => {
     const stamp = { date: headers['x-date'], nonce: headers['x-nonce'] };
     expect(await sign(key, method, url, body, stamp)).toEqual(headers);
   });

@@ -7,7 +7,7 @@ import { answerByForm, answerByRedirect, CONSOLE, configure, sentOn, start, tryS
 
 afterEach(resetClock);
 
-describe('a provider with forged answers', () => {
+describe('an OpenID Provider whose answers may be forged', () => {
   let company: Company;
   const CLIENT = 'our-client';
   const configuration = (kind: string) => ({
@@ -62,7 +62,7 @@ describe('a provider with forged answers', () => {
     expect(sentOn(byForm).code).toBeTruthy();
   });
 
-  it('is sent the client secret in the form where it requires that', async () => {
+  it('is sent the client secret in the form if it requires that', async () => {
     await configure(company, configuration('form'));
     expect(sentOn(await answer({ kind: 'form' })).code).toBeTruthy();
     await configure(company, configuration('plain'));
@@ -114,17 +114,17 @@ describe('a provider with forged answers', () => {
     afterAll(() => configure(company, configuration('plain')));
 
     it.each<[what: string, expected: boolean, kind: () => string, trust: boolean, claims: Record<string, unknown>]>([
-      ['nothing else does', false, () => 'plain', false, {}],
+      ['there is none', false, () => 'plain', false, {}],
       ['the configuration trusts it', true, () => 'plain', true, {}],
       ['the token says that it is not', false, () => 'plain', true, { email_verified: 'false' }],
       ['xms_edov says so', true, () => 'plain', false, { xms_edov: '1' }],
       ['xms_edov says that it is not', false, () => 'plain', true, { xms_edov: false }],
       ['UserInfo says so', true, () => info({ email: owner(), email_verified: true }), false, {}],
       ['UserInfo says that it is not', false, () => info({ email: owner(), email_verified: false }), true, {}],
-      ['UserInfo says so of another', false, () => info({ email: 'x@y.test', email_verified: true }), false, {}],
+      ['UserInfo verifies another', false, () => info({ email: 'x@y.test', email_verified: true }), false, {}],
       ['UserInfo says nothing', true, () => info({ email: owner() }), true, {}],
       ['UserInfo is about somebody else', false, () => info({ sub: 'x', email_verified: true }), true, {}],
-    ])('is answered by what else is known: %s', async (_what, expected, kind, trust_email, claims) => {
+    ])('is accepted or refused by other information: %s', async (_what, expected, kind, trust_email, claims) => {
       await configure(company, { ...configuration(kind()), trust_email });
       const { code } = sentOn(
         await answer({ kind: kind(), claims, without: claims.email_verified ? [] : ['email_verified'] }),
@@ -132,7 +132,7 @@ describe('a provider with forged answers', () => {
       expect(code !== null).toBe(expected);
     });
 
-    it('is refused with the name of the setting', async () => {
+    it('is refused with the name of the setting trust_email', async () => {
       await configure(company, configuration('plain'));
       const { headers } = await answer({ without: ['email_verified'] });
       const sent = new URL(headers.get('location') as string).searchParams;
@@ -159,7 +159,7 @@ describe('a provider with forged answers', () => {
     expect(error).toBe('access_denied');
   });
 
-  it('is told so where the description of it is no UTF-8, or long', async () => {
+  it('is reported to the console even if the description of its denial is not UTF-8, or long', async () => {
     for (const description of ['acc%E8s%20refus%E9', 'x'.repeat(10_000)]) {
       const state = (await start(company)).searchParams.get('state') as string;
       const query = `error=access_denied&state=${state}&error_description=${description}&session_state=%E9`;
@@ -196,14 +196,14 @@ describe('a provider with forged answers', () => {
     expect((await answerByRedirect(company, answered)).status).toBe(400);
   });
 
-  it('is refused when the configuration was changed since the begin', async () => {
+  it('is refused when the configuration was changed since the start', async () => {
     const { searchParams } = await start(company);
     const answered = { code: await idToken(searchParams.get('nonce'), {}), state: searchParams.get('state') as string };
     await configure(company, configuration('plain'));
     expect((await answerByRedirect(company, answered)).status).toBe(400);
   });
 
-  it.each(['impostor', 'moved', 'huge', 'absent'])('is not called when it is %s', async (kind) => {
+  it.each(['impostor', 'moved', 'huge', 'absent'])('is not used when its metadata is %s', async (kind) => {
     const other = await aCompany();
     await configure(other, configuration(kind));
     const { status, body } = await tryStart(other.slug, CONSOLE);

@@ -106,7 +106,7 @@ describe('a sign-in with an OpenID Provider', () => {
     expect((await exchange(code as string)).body.error).toBe('INVALID_SSO_CODE');
   });
 
-  it('accepts an answer once, even when it comes again meanwhile', async () => {
+  it('accepts an answer of the provider once, even when it comes again meanwhile', async () => {
     const back = await visit(await start(company), { login: company.owner.email, until: callbackUrl(company) });
     const answer = (env?: Record<string, string>) =>
       answerByRedirect(company, Object.fromEntries(back.searchParams), env);
@@ -161,7 +161,7 @@ describe('a sign-in with an OpenID Provider', () => {
     expect(again.body.user._id).toBe(body.user._id);
   });
 
-  it('creates nobody beyond the quota of users, and lets in who is there', async () => {
+  it('creates no user beyond the quota, and still signs in existing users', async () => {
     const full = await aCompany();
     await configure(full, { ...(await registered(full)), jit_provisioning: true });
     await setQuotas(full, { users: 1 });

@@ -29,7 +29,7 @@ describe('a client secret', () => {
       )
     )?.client_secret as string;
 
-  it('is not overwritten by an older one in a change of something else', async () => {
+  it('is not overwritten by an older one when another field is changed meanwhile', async () => {
     await put('the first secret');
     let ofRival = '';
     const rival = async () => {
@@ -42,7 +42,7 @@ describe('a client secret', () => {
     expect([answer.status, await stored()]).toEqual([200, ofRival]);
   });
 
-  it('is not overwritten by an older one that is encrypted under a newer key', async () => {
+  it('is not overwritten by an older one that was encrypted again under a newer key', async () => {
     await put('the first secret');
     const read = { companyId: company.id, clientSecret: await stored() };
     await put('the secret of the rival');
@@ -56,7 +56,7 @@ describe('the encrypted columns of a company’s database', () => {
   const FIRST = { owner_connection: 'o', readonly_connection: 'r', reader_password: 'p' };
 
   it.each(Object.keys(FIRST))(
-    'are not overwritten by older values that are encrypted under a newer key: %s',
+    'are not overwritten by older values that were encrypted again under a newer key: %s',
     async (changed) => {
       const { id } = await aCompany();
       await rowOf(

@@ -24,7 +24,7 @@ beforeAll(async () => {
   attacker = await aUser(company);
 });
 
-describe('a signature', () => {
+describe('the signature of a SAML response', () => {
   const unsigned = (request: AuthnRequest) => {
     const said = rightStatement(request, IDP, company.owner.email);
     return responseXml(said, assertionXml(said));
@@ -180,8 +180,8 @@ describe('a SAML response', () => {
     ['two issuers', (xml) => xml.replace(ISSUER, (issuer) => issuer + issuer)],
     ['another version', (xml) => xml.replace('Version="2.0"', 'Version="1.1"')],
     ['no status', (xml) => xml.replace(/<samlp:Status>.*<\/samlp:Status>/, '')],
-    ['two states', (xml) => xml.replace(/<samlp:Status>.*<\/samlp:Status>/, (status) => status + status)],
-    ['a name of another language', (xml) => xml.replaceAll('SAML:2.0:protocol"', 'SAML:1.0:protocol"')],
+    ['two statuses', (xml) => xml.replace(/<samlp:Status>.*<\/samlp:Status>/, (status) => status + status)],
+    ['another XML namespace', (xml) => xml.replaceAll('SAML:2.0:protocol"', 'SAML:1.0:protocol"')],
     ['an attribute without quotes', (xml) => xml.replace('<samlp:Status>', '<samlp:Status a=b>')],
   ])('is refused with %s', async (_what, change) => {
     expect(await changed(change)).toEqual(REFUSED);
@@ -232,9 +232,9 @@ describe('a SAML document', () => {
       (xml) => xml.replace('<samlp:Status>', `${'<a>'.repeat(100)}${'</a>'.repeat(100)}<samlp:Status>`),
     ],
     ['more than 256 KiB', (xml) => xml.replace('<samlp:Status>', `<a>${'x'.repeat(300_000)}</a><samlp:Status>`)],
-    ['as many elements as are read, side by side', (xml) => stuffed(xml, `<a ${namespaces(1)} b="">x</a>`.repeat(950))],
+    ['the maximum of elements, side by side', (xml) => stuffed(xml, `<a ${namespaces(1)} b="">x</a>`.repeat(950))],
     [
-      'as many elements as are read, within each other',
+      'the maximum of elements, within each other',
       (xml) =>
         stuffed(
           xml,
@@ -249,9 +249,9 @@ describe('a SAML document', () => {
       'thousands of attributes',
       (xml) => stuffed(xml, `<a ${Array.from({ length: 8000 }, (_, n) => `b${n}="${n}"`).join(' ')}/>`),
     ],
-    ['nothing', () => ''],
+    ['no content', () => ''],
     ['no XML', () => 'not xml'],
-    ['another root', () => '<LogoutResponse/>'],
+    ['another root element', () => '<LogoutResponse/>'],
   ])('is refused quickly with %s', async (_what, change) => {
     const begun = Date.now();
     expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);

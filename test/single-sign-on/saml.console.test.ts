@@ -112,7 +112,7 @@ describe('a valid SAML response', () => {
     expect((await exchange(code as string)).body.user.name).toBe('Nora Newcomer');
   });
 
-  it('is asked for in no format of identifier', async () => {
+  it('is requested without a NameID format', async () => {
     const url = await start(company);
     const xml = inflateRawSync(Buffer.from(url.searchParams.get('SAMLRequest') ?? '', 'base64')).toString();
     expect(xml).toContain('AuthnRequest');
@@ -160,13 +160,13 @@ describe('the content of an assertion', () => {
     ['conditions that have not begun', { notBefore: Date.now() + 10 * 60_000 }],
     ['a confirmation that has ended', { confirmedUntil: past }],
     ['a confirmation without an end', { confirmedUntil: null }],
-    ['nobody', { nameId: '</saml:NameID><saml:NameID>' }],
-    ['two people', { nameId: `owner@a.test</saml:NameID><saml:NameID>owner@b.test` }],
-    ['a person whose name holds more than text', { nameId: 'owner@<b>x</b>a.test' }],
+    ['no NameID', { nameId: '</saml:NameID><saml:NameID>' }],
+    ['two NameIDs', { nameId: `owner@a.test</saml:NameID><saml:NameID>owner@b.test` }],
+    ['a NameID that holds more than text', { nameId: 'owner@<b>x</b>a.test' }],
     ['a condition that is not understood', { conditions: '<saml:Condition/>' }],
-    ['a condition of another language', { conditions: '<OneTimeUse xmlns="urn:another"/>' }],
+    ['a condition of another XML namespace', { conditions: '<OneTimeUse xmlns="urn:another"/>' }],
     ['a confirmation that is not for bearers', { method: 'urn:oasis:names:tc:SAML:2.0:cm:holder-of-key' }],
-  ])('is refused when it is for %s', async (_what, changes) => {
+  ])('is refused with %s', async (_what, changes) => {
     expect(sentOn(await world.answer(world.honest(company.owner.email, changes)))).toEqual(REFUSED);
   });
 

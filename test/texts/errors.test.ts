@@ -7,17 +7,17 @@ import { explainField, isTranslated, PLACE, translate, tryAgainIn } from '../../
 const SENTENCES = [...FIELDS.map(([, ...words]) => words), ...FAILURES];
 const placesOf = (text: string) => [...text.matchAll(new RegExp(PLACE, 'g'))].map(([, place]) => place).toSorted();
 
-describe('every sentence of errors', () => {
-  it('stands there once', () => {
+describe('every translated sentence of errors', () => {
+  it('is listed once', () => {
     const english = SENTENCES.map(([text]) => text);
     expect(english.filter((text, index) => english.indexOf(text) !== index)).toEqual([]);
   });
 
-  it.each(SENTENCES)('names the same places in every language: %s', (english, portuguese, spanish) => {
+  it.each(SENTENCES)('has the same placeholders in every language: %s', (english, portuguese, spanish) => {
     expect([placesOf(portuguese), placesOf(spanish)]).toEqual([placesOf(english), placesOf(english)]);
   });
 
-  it.each(SENTENCES)('is found as itself: %s', (english, portuguese, spanish) => {
+  it.each(SENTENCES)('is translated as itself, not as another sentence: %s', (english, portuguese, spanish) => {
     const filled = (text: string) =>
       text.replaceAll(new RegExp(PLACE, 'g'), (_, place) => (['min', 'max'].includes(place) ? '7' : `<${place}>`));
     expect([translate(filled(english), 'pt-BR'), translate(filled(english), 'es')]).toEqual([
@@ -27,7 +27,7 @@ describe('every sentence of errors', () => {
   });
 });
 
-describe('what is said of a field', () => {
+describe('the message of an invalid field', () => {
   it.each([
     ['must have at least 12 characters', { reason: 'too_short', limits: { min: 12 } }],
     ['must not be empty', { reason: 'too_short', limits: { min: 1 } }],
@@ -36,22 +36,22 @@ describe('what is said of a field', () => {
     ['must be one of a, b', { reason: 'not_one_of' }],
     ['is required', { reason: 'required' }],
     ['Any words of a database', { reason: 'format' }],
-  ])('tells a program why, and the limits: %s', (message, told) => {
+  ])('comes with a machine-readable reason and limits: %s', (message, told) => {
     expect(explainField(message, 'en')).toStrictEqual({ message, ...told });
   });
 
-  it('is a sentence in the language that was asked for, with the nouns of that language', () => {
+  it('is translated into the language that was asked for, with its nouns', () => {
     expect(translate('There is no such service account.', 'es')).toBe('No se encontró: cuenta de servicio.');
     expect(explainField('must have at least 12 characters', 'pt-BR').message).toBe('deve ter pelo menos 12 caracteres');
   });
 
-  it('stays in English where it is no sentence of ours', () => {
+  it('stays in English if it is not a known sentence', () => {
     expect(isTranslated('column "a" does not exist')).toBe(false);
     expect(translate('column "a" does not exist', 'es')).toBe('column "a" does not exist');
   });
 });
 
-it('says long waits in minutes', () => {
+it('the sentence that asks to try again gives long waits in minutes', () => {
   expect([1, 119, 120, 1741].map((seconds) => tryAgainIn(seconds, 'en'))).toEqual([
     'Try again in 1 second.',
     'Try again in 119 seconds.',
@@ -61,14 +61,14 @@ it('says long waits in minutes', () => {
   expect(tryAgainIn(60, 'es')).toBe('Inténtelo de nuevo en 60 segundos.');
 });
 
-describe('the texts of errors', () => {
+describe('the list of sentences of errors', () => {
   /** What is written in English in the sources, without the escapes of strings. */
   const written = globSync('src/**/*.ts', { exclude: (path) => path.startsWith('src/texts/errors') })
     .map((file) => readFileSync(file, 'utf8').replaceAll(/\\(['`])/g, '$1'))
     .join('\n');
   const isWritten = (part: string): boolean => written.includes(part.replace(/^[\s:,]+|[\s:,]+$/g, ''));
 
-  it.each(SENTENCES)('hold nothing that is said no more: %s', (english) => {
+  it.each(SENTENCES)('has only sentences that the sources still use: %s', (english) => {
     const parts = english.split(PLACE).filter((_, index) => index % 2 === 0);
     expect(parts.filter((part) => !isWritten(part))).toEqual([]);
   });

@@ -26,12 +26,12 @@ function said(text: Text): string[] {
 
 describe.each([
   ['pages', PAGE_TEXTS],
-  ['pages behind links of mails', MAIL_LINK_TEXTS],
+  ['pages that mails link to', MAIL_LINK_TEXTS],
   ['mails', MAIL_TEXTS],
 ])('the texts of %s', (_what, languages) => {
   const english = new Map(textsIn(languages.en));
 
-  it.each(LOCALES)('are all there, and take the same: %s', (locale) => {
+  it.each(LOCALES)('are complete, with the same parameters as in English: %s', (locale) => {
     const shape = (texts: object) => textsIn(texts).map(([path, text]) => [path, typeof text, Object(text).length]);
     const takes = (texts: object) =>
       shape(texts).map(([path, type, length]) => (type === 'function' ? [path, type, length] : [path, type]));
@@ -41,7 +41,7 @@ describe.each([
     }
   });
 
-  it.each(LOCALES.filter((locale) => locale !== 'en'))('say nothing in English: %s', (locale) => {
+  it.each(LOCALES.filter((locale) => locale !== 'en'))('have no English text: %s', (locale) => {
     for (const [path, text] of textsIn(languages[locale])) {
       const words = said(text).filter((each) => /\p{L}{2}/u.test(each.replaceAll('Ω', '')) && !ALIKE.has(each));
       const inEnglish = new Set(said(english.get(path) as Text));
@@ -49,7 +49,7 @@ describe.each([
     }
   });
 
-  it('bear every name they are given, and the numbers in their language', () => {
+  it('contain every name they are given, and format numbers by language', () => {
     for (const locale of LOCALES) {
       for (const [path, text] of textsIn(languages[locale])) {
         if (typeof text === 'string') continue;

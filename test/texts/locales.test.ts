@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { acceptedLocale, parseLocale } from '../../src/texts/locales.ts';
 
-describe('a tag', () => {
+describe('a language tag', () => {
   it.each([
     ['en', 'en'],
     ['EN-gb', 'en'],
@@ -15,7 +15,7 @@ describe('a tag', () => {
     ['es<script>', undefined],
     ['', undefined],
     [null, undefined],
-  ])('%j stands for %j', (tag, locale) => {
+  ])('%j means the locale %j', (tag, locale) => {
     expect(parseLocale(tag)).toBe(locale);
   });
 });
@@ -42,7 +42,7 @@ describe('Accept-Language', () => {
     ['es;level=1, en', 'en'],
     [',,;,es', 'es'],
     [`${'de,'.repeat(1000)}es`, undefined],
-  ])('%j asks for %j', (header, locale) => {
+  ])('%j asks for the locale %j', (header, locale) => {
     expect(acceptedLocale(header)).toBe(locale);
   });
 });

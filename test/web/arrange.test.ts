@@ -16,8 +16,8 @@ const places = fc.array(
   { maxLength: 50 },
 );
 
-describe('the arrangement of a page', () => {
-  it('is the layout of the author where a page can draw that', () => {
+describe('the arrangement of a dashboard’s cards on a page', () => {
+  it('is the layout of the author if a page can draw it', () => {
     const layout = [place(0, 0, 6, 4), place(6, 0, 6, 4), place(0, 4, 12, 3)];
     expect(arrange(layout)).toEqual({ columns: 12, places: layout });
     expect(arrange([])).toEqual({ columns: 12, places: [] });

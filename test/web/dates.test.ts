@@ -38,7 +38,7 @@ describe('a date that people type', () => {
   });
 });
 
-describe('a preset', () => {
+describe('a preset date range', () => {
   const leapDay = new Date(2024, 1, 29, 23, 59);
   it.each([
     ['7', '2024-02-23', '2024-02-29'],
@@ -46,7 +46,7 @@ describe('a preset', () => {
     ['90', '2023-12-02', '2024-02-29'],
     ['month', '2024-02-01', '2024-02-29'],
     ['year', '2024-01-01', '2024-12-31'],
-  ] as const)('is the days up to today, which counts, or all of a month or a year: %s', (preset, from, to) => {
+  ] as const)('covers the last days including today, or the month or the year: %s', (preset, from, to) => {
     expect(presetRange(preset, leapDay)).toEqual({ from, to });
   });
 

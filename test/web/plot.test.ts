@@ -41,7 +41,7 @@ describe('a plot', () => {
     expect(plot?.series[1]?.pointAt(3)).toEqual({ day: '2024-01-06', region: 'South', amount: 0.5, pieces: 1 });
   });
 
-  it('has a place for every x and a line for every series, and adds up values of one place', () => {
+  it('has a position for every x and a line for every series, and adds up the values of one position', () => {
     const plot = makePlot(SALES, chart({ x: 'day', y: ['amount'], series: 'region' }));
     expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 6, 2024', '(empty)']);
     expect(plot?.series.map(({ label, values }) => ({ label, values }))).toEqual([
@@ -74,7 +74,7 @@ describe('a plot', () => {
     expect(makePlot(data([['a', 'integer']], [1]), chart({ y: ['a'] }))).toBeUndefined();
   });
 
-  it('of points leaves out rows without a place', () => {
+  it('of a scatter chart leaves out rows without an x', () => {
     const points = data(
       [
         ['x', 'integer'],
@@ -95,7 +95,7 @@ describe('a plot', () => {
     ]);
   });
 
-  it('of slices shows the largest and puts the rest together', () => {
+  it('of a pie chart shows the largest slices and merges the rest', () => {
     const rows = Array.from({ length: 15 }, (_each, at): ViewCell[] => [`n${at}`, at - 2]);
     const plot = makePlot(
       data(
@@ -138,7 +138,7 @@ describe('a plot', () => {
       ['a', 'b', 'Other'],
     ],
     [[0, -1, 5], ['c']],
-  ])('of slices puts those below 3 %% together, if there are two of them: %j', (values, labels) => {
+  ])('of a pie chart merges slices below 3 %%, if there are at least two: %j', (values, labels) => {
     const rows = values.map((value, at): ViewCell[] => ['abcd'[at] ?? '', value]);
     const columns: [string, ViewColumn['type']][] = [
       ['name', 'text'],
@@ -160,12 +160,12 @@ describe('the cells of a table', () => {
     expect(written('decimal', ['NaN'])).toEqual(['NaN']);
   });
 
-  it('are timestamps in UTC, and days where all are midnights', () => {
+  it('show timestamps in UTC, and days if all are midnights', () => {
     expect(written('datetime', ['2024-03-01T00:00:00Z', null])).toEqual(['Mar 1, 2024', '']);
     expect(written('datetime', ['2024-03-01T23:30:00Z'])[0]).toMatch(/^Mar 1, 2024, 11:30\sPM$/);
   });
 
-  it('are months and years where a chart draws their first days, also in the table of it, and days in a table of rows', () => {
+  it('show months or years if all dates are first days, in a chart and its table, but not in a table of rows', () => {
     const writtenFor = (type: ViewChart['chart']['type'], cells: ViewCell[]) => {
       const rows = cells.map((cell) => [cell]);
       const [text] = columnTextsOf(data([['day', 'date']], ...rows), chart({ type }));

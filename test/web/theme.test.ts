@@ -15,8 +15,8 @@ const someColours = fc.record(
   { requiredKeys: [] },
 );
 
-describe('the look of a brand', () => {
-  it('can be read, whatever colours a theme and a brand make together', () => {
+describe('the theme of a brand', () => {
+  it('has enough contrast, whatever colours a brand sets', () => {
     fc.assert(
       fc.property(someColours, (brand) => {
         const { scheme, properties, charts } = makeTheme(brand);
@@ -42,7 +42,7 @@ describe('the look of a brand', () => {
     );
   });
 
-  it('has the very colours that were set, where those can be read', () => {
+  it('has exactly the colours that were set if their contrast is enough', () => {
     fc.assert(
       fc.property(someColours, (brand) => {
         const whole = { ...STANDARD_COLOURS, ...brand };
@@ -53,7 +53,7 @@ describe('the look of a brand', () => {
     );
   });
 
-  it('follows day and night where it has no background and no text of its own', () => {
+  it('follows light and dark mode if it has no background and no text colour of its own', () => {
     const { scheme, properties, charts } = makeTheme({ primary_color: '#063970', chart_palette: ['#063970'] });
     expect(scheme).toBeUndefined();
     const [, light, dark] = /^light-dark\((#\w+),(#\w+)\)$/.exec(properties['--accent'] ?? '') ?? [];
@@ -74,7 +74,7 @@ describe('the look of a brand', () => {
     ['#0f766e', { background: '#fff8f0', text_color: '#2b1a12' }],
     ['#ffd166', { background: '#101820', text_color: '#f4f4f4' }],
     ['#063970', {}],
-  ])('tells a colour that comes again from itself: %s', (colour, ground) => {
+  ])('varies a colour of the palette that is repeated: %s', (colour, ground) => {
     const { charts } = makeTheme({ ...ground, chart_palette: [colour] });
     for (const colours of Object.values(charts)) {
       const [first, second, third] = [0, 1, 2].map((index) => colourOfSeries(colours, index)) as [
@@ -87,7 +87,7 @@ describe('the look of a brand', () => {
     }
   });
 
-  it('is a dark one on a dark background, a light one on a light one', () => {
+  it('has the dark scheme on a dark background, the light one on a light background', () => {
     expect(makeTheme({ background: '#101820', text_color: '#ffffff' }).scheme).toBe('dark');
     expect(makeTheme({ background: '#fff8f0' }).scheme).toBe('light');
   });

@@ -24,7 +24,7 @@ describe('the ticks of a time axis', () => {
     expect(ticks('1989-06-01', '2024-01-01')).toEqual(['1990', '1995', '2000', '2005', '2010', '2015', '2020']);
   });
 
-  it('are never more than fit, within the axis and in order', () => {
+  it('are never more than the maximum, within the axis and in order', () => {
     const timestamp = fc.integer({ min: Date.parse('0100-01-01'), max: Date.parse('9000-01-01') });
     fc.assert(
       fc.property(timestamp, timestamp, fc.integer({ min: 2, max: 20 }), (a, b, most) => {

@@ -41,16 +41,16 @@ describe('the values of filters', () => {
     );
   });
 
-  it('leave no trace in the address where they are the defaults', () => {
+  it('are not in the address if they are the defaults', () => {
     expect(toQuery(FILTERS, initialValues(FILTERS, new URLSearchParams())).size).toBe(0);
   });
 
-  it('are sent where there are any, and as null where a default is removed', () => {
+  it('are sent if they are set, and as null if a default is removed', () => {
     expect(toParameters(FILTERS, { state: [], name: '', period: {} })).toEqual({ state: null, period: null });
     expect(toParameters(FILTERS, { state: ['CA'], name: 'x' })).toEqual({ state: ['CA'], name: 'x', period: null });
   });
 
-  it('are missing where they are required and have no default', () => {
+  it('are reported as missing if they are required and have no default', () => {
     const filters = [filter('a', 'text', null, true), filter('b', 'text', 'x', true), filter('c', 'text')];
     expect(unmet(filters, {}).map(({ slug }) => slug)).toEqual(['a']);
     expect(unmet(filters, { a: 'y' })).toEqual([]);

@@ -35,7 +35,7 @@ const groupsOf = async (company: Company) => `/v1/users/${(await aUser(company))
 
 const permissionOf = (method: 'post' | 'put' | 'delete'): Way => ({
   thing: 'permission',
-  way: { post: 'put on a group', put: 'made the only one of a group', delete: 'taken from a group' }[method],
+  way: { post: 'added to a group', put: 'made the only one of a group', delete: 'removed from a group' }[method],
   routes: [`${method.toUpperCase()} /v1/groups/{id}/permissions`],
   // Nobody grants what they do not have.
   besides: ['groups:update', 'users:*'],
@@ -109,7 +109,7 @@ export const NAMED: Way[] = [
   byItsKeys('a key of it, revoked', 'delete', 'api_keys:delete'),
   {
     thing: 'service account on the console',
-    way: 'what it may do, simulated',
+    way: 'its permissions, simulated',
     routes: ['POST /v1/policies/simulate'],
     besides: ['policies:get'],
     denied: ['users:list_integration_users'],
@@ -119,23 +119,23 @@ export const NAMED: Way[] = [
       return { arn: thingArn(company, 'service account on the console', id), ask: post('/v1/policies/simulate', json) };
     },
   },
-  namedGroup('entered', 'POST /v1/users/{id}/groups', ['users:assign_groups'], async (company, id) =>
+  namedGroup('entered by a user', 'POST /v1/users/{id}/groups', ['users:assign_groups'], async (company, id) =>
     post(await groupsOf(company), { group_ids: [id] }),
   ),
   namedGroup(
-    'made the only one of a person',
+    'made the only group of a user',
     'PUT /v1/users/{id}/groups',
     ['users:assign_groups'],
     async (company, id) => put(await groupsOf(company), { group_ids: [id] }),
   ),
-  namedGroup('left', 'DELETE /v1/users/{id}/groups', ['users:remove_groups'], async (company, id) => {
+  namedGroup('left by a user', 'DELETE /v1/users/{id}/groups', ['users:remove_groups'], async (company, id) => {
     const user = await aUser(company);
     await enter(company, user.id, id);
     return (as) => as.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] } });
   }),
   {
     thing: 'group',
-    way: 'left, as it is not among those that a person is put into',
+    way: 'left by a user whose groups are replaced',
     routes: ['PUT /v1/users/{id}/groups'],
     besides: ['users:assign_groups'],
     denied: ['groups:get'],
@@ -156,7 +156,7 @@ export const NAMED: Way[] = [
   },
   {
     thing: 'group',
-    way: 'whose people are listed',
+    way: 'whose members are listed',
     routes: ['GET /v1/users'],
     besides: ['users:list'],
     denied: ['groups:get'],
@@ -167,7 +167,7 @@ export const NAMED: Way[] = [
     },
     reached: ({ body }) => body.total === 1,
   },
-  namedGroup('of an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
+  namedGroup('named in an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
     post('/v1/users/invite', {
       email: `${aName('invited').replace(' ', '-')}@matrix.test`,
       group_ids: [id],
@@ -192,7 +192,7 @@ export const NAMED: Way[] = [
   ...PRINCIPALS.map(
     ({ thing, onConsole: action, made }): Way => ({
       thing,
-      way: 'what they may do, simulated',
+      way: 'its permissions, simulated',
       routes: ['POST /v1/policies/simulate'],
       besides: ['policies:get'],
       denied: [action],
@@ -208,7 +208,7 @@ export const NAMED: Way[] = [
   ),
   {
     thing: 'permission',
-    way: 'put on a new group',
+    way: 'added to a new group',
     routes: ['POST /v1/groups'],
     besides: ['groups:create', 'users:*'],
     denied: ['permissions:get'],

@@ -55,7 +55,7 @@ const toKnowledge = (
 const suggested = (thing: Kind, path: string, payload: () => Record<string, unknown>): Way =>
   toKnowledge(
     thing,
-    `asked about by ${path.split('/').at(-1)}`,
+    `sent to the model by ${path.split('/').at(-1)}`,
     `POST ${SUGGESTIONS}/${path}`,
     ['knowledge_reviews:generate'],
     async (_, id) => async (as) => {
@@ -203,7 +203,7 @@ export const KNOWLEDGE: Way[] = [
   ...reviewed('accepted', `POST ${SUGGESTIONS}/{id}/accept`, (id) => post(`${SUGGESTIONS}/${id}/accept`)),
   ...reviewed('rejected', `POST ${SUGGESTIONS}/{id}/reject`, (id) => post(`${SUGGESTIONS}/${id}/reject`)),
   ...reviewed(
-    'accepted among others',
+    'accepted in bulk',
     `POST ${SUGGESTIONS}/bulk-accept`,
     (id) => post(`${SUGGESTIONS}/bulk-accept`, { ids: [id] }),
     accepts,
@@ -229,7 +229,7 @@ export const KNOWLEDGE: Way[] = [
     return { ...sum, ask: query(sum) };
   }),
   ...computed(
-    'what answers a question',
+    'used to answer a question',
     `POST ${PREFIX}/ask`,
     ['semantic:list'],
     async ({ as }) => {
@@ -244,7 +244,7 @@ export const KNOWLEDGE: Way[] = [
     return { ...sum, ask: post(QUESTIONS, { question: `${aName('How much')}?`, query: sum.query }) };
   }).slice(0, 1),
   ...computed(
-    'of a question that is accepted',
+    'used by a question that is accepted',
     `POST ${PREFIX}/questions/{id}/accept`,
     ['semantic:create'],
     async ({ as }) => {
@@ -267,7 +267,7 @@ export const KNOWLEDGE: Way[] = [
     toolAnswered,
   ),
   ...computed(
-    'what answers an agent',
+    'used to answer an agent',
     'POST /mcp',
     ['semantic:list'],
     async ({ as }) => {

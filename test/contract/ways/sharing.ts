@@ -170,7 +170,7 @@ export const SHARED: Way[] = [
   ).map((way): Way => (way.thing === 'visualization' ? { ...way, needs: [] } : way)),
   {
     thing: 'visualization',
-    way: 'granted itself in a new context',
+    way: 'granted by itself in a new context',
     routes: ['POST /api/v1/share-contexts'],
     needs: ['visualizations:share'],
     denied: GIVING,
@@ -228,7 +228,7 @@ export const SHARED: Way[] = [
   ...given('embedded', ['POST /api/v1/embed/dashboards/{id}'], async (_, id) => post(`/api/v1/embed/dashboards/${id}`)),
   {
     thing: 'visualization',
-    way: 'embedded itself',
+    way: 'embedded by itself',
     routes: ['POST /api/v1/embed/visualizations/{id}'],
     needs: ['visualizations:share'],
     denied: GIVING,

@@ -14,7 +14,7 @@ const WAITING = ['test/http/waiting-jobs.test.ts'];
 export const ACCESS = [
   ...guardsOf('src/http/authentication.ts', HOP, [
     { text: 'remembered.known.expiresAt > ctx.now() && ', without: '', title: 'when its key expires' },
-    { text: '(await presented.fits(remembered.known))', without: 'true', title: 'for who signs with its key' },
+    { text: '(await presented.fits(remembered.known))', without: 'true', title: 'signed with its secret key' },
     { text: 'answer.access !== null && ', without: '', tests: MODEL },
     { text: ' && answer.access === remembered.stamp', without: '', title: 'when its account is deactivated' },
     { text: 'remember(credential, known, null)', without: 'remember(credential, known, answer.access)', tests: MODEL },
@@ -32,7 +32,7 @@ export const ACCESS = [
       in: 'recheckRequest',
       text: 'await authorize(contract, checked, (name) => request.param(name));',
       without: '',
-      title: 'without the permission',
+      title: 'after the permission was denied',
     },
   ]),
   ...guardsOf('src/http/mount.ts', WAITING, [
@@ -49,7 +49,7 @@ export const ACCESS = [
       {
         text: 'await authorize(contract, ctx, (name) => params[name]);',
         without: '',
-        title: 'to who may not read it',
+        title: 'if the caller may not read it',
       },
       {
         text: 'Object.hasOwn(members, name) ? members[name] : undefined',
@@ -59,14 +59,14 @@ export const ACCESS = [
       {
         text: 'within.some((each) => isSame(value, each[name], moves))',
         without: 'true',
-        title: 'is refused where it differs',
+        title: 'is refused with a changed field',
       },
     ],
   ),
   ...guardsOf(
     'src/http/waiting.ts',
     ['test/http/waiting.test.ts'],
-    [{ text: '  await release();\n', without: '', title: 'closes what it has open' }],
+    [{ text: '  await release();\n', without: '', title: 'releases its connections' }],
   ),
   ...guardsOf('src/db/guarded-session.ts', SESSION, [
     { text: 'touchesAccess(sql) ? mark(statement) : statement', without: 'statement' },
@@ -102,9 +102,9 @@ export const ACCESS = [
     },
   ]),
   ...guardsOf('src/db/rehearsing-session.ts', REHEARSAL, [
-    { text: ', { sql: FAIL, values: [] }', without: '', title: 'even where the database tells' },
-    { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'leaves all as it was' },
-    { text: '{ [name]: refuseAlone }', without: '{}', title: 'written by itself' },
+    { text: ', { sql: FAIL, values: [] }', without: '', title: 'should roll it back does not fail' },
+    { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'changes nothing' },
+    { text: '{ [name]: refuseAlone }', without: '{}', title: 'is refused outside of a commit' },
     {
       text: "if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');",
       without: '',
@@ -116,7 +116,7 @@ export const ACCESS = [
       in: 'keyedRequest',
       text: ' || isDryRun(c.req, contract)',
       without: '',
-      title: 'takes and answers no idempotency key',
+      title: 'ignores an idempotency key',
     },
   ]),
   ...guardsOf('src/db/read-sets.ts', DEPENDING, [
@@ -147,19 +147,19 @@ export const ACCESS = [
       text: 'principals.length === 0',
       without: 'false',
       tests: ['test/http/guarded-session.test.ts'],
-      title: 'tells no gate',
+      title: 'Durable Object',
     },
     { text: 'throw accessNotChanged().because(error);', without: '', title: 'that cannot be told of a change' },
-    { text: 'error instanceof Failure', without: 'true', title: 'as long as nobody knows that' },
-    { text: 'if (error instanceof Failure) await end();', without: '', title: 'is over when it was refused' },
+    { text: 'error instanceof Failure', without: 'true', title: 'as long as its outcome is unknown' },
+    { text: 'if (error instanceof Failure) await end();', without: '', title: 'again when it was refused' },
     { text: 'await end();\n    return', without: 'return', tests: MODEL },
   ]),
   ...guardsOf('src/db/last-uses.ts', HOP, [
-    { text: 'max(coalesce(last_used_at, 0), ', without: 'max(0, ', title: 'no use earlier than is recorded' },
+    { text: 'max(coalesce(last_used_at, 0), ', without: 'max(0, ', title: 'no last use earlier than the recorded' },
     {
       text: ' and ${table.companyId} = used.company_id',
       without: '',
-      title: 'no use earlier than is recorded',
+      title: 'no last use earlier than the recorded',
     },
   ]),
 ];

@@ -18,7 +18,7 @@ export const KNOWLEDGE = [
       {
         text: 'semaphore.run(work, tooManyFiles)',
         without: 'work()',
-        title: 'is read once the text of the one before is stored',
+        title: 'is read only after the text of the previous file is stored',
       },
     ],
   ),
@@ -27,7 +27,7 @@ export const KNOWLEDGE = [
       in: 'runMetrics',
       text: 'if (!(await areUnchanged(ctx, compiled.tables))) return undefined;',
       without: '',
-      title: 'took the name of another',
+      title: 'took the name of an allowed one',
     },
   ]),
   ...guardsOf('src/modules/knowledge/metrics/prepare.ts', METRICS, [
@@ -35,13 +35,13 @@ export const KNOWLEDGE = [
       in: 'requireTables',
       text: "requireAction(actor, 'managed-tables:data-read', id);",
       without: 'void [actor, id];',
-      title: 'to whom a table that it reads is denied',
+      title: 'a table that it reads or joins is denied',
     },
   ]),
   ...guardsOf('src/modules/knowledge/metrics/store.ts', METRICS, [
-    { in: 'isQueryable', text: 'eq(resources.companyId, companyId),', without: '', title: 'is unknown:' },
-    { in: 'isQueryable', text: "eq(resources.status, 'active'),", without: '', title: 'is unknown:' },
-    { in: 'isQueryable', text: 'eq(resources.validationErrors, []),', without: '', title: 'is unknown:' },
+    { in: 'isQueryable', text: 'eq(resources.companyId, companyId),', without: '', title: 'if it is of another kind' },
+    { in: 'isQueryable', text: "eq(resources.status, 'active'),", without: '', title: 'if it is of another kind' },
+    { in: 'isQueryable', text: 'eq(resources.validationErrors, []),', without: '', title: 'if it is of another kind' },
   ]),
   ...guardsOf('src/modules/knowledge/suggestions/store.ts', JOBS, [
     { in: 'isPending', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACES },
@@ -68,7 +68,7 @@ export const KNOWLEDGE = [
       text: 'sql`exists (',
       without: 'sql`true or exists (',
       tests: CONCEPTS,
-      title: 'keeps the pending suggestions of an earlier one',
+      title: 'keeps the pending suggestions of an earlier generation',
     },
     { in: 'publishStaged', text: ", eq(suggestions.status, 'staged')", without: '' },
     {
@@ -95,7 +95,7 @@ export const KNOWLEDGE = [
       in: 'noNewReferrers',
       text: 'mayRefer(companyId, id),',
       without: 'mayRefer(companyId, id), sql`false`,',
-      title: 'named just before',
+      title: 'a reference to it is written just before',
     },
   ]),
   ...guardsOf('src/modules/knowledge/resources/store.ts', RACES, [
@@ -105,7 +105,7 @@ export const KNOWLEDGE = [
       text: 'not exists (select 1 from json_each',
       without: 'true or not exists (select 1 from json_each',
       tests: KINDS,
-      title: 'ceased to be',
+      title: 'whose kind was changed just before',
     },
     { in: 'replaceResource', text: 'eq(resources.version, row.version - 1), ', without: '' },
     { in: 'replaceResource', text: ', ...conditions', without: '' },

@@ -9,7 +9,7 @@ const OUTBOX = ['test/outbox/outbox.test.ts'];
 /** Verified questions, and the messages that have them checked again. */
 export const QUESTIONS = [
   ...guardsOf('src/modules/knowledge/questions/store.ts', VERIFIED, [
-    { in: 'insertQuestion', text: 'isRoom(row.companyId)', without: 'sql`true`', title: 'once there are a thousand' },
+    { in: 'insertQuestion', text: 'isRoom(row.companyId)', without: 'sql`true`', title: 'has a thousand' },
     {
       in: 'replaceQuestion',
       text: 'eq(questions.version, row.version - 1),',
@@ -21,7 +21,7 @@ export const QUESTIONS = [
       in: 'replaceQuestion',
       text: 'restores ? isRoom(companyId) : undefined,',
       without: '',
-      title: 'once there are a thousand',
+      title: 'has a thousand',
     },
     {
       in: 'recordCheck',
@@ -32,7 +32,7 @@ export const QUESTIONS = [
     },
   ]),
   ...guardsOf('src/modules/knowledge/ask/store.ts', ASKED, [
-    { in: 'insertAsked', text: ', isAllowed)', without: ', sql`true`)', title: 'limited by the minute' },
+    { in: 'insertAsked', text: ', isAllowed)', without: ', sql`true`)', title: 'limited per minute' },
     {
       in: 'deleteOldest',
       text: ', lte(asked.number, sql`${lastNumber(companyId)} - ${most}`)',
@@ -41,22 +41,22 @@ export const QUESTIONS = [
     },
     { in: 'deleteBefore', text: '.where(lt(asked.askedAt, before))', without: '', title: 'after 90 days' },
     { in: 'deleteBefore', text: 'inArray(', without: 'notInArray(', title: 'after 90 days' },
-    { in: 'markAccepted', text: ', afterChange', without: '', title: 'only if that was written' },
+    { in: 'markAccepted', text: ', afterChange', without: '', title: 'only if that one was written' },
   ]),
   ...guardsOf('src/modules/knowledge/ask/answer.ts', ASK, [
     {
       in: 'validate',
       text: "if (!mayRead(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };",
       without: '',
-      title: 'shows no values of tables',
+      title: 'no values of tables',
     },
   ]),
   ...guardsOf('src/modules/knowledge/metrics/dimension-values.ts', ASK, [
-    { in: 'sampleValues', text: ' && mayRead(ctx, sample.tables)', without: '', title: 'shows no values of tables' },
+    { in: 'sampleValues', text: ' && mayRead(ctx, sample.tables)', without: '', title: 'no values of tables' },
   ]),
   ...guardsOf('src/modules/outbox/store.ts', OUTBOX, [
-    { in: 'insertRowAfterChange', text: 'afterChange, ', without: 'sql`true`, ', title: 'another comes first' },
-    { in: 'insertRowAfterChange', text: ', condition)', without: ')', title: 'nobody has a question' },
+    { in: 'insertRowAfterChange', text: 'afterChange, ', without: 'sql`true`, ', title: 'another one came first' },
+    { in: 'insertRowAfterChange', text: ', condition)', without: ')', title: 'has no verified question' },
     { in: 'claimDue', text: 'lte(outbox.dueAt, now), ', without: '', title: 'stored before the table changes' },
     { in: 'claimDue', text: '.where(inArray(outbox.id, due))', without: '', title: 'stored before the table changes' },
   ]),

@@ -25,7 +25,7 @@ const hello = (protocolVersion: unknown) => ({
 });
 
 describe('POST /mcp', () => {
-  it("serves the SDK's own client", async () => {
+  it('serves the client of the MCP SDK', async () => {
     const client = new Client({ name: 'test', version: '1' });
     const methods: string[] = [];
     const transport = new StreamableHTTPClientTransport(new URL(`${BASE_URL}/mcp`), {
@@ -56,7 +56,7 @@ describe('POST /mcp', () => {
     ['2025-06-18', '2025-06-18'],
     ['2024-11-05', '2025-11-25'],
     ['one of tomorrow', '2025-11-25'],
-  ])('agrees on a version it speaks: %s → %s', async (asked, agreed) => {
+  ])('agrees on a protocol version that it supports: %s → %s', async (asked, agreed) => {
     const { status, body } = await owner.ask('initialize', hello(asked));
     expect([status, body.result.protocolVersion]).toEqual([200, agreed]);
     expect(body.result.capabilities).toEqual({ tools: {} });
@@ -77,7 +77,7 @@ describe('POST /mcp', () => {
       { 'mcp-protocol-version': version, 'mcp-method': method, ...headers },
     );
 
-  it('serves 2026-07-28 without a handshake, by the same tools', async () => {
+  it('serves protocol version 2026-07-28 without a handshake, with the same tools', async () => {
     const discovered = (await modern('server/discover')).body.result;
     expect(discovered.supportedVersions).toContain('2026-07-28');
     const { tools } = (await modern('tools/list')).body.result;
@@ -87,12 +87,12 @@ describe('POST /mcp', () => {
     expect([status, body.result.structuredContent.cut]).toEqual([200, false]);
   });
 
-  it('refuses a version that does not exist yet, and tells those that do', async () => {
+  it('refuses an unknown protocol version, and lists those that it supports', async () => {
     const { status, body } = await modern('tools/list', {}, { version: '2099-01-01' });
     expect([status, body.error.data.supported]).toEqual([400, expect.arrayContaining(['2026-07-28'])]);
   });
 
-  it('speaks each version that the SDK knows, from the oldest of its own on', async () => {
+  it('supports each protocol version of the SDK, from its own oldest on', async () => {
     // Of those without a handshake the SDK tells what it knows where it refuses one.
     const { body } = await modern('tools/list', {}, { version: '2099-01-01' });
     const known: string[] = [...body.error.data.supported, ...SUPPORTED_PROTOCOL_VERSIONS];
@@ -108,24 +108,24 @@ describe('POST /mcp', () => {
   it.each([
     ['version', { 'mcp-protocol-version': '2025-11-25' }],
     ['method', { 'mcp-method': 'tools/call' }],
-  ])('refuses a message whose header tells another %s', async (_, headers) => {
+  ])('refuses a message whose header names another %s than its body', async (_, headers) => {
     const { status, body } = await modern('tools/list', {}, { headers });
     expect([status, body.result]).toEqual([400, undefined]);
   });
 
-  it('refuses a call whose header tells another tool', async () => {
+  it('refuses a call whose header names another tool than its body', async () => {
     const params = { name: 'list_tables', arguments: {} };
     const { status, body } = await modern('tools/call', params, { headers: { 'mcp-name': 'list_dashboards' } });
     expect([status, body.result]).toEqual([400, undefined]);
   });
 
-  it('answers a client of 2024 with a version that it may take or leave', async () => {
+  it('answers a client of protocol version 2024-11-05 with version 2025-11-25', async () => {
     const clientInfo = { name: 'old', version: '1' };
     const sent = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo };
     expect((await owner.ask('initialize', sent)).body.result.protocolVersion).toBe('2025-11-25');
   });
 
-  it('refuses pages of foreign origins, whatever the host says', async () => {
+  it('refuses pages of origins that are not allowed, also of the request’s own host', async () => {
     const env = { ALLOWED_ORIGINS: 'https://console.test', PUBLIC_URL: 'https://api.example.com' };
     const from = (origin: string, variables: Record<string, string> = env) =>
       call('POST', '/mcp', {
@@ -143,34 +143,34 @@ describe('POST /mcp', () => {
     expect((await from('https://evil.test', { ALLOWED_ORIGINS: '*', DEVELOPMENT: 'true' })).status).toBe(200);
   });
 
-  it.each(['2025-03-26', '1999-01-01', ''])('refuses requests in another version: %j', async (version) => {
+  it.each(['2025-03-26', '1999-01-01', ''])('refuses an unsupported version in the header: %j', async (version) => {
     const { status, body } = await owner.ask('tools/list', {}, { 'mcp-protocol-version': version });
     expect([status, body.error.message]).toEqual([400, 'Mcp-Protocol-Version must be 2025-11-25 or 2025-06-18.']);
   });
 
-  it('takes a notification with 202 and no body', async () => {
+  it('answers a notification with 202 and no body', async () => {
     const { status, body } = await owner.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     expect([status, body]).toEqual([202, '']);
   });
 
   it.each([
     ['a batch', [{ jsonrpc: '2.0', id: 1, method: 'ping' }], -32600],
-    ['what is no message', { hello: 'there' }, -32600],
+    ['an object that is no message', { hello: 'there' }, -32600],
     ['a message without a version', { id: 1, method: 'ping' }, -32600],
-    ['a text', 'ping', -32600],
-  ])('refuses %s, in every version', async (_what, message, code) => {
+    ['a string', 'ping', -32600],
+  ])('refuses %s, in every protocol version', async (_what, message, code) => {
     for (const version of PROTOCOL_VERSIONS) {
       const { status, body } = await owner.send(message, { 'mcp-protocol-version': version });
       expect([version, status, body.error.code]).toEqual([version, 400, code]);
     }
   });
 
-  it.each([{}, [], null])('refuses what holds nothing as a body of a wrong form: %j', async (message) => {
+  it.each([{}, [], null])('refuses an empty body as invalid (422): %j', async (message) => {
     const { status, body } = await owner.send(message);
     expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
-  it('tells an unknown method and an unknown tool as the protocol does', async () => {
+  it('answers unknown methods, unknown tools and invalid parameters with the codes of JSON-RPC', async () => {
     expect((await owner.ask('resources/list')).body.error.code).toBe(-32601);
     expect((await owner.tool('drop_table')).body.error).toMatchObject({ code: -32602 });
     expect((await owner.tool('x'.repeat(10_000))).body.error.message.length).toBeLessThan(200);
@@ -181,7 +181,7 @@ describe('POST /mcp', () => {
       expect((await owner.tool(name)).body.error.code).toBe(-32602);
   });
 
-  it('refuses what is no JSON, or too much of it, as every route does', async () => {
+  it('refuses invalid JSON, a body that is too large and other methods, as every route does', async () => {
     const headers = { authorization: `Bearer ${company.token}`, 'content-type': 'application/json' };
     expect((await call('POST', '/mcp', { headers, body: '{' })).status).toBe(400);
     expect((await call('POST', '/mcp', { headers, body: 'x'.repeat(1_100_000) })).status).toBe(413);
@@ -192,7 +192,7 @@ describe('POST /mcp', () => {
     }
   });
 
-  it('answers arguments of almost a megabyte in little time and space', async () => {
+  it('answers arguments of almost a megabyte with a short error', async () => {
     const text = 'a'.repeat(1_000_000);
     const answer = await owner.tool('list_tables', { search: text, [text.slice(0, 20_000)]: 1 });
     expect(failureIn(answer).error).toBe('VALIDATION_ERROR');
@@ -204,7 +204,7 @@ describe('POST /mcp', () => {
     expect((await owner.tool('query_rows', { table_id: 'f'.repeat(24), filter })).isError).toBe(true);
   });
 
-  it('knows no sessions: an id of somebody else’s opens nothing', async () => {
+  it('ignores session ids: that of another company’s session opens nothing', async () => {
     const other = await aProvisionedCompany();
     const stranger = agent(`Bearer ${other.token}`);
     const first = await owner.ask('initialize', hello('2025-11-25'));
@@ -248,13 +248,13 @@ describe('the result of a tool', () => {
     expect(body.result.structuredContent.cut).toBe(true);
   });
 
-  it('is not said to be cut where it is whole', async () => {
+  it('is not marked as cut when it is complete', async () => {
     const { text, body } = await owner.tool('list_dashboards');
     expect([text.includes('CUT'), body.result.structuredContent.cut]).toEqual([false, false]);
   });
 });
 
-describe('who calls', () => {
+describe('a caller of /mcp', () => {
   let robot: ServiceAccount;
   beforeAll(async () => {
     robot = await aServiceAccountThat(company, allow('managed-tables:list'));
@@ -269,7 +269,7 @@ describe('who calls', () => {
     expect((await withKey(mine).tool('list_tables')).status).toBe(401);
   });
 
-  it('is refused alike with a wrong secret, an unknown key and no credential, and told where to read on', async () => {
+  it('gets the same 401 for a wrong secret, an unknown key and no credential, with the OAuth metadata’s URL', async () => {
     const known = await withKey(robot).tool('list_tables');
     expect(known.status).toBe(200);
     const { access_key, secret_key } = robot.key;
@@ -301,7 +301,7 @@ describe('who calls', () => {
       expect((await call('GET', path, { headers })).status).toBe(401);
   });
 
-  it('is limited and recorded once a call, by the action and the resource of the tool', async () => {
+  it('is counted and audited once per call, with the action and the resource of the tool', async () => {
     const id = await aTable(company.as, 'recorded', [column('name')]);
     const answer = await owner.tool('describe_table', { table_id: id });
     const record = await recordOf(answer.headers);
@@ -331,7 +331,7 @@ describe('who calls', () => {
     expect(await remaining()).toBe(first - 1);
   });
 
-  it('is refused with 429 over a limit', async () => {
+  it('is refused with 429 over a rate limit', async () => {
     const answer = await call('POST', '/mcp', {
       headers: { authorization: `Bearer ${company.token}` },
       json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
@@ -365,7 +365,7 @@ describe('/mcp/', () => {
     ['GET', 405],
     ['DELETE', 405],
     ['OPTIONS', 204],
-  ])('is /mcp: %s %i', async (method, expected) => {
+  ])('is answered like /mcp: %s %i', async (method, expected) => {
     const headers: Record<string, string> = expected === 401 ? {} : { authorization: `Bearer ${company.token}` };
     const [plain, slashed] = [await send(method, '/mcp', headers), await send(method, '/mcp/', headers)];
     const told = ({ status, body, headers: of }: typeof plain) => [
@@ -377,7 +377,7 @@ describe('/mcp/', () => {
     expect(told(slashed)).toEqual(told(plain));
   });
 
-  it('is recorded as /mcp, and no path below it is known', async () => {
+  it('is audited as /mcp, and no path below it exists', async () => {
     const { headers } = await send('POST', '/mcp/', { authorization: `Bearer ${company.token}` });
     await vi.waitFor(
       async () => {
@@ -391,7 +391,7 @@ describe('/mcp/', () => {
 });
 
 describe('GET /.well-known/oauth-protected-resource', () => {
-  it.each(['', '/mcp', '/mcp/'])('tells the resource, and who lets programs in: %j', async (written) => {
+  it.each(['', '/mcp', '/mcp/'])('names the resource and its authorization server: %j', async (written) => {
     const { status, headers, body } = await call('GET', `/.well-known/oauth-protected-resource${written}?any=1`);
     const of = written.replace(/\/$/, '');
     expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^application\/json/)]);

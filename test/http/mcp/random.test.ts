@@ -159,7 +159,7 @@ async function contents(): Promise<string> {
 const rowsOf = async ({ company, ids }: World) =>
   Promise.all(ids.slice(0, 2).map(async (id) => (await tableRoutes(company.as, id).rows()).body));
 
-it(`${calls} random calls write nothing, tell nothing of another company, and meet no error of ours`, {
+it(`${calls} random calls of MCP write nothing, show nothing of another company, and cause no server error`, {
   timeout: Math.max(60_000, calls * 100),
 }, async () => {
   const before = [await contents(), await rowsOf(own), await rowsOf(stranger)];

@@ -24,7 +24,7 @@ const accept = (id: string, env: Record<string, string> = {}) => as.post(`${ASKE
 const newest = async (query = '') => (await must(as.get(`${ASKED}${query}`))).records[0];
 
 describe('an asked question', () => {
-  it('is listed with what came of it, without results', async () => {
+  it('is listed with its outcome, without result rows', async () => {
     const model = await aModel(chosen({ filters: [{ dimension: 'City', op: 'eq', values: ['Recife'] }] }));
     const question = aName('What came from Recife');
     const { body } = await ask(as, question, model.env);
@@ -51,7 +51,7 @@ describe('an asked question', () => {
     expect(await newest('?kind=answer')).toEqual(listed);
   });
 
-  it('is one of its company', async () => {
+  it('is not visible to other companies', async () => {
     const other = await aProvisionedCompany();
     await ask(as, 'Ours?', (await aModel(chosen({}))).env);
     const { _id } = await newest();
@@ -60,7 +60,7 @@ describe('an asked question', () => {
     expect(statusAndCode(await accept(NOBODY))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
   });
 
-  it('becomes a verified one by one call, which answers it from then on', async () => {
+  it('becomes a verified question when it is accepted, which answers it from then on', async () => {
     const question = aName('How many orders');
     const { body } = await ask(as, question, (await aModel(chosen({ metrics: ['Orders'] }))).env);
     const accepted = await accept(body.question_id);
@@ -81,7 +81,7 @@ describe('an asked question', () => {
     expect(statusAndCode(await accept(body.question_id))).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
   });
 
-  it('cannot be accepted where nothing answered it, or its query does not compile any more', async () => {
+  it('cannot be accepted if it was not answered, or its query no longer compiles', async () => {
     const { body } = await ask(as, 'What else?', (await aModel(nothing)).env);
     expect(statusAndCode(await accept(body.question_id))).toEqual([409, 'ASKED_QUESTION_NOT_ANSWERED']);
     const answered = await ask(as, aName('By status'), (await aModel(chosen({ dimensions: ['Status'] }))).env);
@@ -90,7 +90,7 @@ describe('an asked question', () => {
     await as.patch(`${PREFIX}/semantic/${world.items.status}`, { json: { status: 'active' } });
   });
 
-  it('notes what it was accepted as only if that was written', async () => {
+  it('records the verified question it was accepted as only if that one was written', async () => {
     const { body } = await ask(as, aName('Raced'), (await aModel(chosen({}))).env);
     const full = overtaken(
       /^insert into "knowledge_verified_questions"/,
@@ -115,7 +115,7 @@ describe('an asked question', () => {
     await env.CONTROL_DB.prepare(`delete from knowledge_verified_questions where id like '%-%'`).run();
   });
 
-  it('is one of the last ten thousand of its company', async () => {
+  it('is kept while it is among the last ten thousand of its company, and then deleted', async () => {
     const { body } = await ask(as, 'The first?', (await aModel(nothing)).env);
     await env.CONTROL_DB.prepare(
       `update knowledge_asked_questions set number = number + 9999 where company_id = ? and id <> ?`,
@@ -144,8 +144,8 @@ describe('an asked question', () => {
   });
 });
 
-describe('asking', () => {
-  it('is limited by the minute where a model is asked, for each principal', async () => {
+describe('asking a question', () => {
+  it('is limited per minute and principal where a model is asked', async () => {
     const other = await aUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
     const model = await aModel(chosen({}));
     const limited = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
@@ -171,7 +171,7 @@ describe('asking', () => {
   });
 });
 
-describe('what was asked long ago', () => {
+describe('an old question', () => {
   it('is deleted after 90 days', async () => {
     // Of a company of its own: sessions end meanwhile.
     const other = await aProvisionedCompany();

@@ -47,14 +47,14 @@ const computed = (sql: string): Promise<Row[]> =>
 
 const asAnswer = (rows: Row[]) => ({ kind: 'answer' as const, result: { rows } });
 
-describe('the questions about the demo', () => {
+describe('the questions about the demo data', () => {
   it('are sixty, of each kind, in several languages', () => {
     const count = (kind: string) => ALL.filter((one) => one.kind === kind).length;
     expect([ALL.length, count('answer'), count('refusal'), count('clarification')]).toEqual([60, 40, 14, 6]);
     expect(new Set(ALL.map(({ question }) => question)).size).toBe(60);
   });
 
-  it('have the right answers written beside them', async () => {
+  it('have expected rows that equal those of independent SQL', async () => {
     for (const { question, sql, rows = [], readings = [] } of ALL) {
       for (const one of [...(sql ? [{ sql, rows }] : []), ...readings]) {
         // An expression that nobody named is called ?column?: two of them would be one member.
@@ -64,7 +64,7 @@ describe('the questions about the demo', () => {
     }
   });
 
-  it.each(ALL)('$question', async (one) => {
+  it.each(ALL)('are answered, refused or asked back as expected: $question', async (one) => {
     const { question, kind, query, readings = [] } = one;
     const said = {
       answer: chosen(query ?? {}),
@@ -98,14 +98,14 @@ describe('the questions about the demo', () => {
       'Which airport had the most strikes?',
       { filters: [{ dimension: 'Airline', op: 'contains', values: ['DALLAS/FORT WORTH INTL ARPT'] }] },
     ],
-  ])('are refused where nothing covers them, though a model tries: %s', async (question, query) => {
+  ])('are refused where no item covers them, though the model answers a query: %s', async (question, query) => {
     expect(ALL.find((one) => one.question === question)?.kind).toBe('refusal');
     const model = await aModel(chosen({ metrics: ['Strikes'], ...query }));
     const { body } = await ask(company.as, question, model.env);
     expect([body.kind, body.result]).toEqual(['refusal', null]);
   });
 
-  it('that are verified need no model', async () => {
+  it('are answered without a model where they are verified', async () => {
     for (const { question } of QUESTIONS) {
       const { body } = await ask(company.as, question.toLowerCase(), NO_MODEL);
       expect([question, body.kind, body.result.rows.length > 0]).toEqual([question, 'answer', true]);
@@ -113,7 +113,7 @@ describe('the questions about the demo', () => {
   });
 });
 
-describe('the judge', () => {
+describe('the grader of answers', () => {
   const one = (fields: Partial<EvalQuestion>): EvalQuestion => ({ question: 'What?', kind: 'answer', ...fields });
   const refused = { kind: 'refusal' as const, result: null };
   const unclearOne = { kind: 'clarification' as const, result: null };
@@ -138,17 +138,17 @@ describe('the judge', () => {
     ['no rows', one({ rows: [[1, 'a']] }), asAnswer([]), 'wrong'],
     ['a refusal', one({ rows: [[1]] }), refused, 'refused'],
     ['a question back', one({ rows: [[1]] }), unclearOne, 'refused'],
-    ['an answer to what nothing covers', one({ kind: 'refusal' }), asAnswer([[1]]), 'wrong'],
-    ['a refusal of what nothing covers', one({ kind: 'refusal' }), refused, 'right'],
+    ['an answer to a question that no item covers', one({ kind: 'refusal' }), asAnswer([[1]]), 'wrong'],
+    ['a refusal of a question that no item covers', one({ kind: 'refusal' }), refused, 'right'],
     [
-      'one reading',
+      'the rows of one reading of an ambiguous question',
       one({ kind: 'clarification', readings: [{ rows: [[1]] }, { rows: [[2]] }] }),
       asAnswer([[2]]),
       'right',
     ],
-    ['no reading', one({ kind: 'clarification', readings: [{ rows: [[1]] }] }), asAnswer([[3]]), 'wrong'],
-    ['a refusal of what is unclear', one({ kind: 'clarification', readings: [] }), refused, 'refused'],
-  ])('holds %s for what it is', (_, question, said, judgement) => {
+    ['the rows of no reading', one({ kind: 'clarification', readings: [{ rows: [[1]] }] }), asAnswer([[3]]), 'wrong'],
+    ['a refusal of an ambiguous question', one({ kind: 'clarification', readings: [] }), refused, 'refused'],
+  ])('grades %s correctly', (_, question, said, judgement) => {
     expect(judge(question, said)).toBe(judgement);
   });
 });

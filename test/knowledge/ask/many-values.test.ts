@@ -26,7 +26,7 @@ beforeAll(async () => {
 const inCity = (op: string, value: string) => chosen({ filters: [{ dimension: 'City', op, values: [value] }] });
 
 describe('a dimension of a million values', () => {
-  it('is told by a few short ones, found among few rows', async () => {
+  it('is shown to the model by 25 values of at most 80 characters', async () => {
     const model = await aModel(chosen({}));
     expect((await ask(as, 'What was sold?', model.env)).body.kind).toBe('answer');
     const { user } = await toldTo(model);
@@ -36,12 +36,12 @@ describe('a dimension of a million values', () => {
     for (const value of values) expect(value).toMatch(/^19\d{5}-{73}$/);
   });
 
-  it('is looked through for a value that a question names', async () => {
+  it('is searched for the value of a filter', async () => {
     const { body } = await ask(as, 'What was sold there?', (await aModel(inCity('eq', '1000000'))).env);
     expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
   });
 
-  it('is told by five that are like one that it has not', async () => {
+  it('is shown to the model by five similar values if the value of a filter does not exist', async () => {
     const model = await aModel(inCity('eq', '00001'), inCity('eq', '1000001'));
     const { body } = await ask(as, 'What was sold there?', model.env);
     expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
@@ -49,7 +49,7 @@ describe('a dimension of a million values', () => {
     expect(JSON.parse(`[${like}]`)).toEqual(Array.from({ length: 5 }, () => expect.stringContaining('00001')));
   });
 
-  it('is answered up to the limit', async () => {
+  it('is answered with as many rows as the limit of the query allows', async () => {
     const asked = { metrics: ['Revenue'], dimensions: ['City'], limit: 10_000 };
     const { rows, row_count, truncated } = await must(query(as, asked));
     expect([rows.length, row_count, truncated]).toEqual([10_000, 10_000, true]);

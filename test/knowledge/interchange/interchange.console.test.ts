@@ -98,7 +98,7 @@ async function emptyCompany(): Promise<Company> {
 }
 
 describe('GET /export', () => {
-  it('tells what is active, references by name, without ids, times or the company', async () => {
+  it('has only what is active, with references by name, without ids, times or the company', async () => {
     const text = await exportOf(company.as);
     expect(text).not.toMatch(/[0-9a-f]{24}|_at"|company|draft|status/);
     const { concepts, semantic, nodes, relations } = JSON.parse(text);
@@ -123,7 +123,7 @@ describe('GET /export', () => {
     expect(relations).toMatchObject([{ subject: { name: 'Place' }, predicate: 'holds', object: { name: 'Thing' } }]);
   });
 
-  it.each(['concepts:list', 'semantic:list', 'ontology:list'])('needs %s', async (denied) => {
+  it.each(['concepts:list', 'semantic:list', 'ontology:list'])('needs the permission %s', async (denied) => {
     const can = ['concepts:list', 'semantic:list', 'ontology:list'];
     const person = await aUser(company, { can: can.filter((action) => action !== denied) });
     const answer = await person.as.get(`${PREFIX}/export`);
@@ -132,7 +132,7 @@ describe('GET /export', () => {
     expect((await allowed.as.get(`${PREFIX}/export`)).status).toBe(200);
   });
 
-  it('is empty of a company without knowledge', async () => {
+  it('is empty for a company without knowledge', async () => {
     const empty = await aProvisionedCompany();
     expect(await must(empty.as.get(`${PREFIX}/export`))).toMatchObject({ concepts: [], relations: [] });
     await aConcept(empty.as, { status: 'active' });
@@ -140,8 +140,8 @@ describe('GET /export', () => {
   });
 });
 
-describe('knowledge of more than an import takes', () => {
-  it('is not exported, by its bytes', async () => {
+describe('knowledge that is larger than an import may be', () => {
+  it('is not exported (409), with the limit in bytes', async () => {
     const other = await aProvisionedCompany();
     for (const part of ['A', 'B']) {
       const concepts = Array.from({ length: 220 }, (_, index) => ({
@@ -156,11 +156,11 @@ describe('knowledge of more than an import takes', () => {
   });
 });
 
-describe('the round trip', () => {
+describe('an export that is imported into another company', () => {
   it.each([
     ['json', JSON_TYPE],
     ['ossie', YAML_TYPE],
-  ] as const)('as %s: import into an empty company, accept all, export: the same bytes', async (format, type) => {
+  ] as const)('as %s has the same bytes when it is accepted there and exported again', async (format, type) => {
     const before = await exportOf(company.as, format);
     const other = await emptyCompany();
     const rehearsed = await must(importAs(other.as, type, before, '?dry_run=true'));
@@ -178,7 +178,7 @@ describe('the round trip', () => {
     expect([again.suggestions, again.skipped.length, again.errors]).toEqual([[], 13, []]);
   });
 
-  it('suggests nothing twice while nothing was accepted', async () => {
+  it('makes no suggestion twice while none was accepted', async () => {
     const other = await emptyCompany();
     const text = await exportOf(company.as);
     await must(importAs(other.as, JSON_TYPE, text));
@@ -187,7 +187,7 @@ describe('the round trip', () => {
     expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(13);
   });
 
-  it('suggests nothing twice where another import came in between', async () => {
+  it('makes no suggestion twice where another import came in between', async () => {
     const other = await emptyCompany();
     const text = await exportOf(company.as);
     const late = await overtaken(
@@ -201,7 +201,7 @@ describe('the round trip', () => {
     expect(await exportOf(other.as)).toBe(text);
   });
 
-  it('suggests no relation twice while only its ends were accepted', async () => {
+  it('does not suggest a relation twice while only its nodes were accepted', async () => {
     const other = await emptyCompany();
     const end = (name: string) => ({ name, description: 'An end.' });
     const ends = { subject: { node_type: 'class', name: 'A' }, object: { node_type: 'class', name: 'B' } };
@@ -219,7 +219,7 @@ describe('the round trip', () => {
 describe('a semantic model of Apache Ossie', () => {
   const modelOf = async () => parse(await exportOf(company.as, 'ossie')) as OssieDocument;
 
-  it('keeps the rules of its validator', async () => {
+  it('is valid by the rules of the Ossie validator', async () => {
     const document = await modelOf();
     expect(ossieProblems(document)).toEqual([]);
     const [model] = document.semantic_model;
@@ -243,7 +243,7 @@ describe('a semantic model of Apache Ossie', () => {
     ]);
   });
 
-  it('has the tables that items map and that are not there, so that nothing is lost on the way back', async () => {
+  it('has the missing tables that items are mapped to, so that an import loses nothing', async () => {
     const other = await aProvisionedCompany();
     const concept = await aConcept(other.as, { name: 'No', status: 'active' });
     const make = itemsOf(
@@ -266,7 +266,7 @@ describe('a semantic model of Apache Ossie', () => {
     expect(await exportOf(again.as, 'ossie')).toBe(text);
   });
 
-  it('has expressions that compute what metric queries do, those that a metric builds on written out', async () => {
+  it('has SQL expressions that compute what metric queries do, with the metrics they build on written out', async () => {
     const [model] = (await modelOf()).semantic_model;
     const [average, revenue] = (model?.metrics ?? []).map(({ expression }) => expression.dialects[0]?.expression);
     expect(revenue).toBe(`sum("orders"."total") FILTER (WHERE ("orders"."state" = 'paid'))`);
@@ -286,7 +286,7 @@ describe('a semantic model of Apache Ossie', () => {
     expect(rows.map((row: unknown[]) => row[3])).toEqual(['2026-01-06', '2026-01-05']);
   });
 
-  it('of others is imported: entities, dimensions, metrics, joins, each with a concept', async () => {
+  it('of another tool is imported: entities, dimensions, metrics and joins, each with a concept', async () => {
     const other = await emptyCompany();
     const imported = await must(importAs(other.as, 'text/yaml; charset=utf-8', FOREIGN));
     expect(imported.errors).toEqual([
@@ -303,14 +303,14 @@ describe('a semantic model of Apache Ossie', () => {
     expect(records).toMatchObject([{ name: 'Total sales', type: 'metric_hint', aliases: ['turnover'] }]);
   });
 
-  it('may stand on one line', async () => {
+  it('may be written on one line', async () => {
     const concepts = Array.from({ length: 30 }, (_, index) => ({ name: `Term ${index}`, description: 'A term.' }));
     const text = JSON.stringify({ concepts });
     const { suggestions, errors } = await must(importAs(company.as, YAML_TYPE, text, '?dry_run=true'));
     expect([suggestions.length, errors]).toEqual([30, []]);
   });
 
-  it('may be as large as one of thousands of metrics is', async () => {
+  it('may have 2,400 metrics', async () => {
     const expression = {
       dialects: [{ dialect: 'ANSI_SQL', expression: `sum(orders.total) + 0 * ${'1'.repeat(300)}` }],
     };
@@ -326,7 +326,7 @@ describe('a semantic model of Apache Ossie', () => {
     ['version: 0.1.0\nsemantic_model: []\n', 1, 'version: must be 0.2.0.dev0'],
     ['version: 0.2.0.dev0\nsemantic_model: 7\n', 2, 'semantic_model: must be a list'],
     ['version: 0.2.0.dev0\nsemantic_model:\n  - name: x\n', 3, 'datasets: is required'],
-  ])('says what is wrong with %j', async (text, line, message) => {
+  ])('that is invalid is answered with the line and the error: %j', async (text, line, message) => {
     const { errors } = await must(importAs(company.as, YAML_TYPE, text));
     expect(errors).toEqual([{ line, message }]);
   });
@@ -371,7 +371,7 @@ semantic_model:
 describe('POST /import of a glossary', () => {
   const glossary = (text: string, query = '') => importAs(company.as, 'text/csv', text, query);
 
-  it('suggests concepts, and keeps formulas and markup as the text that they are', async () => {
+  it('suggests concepts, and keeps formulas and markup as plain text', async () => {
     const other = await aProvisionedCompany();
     const text =
       'name,description,type,aliases,tags\r\n' +
@@ -405,7 +405,7 @@ describe('POST /import of a glossary', () => {
     expect(concepts[0]).toMatchObject({ description: '<script>alert(1)</script>', tags: ['@cmd'], type: 'term' });
   });
 
-  it('skips what is there, and takes columns in any order and other delimiters', async () => {
+  it('skips existing concepts, and takes columns in any order and other delimiters', async () => {
     const { suggestions, skipped } = await must(glossary('Description;Name\nAny;SALE\nOther;New\n', '?dry_run=true'));
     expect(skipped).toEqual([{ target_type: 'concept_create', name: 'SALE' }]);
     expect(suggestions).toEqual([{ target_type: 'concept_create', name: 'New' }]);
@@ -428,7 +428,7 @@ describe('POST /import of a document', () => {
   const document = (value: unknown) => importAs(company.as, JSON_TYPE, JSON.stringify(value, null, 1), '?dry_run=true');
   const text = (name: string, more: object = {}) => ({ name, description: 'What it is.', ...more });
 
-  it('names what it does not know, with its line', async () => {
+  it('names unknown references and fields with their line', async () => {
     const { suggestions, errors } = await must(
       document({
         semantic: [
@@ -452,7 +452,7 @@ describe('POST /import of a document', () => {
     ]);
   });
 
-  it('refuses what stands in a circle, and what refers to it', async () => {
+  it('refuses items in a circle of references, and items that refer to one', async () => {
     const metric = (name: string, ...on: string[]) =>
       text(name, { kind: 'metric', source_concepts: ['Sale'], depends_on_metrics: on });
     const node = (name: string, parent: string) => text(name, { parent_node: { node_type: 'class', name: parent } });
@@ -475,7 +475,7 @@ describe('POST /import of a document', () => {
     expect(errors[0].message).toBe('X: is part of a circle of references, or refers to one');
   });
 
-  it('waits with what refers to a suggestion until that is accepted', async () => {
+  it('makes suggestions that are accepted only after those that they refer to', async () => {
     const other = await aProvisionedCompany();
     const value = { concepts: [text('Base')], nodes: [text('Leaf', { source_concepts: ['Base'] })] };
     await must(importAs(other.as, JSON_TYPE, JSON.stringify(value)));
@@ -491,7 +491,7 @@ describe('POST /import of a document', () => {
     expect((await must(accept('Leaf'))).resource).toMatchObject({ source_concepts: [resource._id], status: 'active' });
   });
 
-  it('takes thousands of things, and no more than 5,000', async () => {
+  it('takes 5,000 items, and no more', async () => {
     const other = await aProvisionedCompany();
     const concepts = Array.from({ length: 5_000 }, (_, index) => text(`Term ${index}`, { aliases: ['a'.repeat(50)] }));
     const { suggestions, errors } = await must(importAs(other.as, JSON_TYPE, JSON.stringify({ concepts })));
@@ -501,7 +501,7 @@ describe('POST /import of a document', () => {
     expect(statusAndCode(more)).toEqual([422, 'IMPORT_UNREADABLE']);
   });
 
-  it('takes thousands of the longest names', async () => {
+  it('takes 3,000 names of the maximum length', async () => {
     const other = await aProvisionedCompany();
     const called = (index: number) => `${index}`.padEnd(200, '\u{6f22}');
     const nodes = Array.from({ length: 3_000 }, (_, index) => ({ name: called(index), description: 'x' }));
@@ -516,14 +516,14 @@ describe('POST /import of a document', () => {
   });
 
   it.each([
-    ['another type', 'application/xml', '<a/>', 422, 'VALIDATION_ERROR'],
-    ['nothing', JSON_TYPE, ' ', 422, 'IMPORT_UNREADABLE'],
+    ['another content type', 'application/xml', '<a/>', 422, 'VALIDATION_ERROR'],
+    ['an empty document', JSON_TYPE, ' ', 422, 'IMPORT_UNREADABLE'],
     ['broken JSON', JSON_TYPE, '{"concepts": [\n{"name": }]}', 422, 'IMPORT_UNREADABLE'],
     ['deep JSON', JSON_TYPE, '['.repeat(200_000), 422, 'IMPORT_UNREADABLE'],
     ['a list', JSON_TYPE, '[]', 422, 'IMPORT_UNREADABLE'],
     ['broken YAML', YAML_TYPE, 'a: [1\nb: {', 422, 'IMPORT_UNREADABLE'],
     ['JSON of a million lists', JSON_TYPE, `{"concepts": [${'[],'.repeat(1_000_000)}0]}`, 422, 'IMPORT_UNREADABLE'],
-    ['many in one list', JSON_TYPE, `{"things": [${'0,'.repeat(5_001)}0]}`, 422, 'IMPORT_UNREADABLE'],
+    ['too many items in one list', JSON_TYPE, `{"things": [${'0,'.repeat(5_001)}0]}`, 422, 'IMPORT_UNREADABLE'],
     [
       'a line of more cells than a CSV may have',
       'text/csv',
@@ -532,34 +532,34 @@ describe('POST /import of a document', () => {
       'IMPORT_UNREADABLE',
     ],
     ['many wrong lines', 'text/csv', `name,description\n${'a,b,c\n'.repeat(5_002)}`, 422, 'IMPORT_UNREADABLE'],
-    ['much in quotes', YAML_TYPE, `a: "${'x'.repeat(1_000_000)}"`, 422, 'IMPORT_UNREADABLE'],
-    ['an alias bomb', YAML_TYPE, bomb(), 422, 'IMPORT_UNREADABLE'],
+    ['a very long quoted text', YAML_TYPE, `a: "${'x'.repeat(1_000_000)}"`, 422, 'IMPORT_UNREADABLE'],
+    ['a YAML alias bomb', YAML_TYPE, bomb(), 422, 'IMPORT_UNREADABLE'],
     ['deep YAML', YAML_TYPE, '- '.repeat(400_000), 422, 'IMPORT_UNREADABLE'],
-    ['deep flows', YAML_TYPE, '{a: '.repeat(200_000), 422, 'IMPORT_UNREADABLE'],
-    ['questions in a flow', YAML_TYPE, `[${'? '.repeat(140_000)}`, 422, 'IMPORT_UNREADABLE'],
-    ['dashes in a flow', YAML_TYPE, `{${'- '.repeat(140_000)}`, 422, 'IMPORT_UNREADABLE'],
-    ['deep questions', YAML_TYPE, '? '.repeat(400_000), 422, 'IMPORT_UNREADABLE'],
+    ['deep YAML flow maps', YAML_TYPE, '{a: '.repeat(200_000), 422, 'IMPORT_UNREADABLE'],
+    ['many YAML question marks in a flow list', YAML_TYPE, `[${'? '.repeat(140_000)}`, 422, 'IMPORT_UNREADABLE'],
+    ['many dashes in a YAML flow map', YAML_TYPE, `{${'- '.repeat(140_000)}`, 422, 'IMPORT_UNREADABLE'],
+    ['deep YAML question marks', YAML_TYPE, '? '.repeat(400_000), 422, 'IMPORT_UNREADABLE'],
     [
-      'deep lines',
+      'deeply indented YAML lines',
       YAML_TYPE,
       Array.from({ length: 1_000 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'),
       422,
       'IMPORT_UNREADABLE',
     ],
     [
-      'many keys',
+      'too many YAML keys',
       YAML_TYPE,
       Array.from({ length: 90_000 }, (_, index) => `k${index}: 1`).join('\n'),
       422,
       'IMPORT_UNREADABLE',
     ],
-  ])('refuses %s, soon', async (_what, type, body, status, code) => {
+  ])('refuses %s within 20 seconds', async (_what, type, body, status, code) => {
     const before = performance.now();
     expect(statusAndCode(await importAs(company.as, type, body))).toEqual([status, code]);
     expect(performance.now() - before).toBeLessThan(20_000);
   });
 
-  it.each([JSON_TYPE, YAML_TYPE, 'text/csv'])('refuses 10 MB as %s, and says how much it takes', async (type) => {
+  it.each([JSON_TYPE, YAML_TYPE, 'text/csv'])('refuses 10 MB as %s, and says how much it accepts', async (type) => {
     const answer = await importAs(company.as, type, 'x'.repeat(10_000_000));
     expect(statusAndCode(answer)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
     expect([answer.body.message, answer.body.details]).toEqual([

@@ -134,7 +134,7 @@ async function hold(set: Generated): Promise<void> {
   }
 }
 
-it('answers what is computed row by row, or refuses what has no one meaning', { timeout: 120_000 }, async () => {
+it('a metric query answers what is computed row by row, or is refused as expected', { timeout: 120_000 }, async () => {
   counted = { answered: 0, refused: 0, rows: 0 };
   await fc.assert(fc.asyncProperty(generated(QUERIES), hold), { numRuns: SETS, endOnFailure: true });
   // The generated queries are worth something: enough of them have an answer, with groups in it.

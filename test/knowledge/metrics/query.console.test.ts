@@ -81,7 +81,7 @@ async function rows(json: Record<string, unknown>): Promise<unknown[][]> {
 }
 
 describe('a metric query', () => {
-  it('answers the columns, dimensions first, and what it used', async () => {
+  it('answers the columns, dimensions first, and the items that it used', async () => {
     const { status, body } = await query(as, { metrics: ['Refund rate', items.orders], dimensions: ['city'] });
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual(['columns', 'row_count', 'rows', 'sql', 'truncated', 'used']);
@@ -124,7 +124,7 @@ describe('a metric query', () => {
     ]);
   });
 
-  it('answers one row without dimensions, also where nothing fits', async () => {
+  it('answers one row without dimensions, also if no row matches', async () => {
     const filters = [{ dimension: 'City', op: 'eq', values: ['Nowhere'] }];
     expect(await rows({ metrics: ['Revenue', 'Orders', 'Refunds'], filters })).toEqual([[null, 0, 0]]);
     expect(await rows({ metrics: ['Revenue', 'Orders'], filters, dimensions: ['City'] })).toEqual([]);
@@ -172,7 +172,7 @@ describe('a metric query', () => {
         [null, 1],
       ],
     ],
-  ])('cuts dates and times to the %s, in UTC', async (time_grain, expected) => {
+  ])('truncates dates and times to the %s, in UTC', async (time_grain, expected) => {
     for (const name of ['Day', 'Moment']) {
       const { body } = await query(as, { metrics: ['Revenue'], dimensions: [name], time_grain });
       expect([body.columns[0], body.rows]).toEqual([{ name, type: 'date' }, expected]);
@@ -198,7 +198,7 @@ describe('a metric query', () => {
     expect(await rows({ metrics: ['Revenue'], filters: [{ dimension, op, values }] })).toEqual([[total]]);
   });
 
-  it('orders by what is asked, nulls last, and says that there is more', async () => {
+  it('is sorted as asked, nulls last, and says if it was truncated', async () => {
     const json = { metrics: ['Revenue'], dimensions: ['City'], order_by: [{ by: 'revenue', descending: true }] };
     expect(await rows(json)).toEqual([
       ['Recife', 150],
@@ -235,11 +235,11 @@ describe('a metric query', () => {
       },
       ['filters'],
     ],
-  ])('is refused where it makes no sense: %j', async (json, fields) => {
+  ])('is refused with the name of the invalid field: %j', async (json, fields) => {
     expect(fieldsOf(await query(as, json))).toEqual(fields);
   });
 
-  it('is refused to whom a table that it reads is denied, joined ones included', async () => {
+  it('is refused if a table that it reads or joins is denied to the caller', async () => {
     const can = ['semantic:list', 'managed-tables:data-read'];
     const onlyOrders = await aUser(company, {
       can,
@@ -265,7 +265,7 @@ describe('a metric query', () => {
   });
 });
 
-it('answers nothing of a table that took the name of another meanwhile', async () => {
+it('a metric query answers nothing of a denied table that took the name of an allowed one meanwhile', async () => {
   const swapped = [column('swapped', 'integer')];
   const [open, secret] = [await aTable(as, 'swap_open', swapped), await aTable(as, 'swap_secret', swapped)];
   await insert(as, open, [{ swapped: 1 }]);
@@ -287,7 +287,7 @@ it('answers nothing of a table that took the name of another meanwhile', async (
   expect(await outcome).toEqual([200, 200]);
 });
 
-it('adds up balances over groups, and takes the last or first moment of each', async () => {
+it('a metric with the aggregation last or first sums the rows of the last or first date of each group', async () => {
   const stock = await aTable(as, 'stock', [column('shop'), column('day', 'date'), column('pieces', 'integer')]);
   await insert(as, stock, [
     { shop: 'a', day: '2024-01-01', pieces: 5 },
@@ -315,7 +315,7 @@ it('adds up balances over groups, and takes the last or first moment of each', a
   expect((await query(as, { metrics: ['Undated'] })).body.message).toContain('date or datetime');
 });
 
-it('takes for the time of the last moment the column of its own table alone', () => {
+it('a metric with the aggregation last tells its date column from a number column of the same name', () => {
   const table = (id: string, ...columns: [name: string, type: 'date' | 'integer'][]): Table => ({
     id,
     name: id,
@@ -338,7 +338,7 @@ it('takes for the time of the last moment the column of its own table alone', ()
   expect(semiAdditive?.by).toMatchObject({ table: { name: 'moments' }, column: 'day' });
 });
 
-describe('an item that cannot be used', () => {
+describe('an item of a metric query', () => {
   const unknown = async (json: Record<string, unknown>, name: string) => {
     const { status, body } = await query(as, json);
     expect([status, body.error, body.message]).toEqual([
@@ -349,7 +349,7 @@ describe('an item that cannot be used', () => {
     return body.message as string;
   };
 
-  it('is unknown: another kind, a draft, an archived one, one with errors, one of another company', async () => {
+  it('is unknown if it is of another kind or company, a draft, archived, or has errors', async () => {
     await unknown({ metrics: ['Nothing'] }, 'Nothing');
     await unknown({ metrics: ['City'] }, 'City');
     await unknown({ metrics: ['Revenue'], dimensions: ['Revenue'] }, 'Revenue');
@@ -375,7 +375,7 @@ describe('an item that cannot be used', () => {
     expect([status, body.error]).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
   });
 
-  it('is one that builds on itself', async () => {
+  it('is unknown if its formula builds on itself', async () => {
     await metric('Egg', { formula: '{{Hen}} * 2' });
     await metric('Hen', { formula: '{{Egg}} * 2' });
     expect(await unknown({ metrics: ['Egg'] }, 'Egg')).toContain('builds on itself');
@@ -398,7 +398,7 @@ describe('an item that cannot be used', () => {
     'sum(orders.total) OVER ()',
     'orders.total',
     '1',
-  ])('is a metric that is %s', async (formula) => {
+  ])('is unknown if its formula or filter is %s', async (formula) => {
     const name = aName('Bad');
     await metric(name, { formula, mapped_tables: ['orders'] });
     await unknown({ metrics: [name] }, name);
@@ -414,7 +414,7 @@ describe('an item that cannot be used', () => {
     `sum(${'('.repeat(61)}total${')'.repeat(61)})`,
     `sum(${Array(102).fill('total').join('+')})`,
     `sum(${'-'.repeat(1)}total${'::numeric'.repeat(101)})`,
-  ])('is a metric that would keep the compiler busy: %s', async (formula) => {
+  ])('is unknown if its formula is too deep or too long to compile: %s', async (formula) => {
     const name = aName('Long');
     const id = await metric(name, { formula, mapped_tables: ['orders'] });
     const { body } = await as.get(`${PREFIX}/semantic/${id}`);
@@ -424,7 +424,7 @@ describe('an item that cannot be used', () => {
     await unknown({ metrics: [name] }, name);
   });
 
-  it('is no metric that asks again and again what is the case', async () => {
+  it('may be a metric of nested CASE expressions', async () => {
     let formula = '1';
     for (let depth = 0; depth < 50; depth += 1) formula = `case ${formula} when 1 then 1 when 2 then 2 end`;
     await metric('Nested cases', { formula: `sum(${formula})`, mapped_tables: ['orders'] });
@@ -436,7 +436,7 @@ describe('an item that cannot be used', () => {
     expect(await rows({ metrics: ['Case of a number'] })).toEqual([[35]]);
   });
 
-  it('is a metric of metrics that grow with each other', async () => {
+  it('is unknown if the metrics that it builds on expand to too long an expression', async () => {
     await metric('Grown 0', { formula: 'count(*)', mapped_tables: ['orders'] });
     for (let index = 1; index <= 9; index++) {
       const below = `{{Grown ${index - 1}}}`;
@@ -451,7 +451,7 @@ describe('an item that cannot be used', () => {
     ]);
   });
 
-  it('is a metric of a few characters over one of very many, in a query as in an export', async () => {
+  it('is unknown if it builds on a metric with very long filters, which are not expanded, nor in an export', async () => {
     const listed = (first: number) => `orders.total in (${Array.from({ length: 580 }, (_, n) => first + n).join()})`;
     const wide = {
       mapped_tables: ['orders'],
@@ -479,12 +479,12 @@ describe('an item that cannot be used', () => {
     spend.mockRestore();
   });
 
-  it('is a metric without a table', async () => {
+  it('is unknown if it is a metric without a table', async () => {
     await metric('Nowhere', { formula: 'count(*)' });
     await unknown({ metrics: ['Nowhere'] }, 'Nowhere');
   });
 
-  it('divides by zero without failing', async () => {
+  it('may divide by zero, which is null', async () => {
     await metric('By zero', {
       formula: 'sum(orders.total / (orders.total - orders.total)) / 0',
       mapped_tables: ['orders'],
@@ -493,13 +493,13 @@ describe('an item that cannot be used', () => {
     expect(await rows({ metrics: ['By zero', 'Rest by zero'] })).toEqual([[null, null]]);
   });
 
-  it('is refused in the words of the database where only it knows', async () => {
+  it('is refused with DB_QUERY_ERROR if only the database can tell that it fails', async () => {
     await metric('Too large', { formula: 'exp(sum(orders.total) * 1000000)', mapped_tables: ['orders'] });
     expect(statusAndCode(await query(as, { metrics: ['Too large'] }))).toEqual([422, 'DB_QUERY_ERROR']);
   });
 });
 
-describe('relations', () => {
+describe('the relations of a metric query', () => {
   const related = async (name: string, relation: string[], extra: ReturnType<typeof column>[] = []) => {
     const one = `${name}_one`;
     const id = await aTable(as, one, [column('label'), column('key', 'integer'), ...extra]);
@@ -524,7 +524,7 @@ describe('relations', () => {
     ]);
   });
 
-  it('must lead there in one way only', async () => {
+  it('must lead from one table to the other by one path only', async () => {
     const { ask, one, owner } = await related('twofold', [
       'twofold_many.one_key = twofold_one.key',
       'twofold_many.other_key = twofold_one.key',
@@ -539,7 +539,7 @@ describe('relations', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('must end in a column of its own values, and never lead from one row to many', async () => {
+  it('must end in a unique column, and never lead from one row to many', async () => {
     const { ask, one, many } = await related('fan', ['fan_many.one_key = fan_one.key']);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
     const { body: index } = await tableRoutes(as, one).index(['key'], true);

@@ -292,7 +292,7 @@ const plain = (rows: unknown[][]): unknown[][] =>
   );
 
 it.each(Object.entries(QUESTIONS))(
-  '%s',
+  'a metric query answers the same as the SQL of TPC-H %s',
   async (_, { metrics, dimensions = [], filters = [], orderBy = [], relations = [], limit = 1000, sql }) => {
     const query: MetricQuery = {
       metrics,

@@ -29,7 +29,7 @@ const NOT_TOLD = 'The query does not compile any more.';
 const change = (item: string, json: unknown) => as.patch(`${PREFIX}/semantic/${item}`, { json });
 
 describe('a verified question', () => {
-  it('is stale while an item that it uses is archived, a draft or another, and says why', async () => {
+  it('is stale while an item that it uses is archived, renamed or does not compile, and says why', async () => {
     const { id, item, metric } = await aQuestion(as);
     const gone = `There is no active metric "${metric}" without validation errors.`;
     await as.delete(`${PREFIX}/semantic/${item}`);
@@ -55,7 +55,7 @@ describe('a verified question', () => {
     await expect.poll(() => stateOf(id)).toEqual(['stale', expect.any(String)]);
   });
 
-  it('is stale when the index is dropped that its relation leads to', async () => {
+  it('is stale when the unique index that its relation leads to is dropped', async () => {
     const [facts, names] = [await aSum(as), await aSum(as)];
     const concept = (await must(as.get(`${PREFIX}/concepts`))).records[0]._id;
     const item = { description: 'x', status: 'active', source_concept_ids: [concept] };
@@ -87,7 +87,7 @@ describe('a verified question', () => {
     await becomes(_id, 'verified');
   });
 
-  it('keeps its version while it is only checked', async () => {
+  it('keeps its ETag when it is only checked again', async () => {
     const { id, item } = await aQuestion(as);
     const before = await as.get(`${QUESTIONS}/${id}`);
     const etag = before.headers.get('etag') as string;
@@ -121,7 +121,7 @@ function aQueue() {
   return { sent, env: { RECHECKS: { send } } };
 }
 
-describe('a check of all questions', () => {
+describe('a recheck of all verified questions', () => {
   const recheck = (after = '', tries?: number): JobMessage => ({
     type: 'knowledge.recheck_questions',
     companyId: company.id,
@@ -129,7 +129,7 @@ describe('a check of all questions', () => {
     ...(tries !== undefined && { tries }),
   });
 
-  it('says what is so at its end, when an item changes meanwhile', async () => {
+  it('records the state at its end when an item changes meanwhile', async () => {
     const { id, item } = await aQuestion(as);
     // Just before the check is recorded, which found nothing wrong.
     await overtaken(
@@ -142,7 +142,7 @@ describe('a check of all questions', () => {
     expect((await get(id)).status).toBe('stale');
   });
 
-  it('says nothing about a question that was changed or archived meanwhile', async () => {
+  it('records nothing for a question that was changed or archived meanwhile', async () => {
     const [changed, archived] = [await aQuestion(as), await aQuestion(as)];
     const other = await aSum(as);
     await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id in (?, ?)`)
@@ -159,7 +159,7 @@ describe('a check of all questions', () => {
     expect([await stateOf(changed.id), (await get(archived.id)).status]).toEqual([['verified', null], 'archived']);
   });
 
-  it('continues in further messages, and later while the database cannot be reached', async () => {
+  it('continues in further messages, and is retried while the database cannot be reached', async () => {
     const { id } = await aQuestion(as);
     await env.CONTROL_DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 30)

@@ -24,7 +24,7 @@ const create = (fields: Record<string, unknown>, env: Record<string, string> = {
 const get = async (id: string) => (await must(as.get(`${QUESTIONS}/${id}`))) as Record<string, unknown>;
 
 describe('a verified question', () => {
-  it('shows who verified it, when, and its query with what was left out', async () => {
+  it('shows who verified it, when, and its query with the defaults filled in', async () => {
     const { status, body, headers } = await create({ question: 'How much?' });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -44,7 +44,7 @@ describe('a verified question', () => {
     expect(await get(body._id)).toEqual(body);
   });
 
-  it('is one with a question that differs in case, accents and punctuation', async () => {
+  it('is a duplicate of a question that differs only in case, accents or punctuation', async () => {
     await must(create({ question: 'Qual é a RECEITA, por cidade?' }));
     for (const question of [
       'qual e a receita por cidade',
@@ -64,7 +64,7 @@ describe('a verified question', () => {
     ['売上は？', '売上は'],
     ['more than 5 > 3', 'more than 5 > 3'],
     ['?!', ''],
-  ])('compares %s as %s', (question, key) => {
+  ])('is compared by its normalized text: %s as %s', (question, key) => {
     expect(questionKey(question)).toBe(questionKey(key));
     expect(questionKey(question)).toBe(key.normalize('NFC'));
   });
@@ -79,7 +79,7 @@ describe('a verified question', () => {
     expect([same.status, same.body]).toEqual([200, body]);
   });
 
-  it('leaves the lists when it is archived, lets it be verified anew, and comes back by a status', async () => {
+  it('is not listed when it is archived, can then be created anew, and is restored by its status', async () => {
     const { id, question } = await aQuestion(as);
     expect((await as.delete(`${QUESTIONS}/${id}`)).status).toBe(204);
     expect(statusAndCode(await as.delete(`${QUESTIONS}/${id}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
@@ -102,7 +102,7 @@ describe('a verified question', () => {
     expect([restored.status, restored.body.status]).toEqual([200, 'verified']);
   });
 
-  it('is archived by a status only by those who may delete', async () => {
+  it('is archived by its status only with the permission to delete', async () => {
     const { id } = await aQuestion(as);
     const other = await aUser(company, { can: ['semantic:update'] });
     const refused = await other.as.patch(`${QUESTIONS}/${id}`, { json: { status: 'archived' } });
@@ -111,7 +111,7 @@ describe('a verified question', () => {
     expect(body).toMatchObject({ status: 'archived', stale_reason: null });
   });
 
-  it('is one of its company', async () => {
+  it('is not visible to other companies', async () => {
     const { id, question } = await aQuestion(as);
     const other = await aProvisionedCompany();
     for (const answer of [
@@ -126,7 +126,7 @@ describe('a verified question', () => {
     expect(statusAndCode(await as.get(`${QUESTIONS}/${NOBODY}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
   });
 
-  it('keeps every digit of a number', async () => {
+  it('keeps every digit of a number in its query', async () => {
     const code = await as.post(`${PREFIX}/semantic`, {
       json: {
         kind: 'dimension',
@@ -158,7 +158,7 @@ describe('a question that cannot be verified', () => {
     expect(fieldsOf(await create(fields))).toEqual(named);
   });
 
-  it('is refused for what its query lacks', async () => {
+  it('is refused for unknown items and invalid fields of its query', async () => {
     const unknown = await create({ query: { metrics: ['Nothing'] } });
     expect([unknown.status, unknown.body.error, unknown.body.message]).toEqual([
       422,
@@ -172,7 +172,7 @@ describe('a question that cannot be verified', () => {
     expect(await get(id)).toMatchObject({ status: 'verified' });
   });
 
-  it('is refused for an equal one that is created first', async () => {
+  it('is refused if an equal one is created first', async () => {
     const question = aName('raced');
     const answer = await overtaken(
       /^insert into "knowledge_verified_questions"/,
@@ -182,7 +182,7 @@ describe('a question that cannot be verified', () => {
     expect(statusAndCode(answer)).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
   });
 
-  it('is refused once there are a thousand, also by a restore, and by one that comes in between', async () => {
+  it('is refused once the company has a thousand, also in a race and by a restore', async () => {
     const full = await aProvisionedCompany();
     const theirs = await aQuestion(full.as);
     const archived = await aQuestion(full.as);
