@@ -33,7 +33,7 @@ const FILTERS = [
   },
 ];
 
-describe.skipIf(!installed)('at hand on a page', () => {
+describe.skipIf(!installed)('a page of a shared dashboard', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
@@ -42,7 +42,7 @@ describe.skipIf(!installed)('at hand on a page', () => {
     link = (await aLink(dashboard)).path;
   });
 
-  it.each(LOCALES)('is how old what it shows is, and a button that runs it again: %s', async (locale) => {
+  it.each(LOCALES)('shows how old its results are, and a button that runs the queries again: %s', async (locale) => {
     const texts = PAGE_TEXTS[locale];
     const two = { en: 'Updated 2 minutes ago', 'pt-BR': 'Atualizado há 2 minutos', es: 'Actualizado hace 2 minutos' }[
       locale
@@ -83,7 +83,7 @@ describe.skipIf(!installed)('at hand on a page', () => {
     await page.context().close();
   });
 
-  it('is a table in the order and at the rows and columns that its viewer chose, when it is run again', async () => {
+  it('keeps the sort order, the extra rows and the scroll position of a table when the queries run again', async () => {
     const wide = Array.from({ length: 12 }, (_, at) => `n + ${at} AS column_${at}`).join(', ');
     const sql = `SELECT ${wide} FROM generate_series(1, 250) AS n`;
     const own = await aLink(await aDashboard([{ name: 'Wide', sql, place: [0, 0, 12, 4] }]));
@@ -113,7 +113,7 @@ describe.skipIf(!installed)('at hand on a page', () => {
     await page.context().close();
   });
 
-  it('is nothing of an age where there are no results', async () => {
+  it('shows no age of results when the server cannot be reached', async () => {
     const { page } = await open(link);
     await settled(page);
     await page.getByText('Updated just now').waitFor();
@@ -125,7 +125,7 @@ describe.skipIf(!installed)('at hand on a page', () => {
   });
 
   it.each([360, 768, 1280, 1920])(
-    'is a card over the whole screen, by mouse and keyboard: %i pixels',
+    'shows a card on the whole screen, by mouse and keyboard: %i pixels',
     async (width) => {
       const viewport = { width, height: 760 };
       const { page, problems } = await open(width === 768 ? await anEmbed(dashboard) : link, {
@@ -170,7 +170,7 @@ describe.skipIf(!installed)('at hand on a page', () => {
     },
   );
 
-  it('is the address of what is shown, which is copied and opens the same', async () => {
+  it('has the chosen filters in its address, which a button copies and which opens the same results', async () => {
     const { page } = await open(link, { permissions: ['clipboard-read', 'clipboard-write'] });
     await settled(page);
     await page.getByLabel('Aircraft').fill('B-737-300');

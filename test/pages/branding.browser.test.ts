@@ -45,7 +45,7 @@ const paintedOn = (page: Page, name: RegExp): Promise<string[]> =>
     return [...counts].sort(([, a], [, b]) => b - a).map(([colour]) => colour);
   });
 
-describe.skipIf(!installed)('a brand', () => {
+describe.skipIf(!installed)('the brand of a company', () => {
   const open = useBrowser();
   useOwnCompany();
   let dashboard: string;
@@ -58,7 +58,7 @@ describe.skipIf(!installed)('a brand', () => {
     await upload('/v1/company/branding/logo', bytesOf(PICTURES.png));
   });
 
-  it.each(['light', 'dark'] as const)('is worn by a page, by day and by night: %s', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('styles a shared dashboard in a %s colour scheme', async (colorScheme) => {
     const { page, problems } = await open(link, { colorScheme });
     await settled(page);
     expect(await styleOf(page, 'body', 'backgroundColor')).toBe('rgb(255, 248, 240)');
@@ -75,7 +75,7 @@ describe.skipIf(!installed)('a brand', () => {
     await page.context().close();
   });
 
-  it('is worn within another page, which has a logo of its own', async () => {
+  it('sets the colours of an embed within a host page, without the logo', async () => {
     const host = await aHostSite();
     const embed = await anEmbed(dashboard);
     const { page, problems } = await open(host.page(`<data-console-embed src="${url}${embed}"></data-console-embed>`), {
@@ -96,7 +96,7 @@ describe.skipIf(!installed)('a brand', () => {
     await alone.page.context().close();
   });
 
-  it('is worn by the portal, before and after signing in', async () => {
+  it('is shown by the portal, before and after signing in', async () => {
     const email = 'branded@example.com';
     await aContext([dashboard], email);
     const { page, problems } = await open(`/portal/${demo.company.slug}`, { viewport: { width: 390, height: 844 } });
@@ -120,7 +120,7 @@ describe.skipIf(!installed)('a brand', () => {
     await page.context().close();
   });
 
-  it('can be a dark one, or leave day and night to the viewer', async () => {
+  it('can have dark colours, or leave light and dark to the viewer', async () => {
     await api('PUT', '/v1/company/branding', { ...NIGHT, logo_url: null });
     const night = await open(link);
     await settled(night.page);
@@ -144,7 +144,7 @@ describe.skipIf(!installed)('a brand', () => {
     }
   });
 
-  it('leaves the colours of an embed to its host, who changes them without loading it anew', async () => {
+  it('leaves the colour scheme of an embed to its host, who changes it without a reload', async () => {
     await api('PUT', '/v1/company/branding', NONE);
     const host = await aHostSite();
     const src = `${url}${await anEmbed(dashboard)}`;

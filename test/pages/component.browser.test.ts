@@ -16,7 +16,7 @@ const CHARTS: Chart[] = [
 ];
 const ALLOWED = { allowed_params: ['state', 'aircraft'] };
 
-describe.skipIf(!installed)('the component for hosts', () => {
+describe.skipIf(!installed)('the web component for embeds', () => {
   const open = useBrowser();
   let host: HostSite;
   let dashboard: string;
@@ -35,7 +35,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
   const hosted = (body = EMBED, options = {}) => open(host.page(body), { origins: [host.origin], ...options });
   const frameWhen = (page: Page) => page.frames().find((frame) => frame.url().startsWith(url));
 
-  it('fetches a token, shows the dashboard as high as it is, and tells so', async () => {
+  it('fetches a token, is as high as the dashboard that it shows, and dispatches events about both', async () => {
     const { page, executed, problems } = await hosted();
     await expect.poll(() => strikesIn(page)).toBe('10,000');
     await expect
@@ -50,7 +50,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await page.context().close();
   });
 
-  it('takes values of filters, tells those of the viewer, and ends no loop of its own', async () => {
+  it('takes filter values from the host and reports those of the viewer, without an endless loop', async () => {
     const said = Promise.withResolvers<void>();
     const { token } = host;
     host.token = async () => {
@@ -78,7 +78,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await page.context().close();
   });
 
-  it('tells of the point that the viewer presses', async () => {
+  it('dispatches an event with the values of the point that the viewer clicks', async () => {
     const { page } = await hosted();
     const bars = frameOf(page).getByRole('img', { name: 'By state: bar chart.' });
     await bars.waitFor();
@@ -96,7 +96,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await page.context().close();
   });
 
-  it('stands several times on a page, each for itself', async () => {
+  it('can stand twice on a host page, each with its own filter values', async () => {
     const { page, problems } = await hosted(`${EMBED}${EMBED.replace('one', 'two')}`);
     for (const id of ['one', 'two']) await expect.poll(() => strikesIn(page, id)).toBe('10,000');
     await page.evaluate("two.setParameters({ aircraft: 'B-737-300' })");
@@ -107,7 +107,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await page.context().close();
   });
 
-  it('hears nobody but our page in its frame', async () => {
+  it('ignores messages of another page that its frame comes to show', async () => {
     const other = await aHostSite();
     const site = await aHostSite([other.origin]);
     site.token = async () => ({
@@ -140,7 +140,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await page.context().close();
   });
 
-  it('speaks the language of its attribute, and goes on with its values in another', async () => {
+  it('speaks the language of its attribute, and keeps the filter values when that changes', async () => {
     const { page, executed } = await hosted(EMBED.replace('id="one"', 'id="one" locale="pt-BR" title="Vendas"'));
     const root = () => frameOf(page).locator('html');
     await expect.poll(() => strikesIn(page)).toBe('10.000');
@@ -155,7 +155,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await page.context().close();
   });
 
-  it('takes tokens of a function of the host, whenever that is set, and the link of a share', async () => {
+  it('takes tokens from a function of the host, also if set early or late, and shows the link of a share', async () => {
     const bare = EMBED.replace(' token-endpoint="/token"', '');
     const link = await aLink(dashboard, { share_type: 'embed', embed_options: { allowed_origins: [host.origin] } });
     const { page, problems } = await hosted(
@@ -181,7 +181,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
   });
 
   it.each(['', 'javascript:alert(1)', 'http://[', '/embed', `${url}/portal/demo`, `${url}/embed/x/a.b.c`])(
-    'says that an address is none of an embed: %s',
+    'reports a src attribute that is no address of an embed: %s',
     async (src) => {
       const { page, problems } = await hosted(EMBED.replace(`${url}/embed/d`, src));
       await expect.poll(() => toldIn(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
@@ -190,7 +190,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     },
   );
 
-  it('is reached and left by the keyboard, and has a name', async () => {
+  it('is entered and left with the Tab key, and has an accessible name', async () => {
     const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED}<button id="after">After</button></main>`;
     const { page } = await hosted(body);
     await expect.poll(() => strikesIn(page)).toBe('10,000');
@@ -211,7 +211,7 @@ describe.skipIf(!installed)('the component for hosts', () => {
     await page.context().close();
   });
 
-  it('leaves nothing behind after 100 mounts', async () => {
+  it('leaks no memory, listeners or frames after 100 mounts', async () => {
     const empty = await anEmbed(await aDashboard([], { name: 'Empty' }));
     const { page } = await hosted('<p>Nothing yet</p>');
     const devtools = await page.context().newCDPSession(page);

@@ -9,7 +9,7 @@ import { aDashboard, demo, url, useOwnCompany } from './world.ts';
 const FILE = 'city,people,founded\nRio,6211223,1565-03-01\nOslo,709037,1048-01-01\nNatal,751300,1599-12-25\n';
 const CITIES = "(VALUES ('north', 1), ('south', 2)) AS sales(region, amount)";
 
-describe.skipIf(!installed)('the example of a console', () => {
+describe.skipIf(!installed)('the example of a console app', () => {
   // Its owner gets a second factor.
   useOwnCompany();
   const open = useBrowser();
@@ -35,7 +35,7 @@ describe.skipIf(!installed)('the example of a console', () => {
     await page.getByRole('heading', { name: view }).waitFor();
   }
 
-  it('says why nobody is signed in, and beside which field', async () => {
+  it('shows why a sign-in failed, and beside which field', async () => {
     const { page, problems } = await open(site.url, { origins: [site.url] });
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.locator('label', { hasText: 'Company' }).getByText('must', { exact: false }).waitFor();
@@ -48,7 +48,7 @@ describe.skipIf(!installed)('the example of a console', () => {
     expect(problems).toEqual([]);
   });
 
-  it('loads a file with progress and inferred columns, filters its rows, and edits one under its version', async () => {
+  it('uploads a file with progress and inferred columns, filters its rows, and edits a row under its version', async () => {
     const { page, problems } = await signedIn();
     await page
       .getByLabel('Files')
@@ -97,7 +97,7 @@ describe.skipIf(!installed)('the example of a console', () => {
       () => JSON.parse((globalThis as never as { localStorage: { session: string } }).localStorage.session).token,
     );
 
-  it('invites somebody and takes that back, and makes a group', async () => {
+  it("invites a user and revokes the invitation, and shows the error of a group's form", async () => {
     const { page, problems } = await signedIn();
     await goTo(page, 'people');
     const email = `guest-${Date.now()}@example.com`;
@@ -141,7 +141,7 @@ describe.skipIf(!installed)('the example of a console', () => {
     expect(problems).toEqual([]);
   });
 
-  it('keeps the form of who signed out, whatever comes later', async () => {
+  it('keeps the sign-in form after a sign-out when the response to an earlier request arrives late', async () => {
     const { page } = await open(`${site.url}/?${account()}`, { origins: [site.url] });
     const asked = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
@@ -163,7 +163,7 @@ describe.skipIf(!installed)('the example of a console', () => {
     expect(await page.getByRole('heading').allInnerTexts()).toEqual(['Sign in']);
   });
 
-  it('asks for a second factor, and signs out', async () => {
+  it('asks for the second factor at the sign-in, and signs out', async () => {
     const { page, problems } = await signedIn();
     const api = createClient({ baseUrl: url, credential: withToken(await tokenOf(page)) });
     const { password } = demo.owner;

@@ -15,7 +15,7 @@ const policy = (slug: string, mode: string, values: string[] = [], kind = 'multi
   allowed_values: values,
 });
 
-describe.skipIf(!installed)('a page of a viewer under constraints', () => {
+describe.skipIf(!installed)('a dashboard page of a viewer with restricted filters', () => {
   const open = useBrowser();
   let dashboard: string;
 
@@ -29,7 +29,7 @@ describe.skipIf(!installed)('a page of a viewer under constraints', () => {
     return page.getByRole('table', { name: 'States' }).getByRole('cell').allInnerTexts();
   };
 
-  it('offers what the share lets its viewer choose, and shows no other rows', async () => {
+  it('offers only the filter values that the share allows, and shows only their rows', async () => {
     const share_filter_policies = [policy('state', 'selectable', ['Texas', 'Ohio'])];
     const { path } = await aLink(dashboard, { share_filter_policies });
     const opened = await open(path);
@@ -43,7 +43,7 @@ describe.skipIf(!installed)('a page of a viewer under constraints', () => {
     await page.context().close();
   });
 
-  it('shows neither locked nor hidden filters, and lets no address get around them', async () => {
+  it('shows neither locked nor hidden filters, and ignores values for them in the address', async () => {
     const share_filter_policies = [policy('state', 'locked', ['Ohio']), policy('phase', 'hidden', [], 'select')];
     const { path } = await aLink(dashboard, { share_filter_policies });
     const opened = await open(`${path}?state=Texas&phase=Climb&period.from=1990-01-01`);
@@ -54,7 +54,7 @@ describe.skipIf(!installed)('a page of a viewer under constraints', () => {
     await page.context().close();
   });
 
-  it('says that values of the address are forbidden, and shows nothing', async () => {
+  it('says that filter values in the address are forbidden, and shows no rows', async () => {
     const share_filter_policies = [policy('state', 'selectable', ['Texas', 'Ohio'])];
     const { path } = await aLink(dashboard, { share_filter_policies });
     const opened = await open(`${path}?state=Texas&state=Alaska`);
@@ -69,7 +69,7 @@ describe.skipIf(!installed)('a page of a viewer under constraints', () => {
     await page.context().close();
   });
 
-  it('keeps what an embed fixes, shows the filters that it allows, and waits for those it requires', async () => {
+  it('keeps the parameters that an embed fixes, shows those that it allows, and waits for those it requires', async () => {
     const path = await anEmbed(dashboard, {
       fixed_params: { state: ['Ohio', 'Texas'] },
       allowed_params: ['phase', 'aircraft'],
@@ -88,7 +88,7 @@ describe.skipIf(!installed)('a page of a viewer under constraints', () => {
     await page.context().close();
   });
 
-  it('shows a visualization by itself, with the parameters that its embed allows', async () => {
+  it('shows an embedded visualization, with the parameters that its embed allows', async () => {
     const more = { allowed_params: ['state', 'period'] };
     const path = await anEmbed(demo.visualization_id, more, 'visualizations');
     const { name } = await api<{ name: string }>('GET', `/v1/visualizations/${demo.visualization_id}`);
@@ -114,7 +114,7 @@ describe.skipIf(!installed)('a page of a viewer under constraints', () => {
     await page.context().close();
   });
 
-  it('hides the head and the filters of a share that says so', async () => {
+  it("hides the header and the filters if the share's embed options say so", async () => {
     const { path } = await aLink(dashboard, { embed_options: { hide_header: true, hide_controls: true } });
     const { page } = await open(path);
     await settled(page);

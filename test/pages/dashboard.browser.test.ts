@@ -86,7 +86,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     await page.context().close();
   });
 
-  it('lets people choose among options that the server searches, with the keyboard alone', async () => {
+  it('lets viewers choose among filter options that the server searches, with the keyboard alone', async () => {
     const { page, executed, searched, problems } = await open(link);
     const labels = await labelsOf(link, 'state', 'or');
     await page.getByRole('button', { name: /^State/ }).focus();
@@ -118,7 +118,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     await page.context().close();
   });
 
-  it('sends each kind of filter as the API takes it, keeps it in the address, and goes back to the defaults', async () => {
+  it('sends every kind of filter value, keeps them in the address, and resets to the defaults', async () => {
     const { page, executed } = await open(link);
     await page.getByRole('button', { name: /^Phase/ }).click();
     await page.getByRole('option', { name: 'Approach' }).click();
@@ -151,7 +151,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     await page.context().close();
   });
 
-  it('shows values of the address by their labels', async () => {
+  it('shows filter values from the address by their labels', async () => {
     const options = [
       { value: 'TX', label: 'Texas' },
       { value: 'OH', label: 'Ohio' },
@@ -165,7 +165,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     await page.context().close();
   });
 
-  it('removes a default when the viewer clears it, and waits for what is required', async () => {
+  it("removes a filter's default when the viewer clears it, and waits for a value of a required filter", async () => {
     const filters = [
       { slug: 'aircraft', label: 'Aircraft', kind: 'text', default: 'B-737-300' },
       { slug: 'cost', label: 'Lowest cost', kind: 'number', required: true },
@@ -189,7 +189,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     await page.context().close();
   });
 
-  it('loads only small files of its own', async () => {
+  it('loads small files from its own origin only', async () => {
     const { page } = await open(link);
     await settled(page);
     const sizes = (await page.evaluate(

@@ -11,7 +11,7 @@ const FILTERS = [
 const SQL = `SELECT count(*) AS strikes FROM birdstrikes
 WHERE true [[AND flight_date >= {{period.from}}]] [[AND flight_date <= {{period.to}}]] [[AND flight_date >= {{since}}]]`;
 
-describe.skipIf(!installed)('a filter of dates', () => {
+describe.skipIf(!installed)('a date filter on a page', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
@@ -77,7 +77,7 @@ describe.skipIf(!installed)('a filter of dates', () => {
   );
 
   it.each(['en', 'pt-BR', 'es'] as const)(
-    'says that a range is impossible, or a date is none, and asks for nothing: %s',
+    'reports a range that ends before it begins and an invalid date, and sends no request: %s',
     async (locale) => {
       const texts = PAGE_TEXTS[locale];
       for (const [width, colorScheme] of [
@@ -117,7 +117,7 @@ describe.skipIf(!installed)('a filter of dates', () => {
     },
   );
 
-  it('opens the calendar of the browser by its sign, also within the page of another', async () => {
+  it('opens the calendar of the browser at its icon, also within an embed', async () => {
     const { page, executed } = await open(await anEmbed(dashboard, { allowed_params: ['since', 'period'] }));
     await settled(page);
     const field = page.getByLabel('Since');

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { axeFindings, installed, useBrowser } from './browser.ts';
 import { demo } from './world.ts';
 
-describe.skipIf(!installed)('the reference of the API', () => {
+describe.skipIf(!installed)('the API reference page', () => {
   const open = useBrowser();
 
-  it('groups operations by concept under surfaces, loads no reader before one is opened, and nothing from elsewhere', async () => {
+  it('groups operations by concept under each API, and loads the large viewer script only when one is opened', async () => {
     const { page, problems } = await open('/docs#getCurrentUser');
     await page.getByRole('heading', { name: 'Get the current user' }).waitFor();
     const scripts = () =>
@@ -43,7 +43,7 @@ describe.skipIf(!installed)('the reference of the API', () => {
     expect(problems).toEqual([]);
   });
 
-  it('lists the events that webhook endpoints are sent, with what is sent', async () => {
+  it('lists the events that webhook endpoints are sent, with an example body', async () => {
     const { page, problems } = await open('/docs');
     const events = page.locator('section', { has: page.getByRole('heading', { name: 'Webhook events', exact: true }) });
     const group = events.locator('details');
@@ -60,7 +60,7 @@ describe.skipIf(!installed)('the reference of the API', () => {
     expect(problems).toEqual([]);
   });
 
-  it('shows guides that refer to each other', async () => {
+  it('shows guides that link to each other', async () => {
     const { page, problems } = await open('/docs#authentication');
     await page.getByRole('link', { name: 'signing requests', exact: true }).click();
     await page.getByRole('heading', { name: 'Signing requests to the organization API' }).waitFor();
@@ -69,7 +69,7 @@ describe.skipIf(!installed)('the reference of the API', () => {
     expect(problems).toEqual([]);
   });
 
-  it('shows a request that was really made in three languages', async () => {
+  it('shows an example request as curl, TypeScript and Python, with a recorded response', async () => {
     const { page, problems } = await open('/docs#listManagedTableRows');
     const request = page.getByRole('region', { name: 'Request' });
     const code = request.locator('code');
@@ -87,7 +87,7 @@ describe.skipIf(!installed)('the reference of the API', () => {
     expect(problems).toEqual([]);
   });
 
-  it('makes requests by a person who signs in, and signed by a key', async () => {
+  it('sends requests as a signed-in user, and signed with an access key', async () => {
     const { page, problems } = await open('/docs#getCurrentUser');
     const { company, owner, service_account: key } = demo;
     await page.getByText('Who calls').click();
@@ -110,7 +110,7 @@ describe.skipIf(!installed)('the reference of the API', () => {
     expect(problems).toEqual([]);
   });
 
-  it('follows the scheme of the reader', async () => {
+  it('follows the light or dark colour scheme of the browser', async () => {
     const { page } = await open('/docs', { colorScheme: 'light' });
     const colour = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
     const byDay = await colour();

@@ -36,7 +36,7 @@ async function take(page: Page, name: string, format: string): Promise<{ name: s
   return { name: download.suggestedFilename(), content: await readFile(await download.path()) };
 }
 
-describe.skipIf(!installed)('the downloads of a card', () => {
+describe.skipIf(!installed)('the downloads of a dashboard card', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
@@ -45,7 +45,7 @@ describe.skipIf(!installed)('the downloads of a card', () => {
     link = (await aLink(dashboard, ALLOWED)).path;
   });
 
-  it('are CSV, XLSX and a picture of what is shown', async () => {
+  it('are CSV, XLSX and a picture of the filtered results', async () => {
     const { page, problems } = await open(`${link}?state=Texas&state=Ohio`);
     await cardOf(page, 'Strikes: by state').getByRole('img').waitFor();
     const { rows } = (await resultsOf(link, { state: ['Texas', 'Ohio'] })).get('Strikes: by state') as ViewResult;
@@ -68,7 +68,7 @@ describe.skipIf(!installed)('the downloads of a card', () => {
     await page.context().close();
   });
 
-  it.each(['en', 'pt-BR', 'es'])('stay within it, however narrow it is: %s', async (locale) => {
+  it.each(['en', 'pt-BR', 'es'])('have their button within the card, however narrow it is: %s', async (locale) => {
     const [bars] = CHARTS as [(typeof CHARTS)[number]];
     const names = ['Strikes by state of origin', 'Strikes'];
     const place = (x: number, w: number): [number, number, number, number] => [x, 0, w, 4];
@@ -91,7 +91,7 @@ describe.skipIf(!installed)('the downloads of a card', () => {
     await page.context().close();
   });
 
-  it('are reached by the keyboard alone, in light and dark and on a phone', async () => {
+  it('are reached with the keyboard alone, in light and dark and on a phone', async () => {
     for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 320, height: 640 } }]) {
       const { page, problems } = await open(link, options);
       await settled(page);
@@ -116,7 +116,7 @@ describe.skipIf(!installed)('the downloads of a card', () => {
     }
   });
 
-  it('are not offered of what failed, nor where they are not allowed', async () => {
+  it('are not offered for a failed query, nor without permission to download', async () => {
     const { page } = await open(link);
     await settled(page);
     expect(await cardOf(page, 'Fails').getByRole('button').count()).toBe(0);
@@ -128,7 +128,7 @@ describe.skipIf(!installed)('the downloads of a card', () => {
     await without.page.context().close();
   });
 
-  it('say why there is no file', async () => {
+  it('show an error when downloads were forbidden meanwhile', async () => {
     const share = await aLink(dashboard, ALLOWED);
     const { page } = await open(share.path);
     await settled(page);
@@ -140,7 +140,7 @@ describe.skipIf(!installed)('the downloads of a card', () => {
     await page.context().close();
   });
 
-  it('are there in an embed and in the portal', async () => {
+  it('are offered in an embed and in the portal', async () => {
     const embed = await open(await anEmbed(dashboard, { allow_downloads: true }));
     await settled(embed.page);
     expect((await take(embed.page, 'Formulas', 'CSV')).content.toString()).toBe("text,n\r\n'=1+1,-1\r\n");

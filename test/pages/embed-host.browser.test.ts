@@ -15,7 +15,7 @@ const CHART = {
   chart: { type: 'number' },
 };
 
-describe.skipIf(!installed)('the example of a host', () => {
+describe.skipIf(!installed)('the example of a host app with an embed', () => {
   const open = useBrowser();
   let site: string;
   let server: ChildProcess;
@@ -34,7 +34,7 @@ describe.skipIf(!installed)('the example of a host', () => {
   });
   afterAll(() => server?.kill());
 
-  it('shows everybody what is theirs, and nothing to nobody', async () => {
+  it('shows each user the data of their own, and an anonymous visitor none', async () => {
     const { page, problems, executed } = await open(site, { origins: [site] });
     const frame = page.locator('iframe').contentFrame();
     await page.getByText('You have no access to this.').waitFor();

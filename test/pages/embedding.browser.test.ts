@@ -42,7 +42,7 @@ async function aSite(): Promise<{ origin: string; close: Server['close'] }> {
   return { origin: `http://127.0.0.1:${(site.address() as AddressInfo).port}`, close: site.close.bind(site) };
 }
 
-describe.skipIf(!installed)('a page within another', () => {
+describe.skipIf(!installed)('an embedded page', () => {
   const open = useBrowser();
   let mine: Awaited<ReturnType<typeof aSite>>;
   let other: Awaited<ReturnType<typeof aSite>>;
@@ -83,7 +83,7 @@ describe.skipIf(!installed)('a page within another', () => {
     await page.context().close();
   });
 
-  it('takes values of filters from the page around it, and ignores all other messages', async () => {
+  it('takes filter values from the host page, and ignores all other messages', async () => {
     const { page, executed, problems } = await hosted(mine, await embedded([mine.origin]));
     await expect.poll(() => strikes(page)).toBe('10,000');
     await page.evaluate(
@@ -110,7 +110,7 @@ describe.skipIf(!installed)('a page within another', () => {
     await page.context().close();
   });
 
-  it('takes values only from the page right around it', async () => {
+  it('takes filter values and tokens only from its direct parent page', async () => {
     const { page, executed } = await hosted(mine, await embedded([mine.origin]));
     await expect.poll(() => strikes(page)).toBe('10,000');
     // Another frame of the host, of a foreign origin, that has found ours.
@@ -141,7 +141,7 @@ describe.skipIf(!installed)('a page within another', () => {
     await page.context().close();
   });
 
-  it('tells an origin that its token does not name nothing of what it shows, and takes no values from it', async () => {
+  it('tells nothing to a host page of an origin that its token does not allow, and takes no filter values from it', async () => {
     const { page, executed } = await open(`${other.origin}/`, { origins: [other.origin] });
     // A browser that shows it there all the same.
     await page.route(`${url}/embed/**`, async (route) => {
@@ -163,7 +163,7 @@ describe.skipIf(!installed)('a page within another', () => {
     await page.context().close();
   });
 
-  it('is shown anywhere when its token names no origin', async () => {
+  it('is shown within any origin when its token names none', async () => {
     const path = await embedded();
     for (const site of [mine, other]) {
       const { page } = await hosted(site, path);
@@ -172,7 +172,7 @@ describe.skipIf(!installed)('a page within another', () => {
     }
   });
 
-  it('is not shown within other pages, and neither is a link or the portal unless it allows that', async () => {
+  it('is not shown within other origins, nor is a link or the portal, unless a share allows the origin', async () => {
     const paths = [
       await embedded([mine.origin]),
       (await aLink(dashboard)).path,
@@ -191,7 +191,7 @@ describe.skipIf(!installed)('a page within another', () => {
     await page.context().close();
   });
 
-  it('keeps its API from the scripts of other origins', async () => {
+  it('has an API that scripts of other origins cannot read', async () => {
     const path = await embedded([mine.origin]);
     const ask = `fetch('${url}${path.replace('/embed/', '/api/embed/')}/info').then((answer) => answer.status, () => 'refused')`;
     const asked: unknown[] = [];

@@ -40,7 +40,7 @@ interface Click {
   values: Record<string, unknown>;
 }
 
-describe.skipIf(!installed)('points, by the keyboard', () => {
+describe.skipIf(!installed)('points of a chart, reached by keyboard', () => {
   const open = useBrowser();
   let host: HostSite;
   let dashboard: string;
@@ -80,7 +80,7 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
     return words;
   }
 
-  it('are reached along their series and across, but those that are not drawn', async () => {
+  it('are reached along their series and across series, except for points that are not drawn', async () => {
     expect(await walk('Bars', ['ArrowRight', 'ArrowRight', 'ArrowRight', 'Home', 'ArrowLeft'])).toEqual([
       'state: Ohio, strikes: 7, birds: 3',
       'state: Utah, strikes: 2, birds: (empty)',
@@ -119,7 +119,7 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
   });
 
   it.each(['Bars', 'Line', 'Pie', 'Cloud'])(
-    'are told by Enter and Space as by a mouse that presses there: %s',
+    'dispatch the same click event by Enter and Space as by mouse: %s',
     async (name) => {
       const button = buttonOf(name);
       for (const key of ['Enter', 'Space']) {
@@ -151,7 +151,7 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
     expect(await picture()).toBe(plain);
   });
 
-  it('follow their chart when it is drawn in another size', async () => {
+  it('move with their chart when it is drawn in another size', async () => {
     const place = async () => {
       const [button, canvas] = await Promise.all([
         buttonOf('Bars').boundingBox(),
@@ -167,7 +167,7 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
-  it('that are numbers and rows of a table are told too; rows are one stop', async () => {
+  it('dispatch click events in a number card and in table rows too; all rows are a single Tab stop', async () => {
     const before = (await clicks()).length;
     await card('Strikes').getByRole('button', { name: '10' }).focus();
     await page.keyboard.press('Enter');
@@ -190,7 +190,7 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
     await card('Table').getByRole('button', { name: '(empty)' }).waitFor();
   });
 
-  it.each(['Bars', 'Table', 'Strikes'])('keep the focus at their card when what is shown changes: %s', async (name) => {
+  it.each(['Bars', 'Table', 'Strikes'])('keep the focus in their card when the results change: %s', async (name) => {
     await card(name).locator('.points button, td button, dd button').first().focus();
     await page.evaluate(`one.setParameters({ any: '${name}' })`);
     await expect.poll(() => executed.at(-1)).toEqual({ any: name });
@@ -198,7 +198,7 @@ describe.skipIf(!installed)('points, by the keyboard', () => {
     await expect.poll(() => card(name).locator('button:focus').count()).toBe(1);
   });
 
-  it('are no buttons where nobody is told of them', async () => {
+  it('are no buttons on a page without a host that receives click events', async () => {
     const alone = await open((await aLink(dashboard)).path);
     await alone.page.getByRole('img', { name: /^Cloud/ }).waitFor();
     expect(await alone.page.locator('.points, dd button, td button').count()).toBe(0);

@@ -111,7 +111,7 @@ describe.skipIf(!installed)('the language of a page', () => {
     ['?locale=klingon', 'es', 'es'],
     ['?locale=', 'es', 'es'],
     ['?utm_source=x', '', 'en'],
-  ] as const)('is asked for by address, else by the browser: %j and %j', async (query, accepted, locale) => {
+  ] as const)('is that of the address, else that of the browser: %j and %j', async (query, accepted, locale) => {
     for (const page of [link, '/p/none', '/embed/d/none', '/embed/v/none', '/portal/none']) {
       const response = await fetch(`${url}${page}${query}`, { headers: { 'Accept-Language': accepted } });
       expect(response.headers.get('content-language')).toBe(locale);
@@ -126,7 +126,7 @@ describe.skipIf(!installed)('the language of a page', () => {
     }
   });
 
-  it.each(LOCALES)('is that of all its words, numbers and dates: %s', async (locale) => {
+  it.each(LOCALES)('is used for all its texts, numbers and dates: %s', async (locale) => {
     const texts = PAGE_TEXTS[locale];
     const opened = await open(`${link}?locale=${locale}`, { locale: 'de-DE' });
     const { page, executed, problems } = opened;
@@ -156,7 +156,7 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.context().close();
   });
 
-  it('sorts as it does', async () => {
+  it('decides the alphabetical order of sorted rows', async () => {
     const sql = `SELECT w AS "Ωw" FROM unnest(ARRAY['Ωzeta', 'Ωñandú', 'Ωnube', 'Ωábaco']) AS w`;
     const { path } = await aLink(await aDashboard([{ name: 'ΩWords', sql }]));
     const { page } = await open(`${path}?locale=es`);
@@ -165,7 +165,7 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.context().close();
   });
 
-  it('is that of every word on the page of a dashboard, whatever state it is in', async () => {
+  it('is used for every text on the page of a dashboard, whatever its state', async () => {
     const { page, problems } = await open(link);
     await markTexts(page);
     await settled(page);
@@ -193,7 +193,7 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.context().close();
   });
 
-  it('is that of every word of a refusal', async () => {
+  it('is used for every text of an error', async () => {
     const look = async (page: Page, path: string) => {
       await page.getByRole('alert').or(page.getByRole('link')).or(page.locator('.empty')).first().waitFor();
       await settled(page);
@@ -232,7 +232,7 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.context().close();
   });
 
-  it('is that of every word of the portal, and of its mails', async () => {
+  it('is used for every text of the portal', async () => {
     const email = 'omega@example.com';
     const portal = `/portal/${demo.company.slug}`;
     await aContext([dashboard], email, [], 'ΩOne');
@@ -264,7 +264,7 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.context().close();
   });
 
-  it('is that of every word of the pages of mailed links', async () => {
+  it('is used for every text of the pages that mailed links open', async () => {
     const { page, problems } = await open(await anInvitation());
     await markTexts(page);
     const check = async () =>

@@ -45,7 +45,7 @@ async function signInAtProvider(page: Page, email: string): Promise<void> {
   await page.locator('button[type="submit"]').click();
 }
 
-describe.skipIf(!installed)('the page to let a program in', () => {
+describe.skipIf(!installed)('the OAuth consent page', () => {
   useOwnCompany();
   const open = useBrowser();
 
@@ -63,7 +63,7 @@ describe.skipIf(!installed)('the page to let a program in', () => {
     expect((await exchanged(page)).tokens.token_type).toBe('Bearer');
   };
 
-  it('signs in with a passkey, by keyboard, where the address of the page is of its domain', async () => {
+  it("signs in with a passkey, by keyboard, if the host name of the page belongs to the passkey's domain", async () => {
     const { company, owner } = demo;
     expect(await button(await opened(), texts.passkey).count()).toBe(0);
     const { page } = await open(`${named}/docs`, { origins: [named] });
@@ -97,7 +97,7 @@ describe.skipIf(!installed)('the page to let a program in', () => {
     await heading(page, texts.consentTitle('Sheets'));
   });
 
-  it('signs in by a provider whose ID tokens the company takes', async () => {
+  it('signs in by an identity provider whose ID tokens the company accepts', async () => {
     const issuer = inject('oidcIssuer');
     const { client_id: audience } = await registered({
       application_type: 'native',
@@ -123,7 +123,7 @@ describe.skipIf(!installed)('the page to let a program in', () => {
     await isLetIn(page);
   });
 
-  it.each(['state', 'nonce'])('takes no ID token of another sign-in: %s', async (member) => {
+  it.each(['state', 'nonce'])('refuses an ID token that was issued for another sign-in: %s', async (member) => {
     const page = await opened();
     await page.route('**/v1/auth/social/*/start?*', async (route) => {
       const answer = await route.fetch();
@@ -139,7 +139,7 @@ describe.skipIf(!installed)('the page to let a program in', () => {
     await heading(page, texts.signIn('Demo'));
   });
 
-  it('signs in by single sign-on with OpenID Connect, without an entry of its own', async () => {
+  it('signs in by single sign-on with OpenID Connect, without being listed as a redirect URI', async () => {
     const { client_id, client_secret } = await registered({
       redirect_uris: [`${url}/v1/auth/sso/${demo.company.slug}/callback`],
     });
@@ -156,7 +156,7 @@ describe.skipIf(!installed)('the page to let a program in', () => {
     await isLetIn(page);
   });
 
-  it('says that the provider did not sign somebody in, who begins again', async () => {
+  it('says that the provider did not sign the user in, and offers another try', async () => {
     const page = await opened();
     await button(page, texts.sso).click();
     await signInAtProvider(page, 'nobody@example.com');
@@ -166,7 +166,7 @@ describe.skipIf(!installed)('the page to let a program in', () => {
     await heading(page, texts.signIn('Demo'));
   });
 
-  it('signs in by single sign-on with SAML, which alone is offered where the company wants that', async () => {
+  it('signs in by single sign-on with SAML, and offers nothing else if the company requires that', async () => {
     const [signer, idp] = [await aSigner(), `${inject('forgerUrl')}/saml`];
     await api('PUT', '/v1/auth/sso/config', {
       type: 'saml',
@@ -204,7 +204,7 @@ describe.skipIf(!installed)('the page to let a program in', () => {
     await api('PUT', '/v1/company/settings', { sso_only: false });
   });
 
-  it('has a second factor set up where the company asks for it, and asks for it from then on', async () => {
+  it('has a second factor set up if the company requires it, and asks for it from then on', async () => {
     const [email, password] = ['second-step@example.com', 'quiet-harbour-lantern'];
     const token = new URL(await anInvitation(email)).searchParams.get('token');
     await send(url, 'POST', '/v1/users/accept-invitation', { json: { token, password } });

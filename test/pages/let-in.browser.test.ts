@@ -24,11 +24,11 @@ async function mailedCode(email: string): Promise<string> {
   return code as string;
 }
 
-describe.skipIf(!installed)('the page to let a program in', () => {
+describe.skipIf(!installed)('the OAuth consent page', () => {
   const open = useBrowser();
 
   it.each(LOCALES)(
-    'asks for the company, has somebody sign in and consent, by keyboard, on a phone: %s',
+    'asks for the company, has the user sign in and consent, by keyboard, on a phone: %s',
     async (locale) => {
       const said = LET_IN_TEXTS[locale];
       const { page, problems } = await open(await addressOf({ locale }), {
@@ -63,7 +63,7 @@ describe.skipIf(!installed)('the page to let a program in', () => {
     },
   );
 
-  it('leads back without a code where somebody says no, and leaves nobody signed in', async () => {
+  it('redirects without a code when the user denies, and leaves no session behind', async () => {
     // Others sign in as the owner meanwhile.
     const { email, password } = await somebody();
     const { page } = await open(await addressOf({ company_slug: demo.company.slug }));
@@ -91,14 +91,14 @@ describe.skipIf(!installed)('the page to let a program in', () => {
     await heading(page, texts.consentTitle('Sheets'));
   });
 
-  it('says why it cannot go on', async () => {
+  it('says that a redirect URI is not allowed, and asks for nothing', async () => {
     const { page } = await open(await addressOf({ redirect_uri: 'https://evil.example/' }));
     await heading(page, texts.badTitle);
     await page.getByText(texts.badRedirect).waitFor();
     expect(await page.locator('input').count()).toBe(0);
   });
 
-  it('lets a device in', async () => {
+  it('grants a device access by its user code', async () => {
     const begun = await postForm('/oauth/device_authorization', { client_id: await aClient() });
     const { page } = await open(`${begun.verification_uri_complete}&company_slug=${demo.company.slug}`);
     await signIn(page);
@@ -118,7 +118,7 @@ describe.skipIf(!installed)('the page to let a program in', () => {
   });
 });
 
-it('the example of a device is let in by whoever types the code that it shows', async () => {
+it('the example of a device gets tokens once a user enters the code that it shows', async () => {
   const example = spawn(process.execPath, ['examples/device/sign-in.ts', url]);
   let said = '';
   for (const stream of [example.stdout, example.stderr]) {

@@ -52,7 +52,7 @@ describe.skipIf(!installed)('the page of an invitation', () => {
   const open = useBrowser();
 
   it.each(LOCALES)(
-    'lets whoever has the mail choose a password by keyboard, on a phone, at night: %s',
+    'lets whoever has the mail choose a password by keyboard, on a phone, in dark mode: %s',
     async (locale) => {
       const { invitation: texts, ...all } = MAIL_LINK_TEXTS[locale];
       const { email, link } = await invited();
@@ -90,7 +90,7 @@ describe.skipIf(!installed)('the page of an invitation', () => {
   );
 
   it.each(LOCALES)(
-    'says beside the field what is wrong, as the API does, and brings the focus there: %s',
+    'shows validation errors beside the fields, and moves the focus to the first: %s',
     async (locale) => {
       const { invitation: texts, name } = MAIL_LINK_TEXTS[locale];
       const said = {
@@ -125,7 +125,7 @@ describe.skipIf(!installed)('the page of an invitation', () => {
     },
   );
 
-  it('says what to do where the link was used, is unknown, incomplete or too late', async () => {
+  it('says what to do when the link was used, is unknown, incomplete or expired', async () => {
     const { link } = await invited();
     const used = await open(link);
     const other = await open(link);
@@ -154,7 +154,7 @@ describe.skipIf(!installed)('the page of an invitation', () => {
     await page.getByText(invitation.incomplete).waitFor();
   });
 
-  it('keeps its token out of the address, but for another load of the page, and forgets it when it is used', async () => {
+  it('keeps the token out of the address, also on a reload, and deletes it once it is used', async () => {
     const { link } = await invited();
     const { page, problems } = await open(`${link}&theme=light`);
     await heading(page, invitation.join('Demo'));
@@ -178,7 +178,7 @@ describe.skipIf(!installed)('the page of an invitation', () => {
     await page.context().close();
   });
 
-  it('says that it is loading before its script does, and what it needs where there are no scripts', async () => {
+  it('says that it is loading before its script arrives, and that it needs JavaScript', async () => {
     const { link } = await invited();
     const { page } = await open('/accept-invitation');
     const { promise: script, resolve: arrive } = Promise.withResolvers<void>();
@@ -193,7 +193,7 @@ describe.skipIf(!installed)('the page of an invitation', () => {
     expect(await plain.page.locator('.waiting').isVisible()).toBe(false);
   });
 
-  it('can be sent again where the server cannot be reached or is busy, and once only at a time', async () => {
+  it('lets the user submit again when the server is unreachable or busy, and sends one request at a time', async () => {
     const { link } = await invited();
     const { page } = await open(link);
     await heading(page, invitation.join('Demo'));
@@ -227,7 +227,7 @@ describe.skipIf(!installed)('the page of an invitation', () => {
 describe.skipIf(!installed)('the page to set a new password', () => {
   const open = useBrowser();
 
-  it.each(LOCALES)('sends a link, and sets the password by it: %s', async (locale) => {
+  it.each(LOCALES)('requests a mailed link, and sets the password by it: %s', async (locale) => {
     const { reset: texts, newPassword } = MAIL_LINK_TEXTS[locale];
     const { email } = await aReset();
     const asking = await open(`/reset-password?locale=${locale}`, PHONE);
@@ -258,7 +258,7 @@ describe.skipIf(!installed)('the page to set a new password', () => {
     await page.context().close();
   });
 
-  it('offers another link where this one was used or is unknown, and tells nobody who has an account', async () => {
+  it("offers a new link when the old one was used or is unknown, and reveals nobody's account", async () => {
     const { link } = await aReset();
     const used = await open(link);
     const other = await open(link);
@@ -292,7 +292,7 @@ describe.skipIf(!installed)('the pages of mailed links', () => {
     await api('PUT', '/v1/company/branding', BRAND);
   });
 
-  it('wear the brand of their company, and say how people sign in there', async () => {
+  it('show the brand of their company, and say how people sign in there', async () => {
     const { email, link } = await aReset();
     const another = await invited();
     await api('PUT', '/v1/company/settings', { require_2fa: true });
@@ -325,7 +325,7 @@ describe.skipIf(!installed)('the pages of mailed links', () => {
   });
 
   it.each(['accept-invitation', 'reset-password'])(
-    'load their own language, in a few kilobytes of script: %s',
+    'load their own language only, in a few kilobytes of script: %s',
     async (name) => {
       for (const [accepted, locale] of [
         ['de, pt;q=0.8', 'pt-BR'],

@@ -15,23 +15,23 @@ const told = (html: unknown) => JSON.parse(/id="told">(.*?)<\/script>/.exec(Stri
 
 describe.each(PAGES)('%s', (path) => {
   it.each([
-    ['another console is named', {}],
-    ['the console is below an address of the API', { CONSOLE_URL: `${BASE_URL}/console` }],
-    ['the API has another address', { CONSOLE_URL: BASE_URL, PUBLIC_URL: 'https://data.test' }],
-  ])('is unknown where %s', async (_where, variables: Record<string, string>) => {
+    ['CONSOLE_URL is another site', {}],
+    ['CONSOLE_URL is a path below the API', { CONSOLE_URL: `${BASE_URL}/console` }],
+    ['PUBLIC_URL is another site than CONSOLE_URL', { CONSOLE_URL: BASE_URL, PUBLIC_URL: 'https://data.test' }],
+  ])('answers 404 where %s', async (_where, variables: Record<string, string>) => {
     const { status, body } = await call('GET', `${path}?token=x`, { env: variables });
     const { body: unknown } = await call('GET', '/v1/nowhere', { env: variables });
     expect([status, body]).toEqual([404, unknown]);
   });
 
   it.each([
-    ['the API is named', OWN],
+    ['CONSOLE_URL is the API', OWN],
     [
-      'the API is named as it is called outside',
+      'CONSOLE_URL is the PUBLIC_URL of the API',
       { CONSOLE_URL: 'https://data.test/', PUBLIC_URL: 'https://data.test' },
     ],
-    ['none is named', { CONSOLE_URL: '', PUBLIC_URL: 'https://data.test' }],
-  ])('is there where %s, kept by nobody and shown in no frame', async (_where, variables: Record<string, string>) => {
+    ['CONSOLE_URL is empty', { CONSOLE_URL: '', PUBLIC_URL: 'https://data.test' }],
+  ])('is served where %s, never cached and shown in no frame', async (_where, variables: Record<string, string>) => {
     const { status, headers, body } = await call('GET', `${path}?token=unknown`, { env: variables });
     expect([status, told(body)]).toEqual([200, null]);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -46,7 +46,7 @@ describe.each(PAGES)('%s', (path) => {
     }
   });
 
-  it('counts as other requests of an address do', async () => {
+  it('counts towards the rate limit per IP address', async () => {
     const headers = { 'cf-connecting-ip': `198.51.100.${path.length}` };
     const answers = [];
     for (let tries = 0; tries < 4; tries += 1) {
@@ -57,7 +57,7 @@ describe.each(PAGES)('%s', (path) => {
 });
 
 describe('the pages of mailed links', () => {
-  it('are told whom the link is for while it works, which opening them does not change', async () => {
+  it('contain whom the link is for while it is valid, and opening them does not use it up', async () => {
     const company = await aCompany();
     const email = `linked@${company.slug}.test`;
     await invite(company, email);
@@ -90,7 +90,7 @@ describe('the pages of mailed links', () => {
     resetClock();
   });
 
-  it('leave no token in the records of the company', async () => {
+  it('leave no token in the audit records of the company', async () => {
     const company = await aCompany();
     await invite(company, `seen@${company.slug}.test`);
     const { pathname, search, searchParams } = linkIn(mailTo(`seen@${company.slug}.test`));
@@ -102,7 +102,7 @@ describe('the pages of mailed links', () => {
 });
 
 describe('CONSOLE_URL', () => {
-  it('is the address of the API when it is left out, and needed where that is not known', () => {
+  it('defaults to PUBLIC_URL, and is required where that is not set', () => {
     const { CONSOLE_URL: _named, ...rest } = env as unknown as Record<string, string>;
     expect(readConfig({ ...rest, PUBLIC_URL: 'https://data.test' }).CONSOLE_URL).toBe('https://data.test');
     expect(() => readConfig(rest)).toThrow('CONSOLE_URL: is needed');

@@ -4,7 +4,7 @@ import { CHARTS, FILTERS } from './everything.ts';
 import { aScheduledMail } from './mails.ts';
 import { aDashboard } from './world.ts';
 
-describe.skipIf(!installed)('the mail of a schedule', () => {
+describe.skipIf(!installed)('the HTML of a scheduled mail', () => {
   const open = useBrowser();
   let html: string;
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describe.skipIf(!installed)('the mail of a schedule', () => {
     } = await aScheduledMail(await aDashboard(CHARTS, { filters: FILTERS })));
   });
 
-  it.each([320, 390, 768])('is as wide as its page, and its wide tables scroll by themselves: %i', async (width) => {
+  it.each([320, 390, 768])('fits the width of its window, and scrolls wide tables within: %i', async (width) => {
     const { page } = await open('about:blank', { viewport: { width, height: 800 } });
     await page.setContent(html);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
@@ -21,7 +21,7 @@ describe.skipIf(!installed)('the mail of a schedule', () => {
     await page.context().close();
   });
 
-  it.each(['light', 'dark'])('can be read in the colours of the program that shows it: %s', async (scheme) => {
+  it.each(['light', 'dark'])('has enough contrast in a mail program with a %s colour scheme', async (scheme) => {
     const { page } = await open('about:blank');
     await page.setContent(html.replace('<head>', `<head><meta name="color-scheme" content="${scheme}">`));
     const findings = await axeFindings(page);

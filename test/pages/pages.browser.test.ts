@@ -34,7 +34,7 @@ describe.skipIf(!installed)('the pages', () => {
     },
   );
 
-  it('are served by their own path only', async () => {
+  it('are not served by the paths of their files', async () => {
     expect((await fetch(`${url}/pages/view.en.html`)).status).toBe(404);
     expect((await fetch(`${url}/assets/none.js`)).status).toBe(404);
   });

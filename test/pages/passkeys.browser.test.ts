@@ -8,7 +8,7 @@ import { demo, url, useOwnCompany } from './world.ts';
 /** The page of the API under the name that passkeys are bound to. */
 const named = url.replace('127.0.0.1', 'localhost');
 
-describe.skipIf(!installed)('a passkey of a browser', () => {
+describe.skipIf(!installed)('a passkey made by a real browser', () => {
   useOwnCompany();
   const open = useBrowser();
   // biome-ignore lint/suspicious/noExplicitAny: answers of several routes.
@@ -21,7 +21,7 @@ describe.skipIf(!installed)('a passkey of a browser', () => {
       response: await ceremony(page, 'get', await signInOptions()),
     });
 
-  it('is made and signs its person in, under the options as they stand', async () => {
+  it('signs its user in, with the options that the API answers', async () => {
     const { page } = await open(`${named}/docs`, { origins: [named] });
     await authenticatorOf(page);
     const { company, owner } = demo;
@@ -44,7 +44,7 @@ describe.skipIf(!installed)('a passkey of a browser', () => {
     await expect(ceremony(page, 'create', again)).rejects.toThrow('InvalidStateError');
   });
 
-  it('is not made by an authenticator that does not verify the person', async () => {
+  it('is not used when the authenticator does not verify the user', async () => {
     const { page } = await open(`${named}/docs`, { origins: [named] });
     await authenticatorOf(page, { isUserVerified: false });
     await expect(signInOptions().then((options) => ceremony(page, 'get', options))).rejects.toThrow('NotAllowedError');

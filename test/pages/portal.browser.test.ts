@@ -87,7 +87,7 @@ describe.skipIf(!installed)('the portal', () => {
     await page.context().close();
   });
 
-  it('shows on a phone, in the dark and with the keyboard alone what a context lets its member see', async () => {
+  it('shows a member the dashboard of a context on a phone, in dark mode, with the keyboard alone', async () => {
     const email = 'phone@example.com';
     const policies = [
       { filter_slug: 'state', filter_kind: 'multi_select', mode: 'selectable', allowed_values: ['Texas', 'Ohio'] },
@@ -121,7 +121,7 @@ describe.skipIf(!installed)('the portal', () => {
     await page.context().close();
   });
 
-  it('tells through which context each dashboard is shared, where there are several', async () => {
+  it('names the context of each dashboard when it is shared through several', async () => {
     const email = 'twice@example.com';
     const only = (state: string) => [
       { filter_slug: 'state', filter_kind: 'multi_select', mode: 'locked', allowed_values: [state] },
@@ -140,7 +140,7 @@ describe.skipIf(!installed)('the portal', () => {
     await page.context().close();
   });
 
-  it('refreshes its token when it has expired', async () => {
+  it('refreshes its access token when that has expired', async () => {
     const email = 'renewed@example.com';
     await aContext([dashboard], email);
     const { page } = await signedIn(email);
@@ -160,7 +160,7 @@ describe.skipIf(!installed)('the portal', () => {
     await page.context().close();
   });
 
-  it('shows nothing more to somebody who is no member any more', async () => {
+  it('shows no results to somebody who is no longer a member', async () => {
     const email = 'removed@example.com';
     const { memberPath } = await aContext([dashboard], email);
     const { page, problems } = await signedIn(email);

@@ -55,7 +55,7 @@ async function printed(page: Page, format = 'A4'): Promise<Sheet[]> {
 
 const lines = (text: string): string[] => text.match(/Row \d{4}/g) ?? [];
 
-describe.skipIf(!installed)('a page on paper', () => {
+describe.skipIf(!installed)('a printed page', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
@@ -70,7 +70,7 @@ describe.skipIf(!installed)('a page on paper', () => {
     ['Letter', 768, 'dark', 'es'],
     ['Letter', 1920, 'light', 'en'],
   ] as const)(
-    'has its filters in words, whole tables, and no controls: %s from %i pixels, %s, %s',
+    'has its filters as text, whole tables, and no controls: %s from %i pixels, %s, %s',
     async (format, width, colorScheme, locale) => {
       const texts = PAGE_TEXTS[locale];
       const query = `?state=Texas&state=Ohio&period.from=1990-01-02&period.to=2001-12-31&aircraft=B-737-300&locale=${locale}`;
@@ -116,7 +116,7 @@ describe.skipIf(!installed)('a page on paper', () => {
     },
   );
 
-  it('has the head of a table on each sheet, at most 500 of its rows, and says how many are left out', async () => {
+  it('repeats the header of a table on each sheet, and has at most 500 rows and the number of the rest', async () => {
     const { path } = await aLink(await aDashboard([{ name: 'Long', sql: rows(612) }], { name: 'Rows' }));
     const { page } = await open(path);
     await settled(page);
@@ -136,7 +136,7 @@ describe.skipIf(!installed)('a page on paper', () => {
     await page.context().close();
   });
 
-  it('keeps the order of rows that was chosen, and a chart that is shown as a table', async () => {
+  it('keeps the sort order that was chosen, and a chart that is shown as a table', async () => {
     const { page } = await open(link);
     await settled(page);
     await page.getByRole('region', { name: 'Rows', exact: true }).getByRole('button', { name: 'value' }).click();
@@ -168,7 +168,7 @@ describe.skipIf(!installed)('a page on paper', () => {
     await page.context().close();
   });
 
-  it('leaves no place empty beside and below a table that has the whole width', async () => {
+  it('leaves no empty space beside and below a table of the whole width', async () => {
     const beside: Chart[] = [
       { name: 'Rows', sql: rows(37), place: [0, 0, 7, 6] },
       { name: 'Pie', sql: three('pie'), chart: { type: 'pie' }, place: [7, 0, 5, 3] },
@@ -205,7 +205,7 @@ describe.skipIf(!installed)('a page on paper', () => {
   describe('with a brand', () => {
     useOwnCompany();
 
-    it('has light colours, whatever the page has on the screen', async () => {
+    it('has light colours, whatever the colours on the screen', async () => {
       await api('PUT', '/v1/company/branding', {
         name: 'Night',
         background: '#101418',
@@ -227,7 +227,7 @@ describe.skipIf(!installed)('a page on paper', () => {
     });
   });
 
-  it('is as good of an embed and of the portal', async () => {
+  it('has whole tables for an embed and for the portal too, and none of the buttons of the portal', async () => {
     const embed = await open(await anEmbed(dashboard, { allowed_params: ['state'] }));
     await settled(embed.page);
     expect(lines((await printed(embed.page)).map(({ text }) => text).join(' ')).length).toBe(37);

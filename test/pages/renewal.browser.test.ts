@@ -65,7 +65,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     return tokens;
   }
 
-  it('is renewed amid use: filters, scroll, focus and open menus stay', async () => {
+  it('is renewed while the page is in use: filters, scroll position, focus and open menus stay', async () => {
     const { promise: mayRenew, resolve: renew } = Promise.withResolvers<void>();
     answers(good(SHORT + 6), () => mayRenew.then(good(LONG)));
     const { page, problems } = await hosted();
@@ -101,7 +101,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     await page.context().close();
   });
 
-  it('is renewed by the clock of the console, whatever the clocks of viewer and host say', async () => {
+  it('is renewed in time even if the clocks of viewer and host are wrong', async () => {
     for (const viewer of [-3600, 3600]) {
       answers(good(SHORT), good(LONG, {}, 50));
       const { page } = await hosted('');
@@ -117,7 +117,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     }
   });
 
-  it('of a host whose clock is far off is not good: the viewer is told so, and the host is asked no further', async () => {
+  it("is refused if the host's clock is far off: the viewer is told, and no further token is requested", async () => {
     answers(good(LONG, {}, -2 * LONG));
     const late = await hosted();
     await frameOf(late.page).getByText(NOT_VALID).waitFor();
@@ -134,7 +134,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     await page.context().close();
   });
 
-  it('is asked for again and again where the host fails or answers rubbish, more and more slowly', async () => {
+  it('is requested again more and more slowly while the host fails or answers nonsense', async () => {
     const broken = [
       failing(500),
       failing(200, '<html>'),
@@ -163,7 +163,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     await page.context().close();
   });
 
-  it('that is not renewed in time is waited for: the page says so, and goes on with what was asked', async () => {
+  it('is waited for when its renewal is late: the page says so, and then runs the query that was asked', async () => {
     let isBack = false;
     answers(good(SHORT), () => (isBack ? good(LONG) : failing(503))());
     const { page } = await hosted('');
@@ -181,7 +181,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     await page.context().close();
   });
 
-  it('that a host refuses is asked for once', async () => {
+  it('is requested once when the host refuses it', async () => {
     for (const status of [401, 403, 404, 410]) {
       host.asked = 0;
       answers(failing(status));
@@ -193,7 +193,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     }
   });
 
-  describe('that was ended', () => {
+  describe('after it was revoked', () => {
     const endAll = () => api('POST', '/api/v1/embed/revoke', { dashboard_id: claims.dashboard_id });
     /** Nothing to see, and nothing to do. */
     async function saysSo(page: Page): Promise<void> {
@@ -204,7 +204,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
       expect(await axeFindings(inner(page))).toEqual([]);
     }
 
-    it('shows nothing more from the next request on, where the host renews none or refuses', async () => {
+    it('shows nothing from the next request on, if the host renews no token or refuses', async () => {
       const path = await anEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] });
       const without = `<data-console-embed id="one" src="${url}${path}"></data-console-embed>`;
       for (const body of [without, without.replace('></', ' token-endpoint="/token"></')]) {
@@ -225,7 +225,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
       }
     });
 
-    it('is replaced where the host gives another', async () => {
+    it('is replaced if the host gives another', async () => {
       answers(good(LONG));
       const { page } = await hosted();
       await expect.poll(() => strikesIn(page)).toBe('10,000');
@@ -239,7 +239,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
     });
   });
 
-  it('is taken neither for another dashboard nor where it may not be used, and nobody speaks for the frame', async () => {
+  it('is ignored if it is for another dashboard or origin, and messages of other windows are ignored', async () => {
     answers(good(LONG, {}, 2));
     const other = await aHostSite();
     const { page, executed } = await hosted();

@@ -10,10 +10,10 @@ const COUNT = {
 const AIRCRAFT = { filters: [{ slug: 'aircraft', label: 'Aircraft', kind: 'text' }] };
 const NOT_VALID = 'This link is not valid or has expired.';
 
-describe.skipIf(!installed)('a page in an unusual state', () => {
+describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
   const open = useBrowser();
 
-  it('says that it is loading until results are there, and keeps what it shows, dimmed, until there are others', async () => {
+  it('says that it is loading, and keeps the earlier results until new ones arrive', async () => {
     const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
     const { page, problems } = await open(path);
     await settled(page);
@@ -36,7 +36,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     await page.context().close();
   });
 
-  it('has a chart at work until it is drawn', async () => {
+  it('marks a chart as busy until it is drawn', async () => {
     const sql = 'SELECT phase_of_flight AS phase, count(*) AS strikes FROM birdstrikes GROUP BY 1';
     const { path } = await aLink(await aDashboard([{ name: 'Phases', sql, chart: { type: 'bar' } }]));
     const { page } = await open(path);
@@ -54,7 +54,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     await page.context().close();
   });
 
-  it('shows the last results with their time while the database wakes, and new ones by itself', async () => {
+  it('shows the last results with their time while the database wakes, and then loads new ones by itself', async () => {
     const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
     const { page, problems } = await open(path);
     await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
@@ -80,7 +80,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     await page.context().close();
   });
 
-  it('tells a failing chart, an empty one and a truncated one apart, and does not fail the rest', async () => {
+  it('tells a failed chart, an empty one and a truncated one apart, and still shows the rest', async () => {
     const charts = [
       COUNT,
       { name: 'Failing', sql: 'SELECT 1 / (count(*) - count(*)) AS secret_ratio FROM birdstrikes' },
@@ -109,7 +109,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     await page.context().close();
   });
 
-  it('says of a chart that what its viewer is held to does not narrow that it is not for them', async () => {
+  it('says that the viewer has no access to a chart that the fixed parameters of an embed do not filter', async () => {
     const all = { name: 'All', sql: 'SELECT count(*) AS strikes FROM birdstrikes', chart: { type: 'number' } };
     const dashboard = await aDashboard([COUNT, all], AIRCRAFT);
     const { page, problems } = await open(await anEmbed(dashboard, { fixed_params: { aircraft: 'B-737-300' } }));
@@ -120,7 +120,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     await page.context().close();
   });
 
-  it('shows text as text, whatever names and cells hold', async () => {
+  it('shows HTML in names and cells as text', async () => {
     const attack = '<img src=x onerror="document.title=\'owned\'">';
     const sql = `SELECT '${attack.replaceAll("'", "''")}' AS "${attack.replaceAll('"', '""').slice(0, 60)}"`;
     const filters = [{ slug: 'aircraft', label: attack, kind: 'select', options: [{ label: attack, value: attack }] }];
@@ -140,7 +140,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     await page.context().close();
   });
 
-  it('says from the next request on that a link or an embed has ended', async () => {
+  it('says from the next request on that a link was revoked or an embedded dashboard deleted', async () => {
     const dashboard = await aDashboard([COUNT], AIRCRAFT);
     const link = await aLink(dashboard);
     const embed = await anEmbed(dashboard, { allowed_params: ['aircraft'] });
@@ -170,7 +170,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     }
   });
 
-  it('sends people to the portal when a share is for those who sign in', async () => {
+  it('sends visitors to the portal when a share requires a sign-in', async () => {
     const dashboard = await aDashboard([COUNT], AIRCRAFT);
     const context = await aContext([dashboard], 'someone@example.com');
     const { path } = await aLink(dashboard, { share_context_id: context.id });
@@ -196,7 +196,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     await page.context().close();
   });
 
-  it('waits as long as a 429 says, and tries again when asked', async () => {
+  it('waits as long as a 429 or 503 says, and offers another try after a 500', async () => {
     const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
     let calls = 0;
     const { page } = await open(path, {

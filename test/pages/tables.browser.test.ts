@@ -44,7 +44,7 @@ async function lightness(page: Page, clip: Box): Promise<number> {
   return colours.reduce((sum, [red = 0, green = 0, blue = 0]) => sum + red + green + blue, 0) / (colours.length * 3);
 }
 
-describe.skipIf(!installed)('a table', () => {
+describe.skipIf(!installed)('a table on a dashboard page', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
@@ -74,7 +74,7 @@ describe.skipIf(!installed)('a table', () => {
     return [whole[0] ?? 0, whole.at(-1) ?? 0];
   }
 
-  it.each(WIDTHS)('says which rows are in view, of how many: %i pixels, %s, %s', async (width, colorScheme, locale) => {
+  it.each(WIDTHS)('says which of how many rows are in view: %i pixels, %s, %s', async (width, colorScheme, locale) => {
     const { page, problems } = await open(`${link}?locale=${locale}`, {
       viewport: { width, height: 900 },
       colorScheme,
@@ -104,7 +104,7 @@ describe.skipIf(!installed)('a table', () => {
     await page.context().close();
   });
 
-  it('counts all rows of its result, also those that come on demand', async () => {
+  it('counts all rows of its result, also those that are shown on demand', async () => {
     const { page } = await open(link);
     await settled(page);
     const { card } = tableIn(page, 'Hundreds');
@@ -119,7 +119,7 @@ describe.skipIf(!installed)('a table', () => {
     await page.context().close();
   });
 
-  it('is never cut at the edge of a row, whatever the size of its card', async () => {
+  it('never ends at the edge of a row, so that one sees that it scrolls, whatever the size of its card', async () => {
     const { page } = await open(link);
     await settled(page);
     for (const [width, height] of [
@@ -149,7 +149,7 @@ describe.skipIf(!installed)('a table', () => {
     await page.context().close();
   });
 
-  it.each(['light', 'dark'] as const)('shows by shadows on which sides there is more: %s', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('shows by shadows on which sides it scrolls on: %s', async (colorScheme) => {
     const { page } = await open(link, { colorScheme, viewport: { width: 360, height: 900 } });
     await settled(page);
     const { area } = tableIn(page, 'Many');
@@ -174,7 +174,7 @@ describe.skipIf(!installed)('a table', () => {
   });
 
   it.each(['mouse', 'keyboard'])(
-    'keeps its first column and its head in view while others are reached: by %s',
+    'keeps its first column and its header in view while it scrolls: by %s',
     async (by) => {
       const { page } = await open(await anEmbed(dashboard), { viewport: { width: 360, height: 800 } });
       await settled(page);

@@ -40,7 +40,7 @@ async function aQuestion(): Promise<{ path: string }> {
 describe.skipIf(!installed)('the page to unsubscribe', () => {
   const open = useBrowser();
 
-  it.each(LOCALES)('asks first, and ends the mail with one press: %s', async (locale) => {
+  it.each(LOCALES)('asks first, and unsubscribes with one click: %s', async (locale) => {
     const { unsubscribe: texts } = MAIL_TEXTS[locale].pages;
     const { id, path } = await aLink();
     const { page, problems } = await open(`${path}?locale=${locale}`, { viewport: { width: 360, height: 640 } });
@@ -59,7 +59,7 @@ describe.skipIf(!installed)('the page to unsubscribe', () => {
     expect(problems).toEqual([]);
   });
 
-  it('says that there is nothing to end where the link is incomplete', async () => {
+  it('says that there is nothing to unsubscribe from if the link is incomplete', async () => {
     const { page } = await open('/unsubscribe/nothing');
     await page.getByRole('button', { name: 'Unsubscribe' }).click();
     await page.getByRole('status').filter({ hasText: MAIL_TEXTS.en.pages.unsubscribe.unknown }).waitFor();
@@ -67,10 +67,10 @@ describe.skipIf(!installed)('the page to unsubscribe', () => {
   });
 });
 
-describe.skipIf(!installed)('the page that asks whether mails are wanted', () => {
+describe.skipIf(!installed)('the page that asks for consent to scheduled mails', () => {
   const open = useBrowser();
 
-  it.each(LOCALES)('takes a yes by keyboard, and all can then be ended: %s', async (locale) => {
+  it.each(LOCALES)('takes consent by keyboard, which an unsubscribe link can withdraw: %s', async (locale) => {
     const { consent, unsubscribe } = MAIL_TEXTS[locale].pages;
     const { path } = await aQuestion();
     const view = { viewport: { width: 360, height: 640 } };

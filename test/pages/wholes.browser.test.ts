@@ -55,7 +55,7 @@ function placesIn(card: object): { box: Place; canvas: Place; entries: Place[] }
   return { box: placeOf(card as Shown), canvas: all('canvas')[0] as Place, entries: all('li') };
 }
 
-describe.skipIf(!installed)('a share of a whole', () => {
+describe.skipIf(!installed)('a slice of a pie chart', () => {
   const open = useBrowser();
   let link: string;
   beforeAll(async () => {
@@ -63,7 +63,7 @@ describe.skipIf(!installed)('a share of a whole', () => {
   });
 
   it.each(LOCALES)(
-    'has its value and its percentage, and small ones are one part that tells what it holds: %s',
+    'shows its value and percentage, and small ones are a single slice that lists what it holds: %s',
     async (locale) => {
       const texts = PAGE_TEXTS[locale];
       for (const [width, colorScheme] of [
@@ -113,7 +113,7 @@ describe.skipIf(!installed)('a share of a whole', () => {
     },
   );
 
-  it('is left out and drawn again by its entry in the legend, as a series is, by mouse and keyboard', async () => {
+  it('is hidden and drawn again by its entry in the legend, as a series is, by mouse and keyboard', async () => {
     const { page } = await open(link);
     await settled(page);
     for (const [name, entry, next] of [
@@ -139,7 +139,7 @@ describe.skipIf(!installed)('a share of a whole', () => {
     await page.context().close();
   });
 
-  it('is in the picture that is downloaded, with the names', async () => {
+  it('is in the downloaded picture, with the names of the legend', async () => {
     const { page } = await open(link);
     await settled(page);
     const card = page.getByRole('region', { name: 'Seven', exact: true });

@@ -16,7 +16,7 @@ describe.skipIf(!installed)('a page', () => {
   const open = useBrowser();
   useOwnCompany();
 
-  it('says whose it is where the company has no brand: by its name, and before somebody signs in by the address', async () => {
+  it('shows the name of its company if that has no brand, and its slug before somebody signs in', async () => {
     // That of every demo.
     const name = 'Demo';
     const dashboard = await aDashboard([EMPTY], { filters: [{ slug: 'n', label: 'N', kind: 'number' }] });
@@ -54,7 +54,7 @@ describe.skipIf(!installed)('a page', () => {
     await page.context().close();
   });
 
-  it.each(LOCALES)('that has nothing to show says what to do: %s', async (locale) => {
+  it.each(LOCALES)('without rows or cards says what to do: %s', async (locale) => {
     const texts = PAGE_TEXTS[locale];
     const filters = [{ slug: 'n', label: 'N', kind: 'number' }];
     const dashboard = await aDashboard([EMPTY], { filters });
@@ -78,7 +78,7 @@ describe.skipIf(!installed)('a page', () => {
     }
   });
 
-  it.each(LOCALES)('at the root leads on, in the language of its reader: %s', async (locale) => {
+  it.each(LOCALES)('at the root of the API links on, in the language of its reader: %s', async (locale) => {
     for (const [width, colorScheme] of SIZES) {
       const { page, problems } = await open('/', { viewport: { width, height: 800 }, colorScheme, locale });
       await page.getByRole('heading', { level: 1, name: 'Data Console API' }).waitFor();
