@@ -39,14 +39,14 @@ afterEach(resetClock);
 
 const isCached = ({ body }: Answer): boolean => (body.result ?? body.results[0]).cached;
 
-describe('a result that is kept', () => {
+describe('a cached result of a shared dashboard', () => {
   // Doors to the same dashboard share what is kept: each comes a minute later than the one before.
   it.each([
     ['embed', 1],
     ['embedded visualization', 2],
     ['link', 3],
     ['portal', 4],
-  ] as const)('says when it was computed, and is computed again for who asks for that: %s', async (name, minutes) => {
+  ] as const)('says when it was computed, and is renewed on Cache-Control: no-cache: %s', async (name, minutes) => {
     const execute = doors[name] as Execute;
     const before = Date.now();
     const kept = await vi.waitUntil(

@@ -50,8 +50,8 @@ const expectRegions = ({ status, body }: Answer, regions: string[]) =>
 const expectRefused = ({ status, body }: Answer) =>
   expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
 
-describe('an attribute of a viewer', () => {
-  it('is what the viewer of an embed sees, and neither shown nor chosen', async () => {
+describe('a viewer attribute', () => {
+  it('decides the rows that the viewer of an embed sees, and is neither shown nor chosen by them', async () => {
     const embed = await embedded(viewer('u1', ['north', 'south']), { allowed_params: ['least', 'other'] });
     expectRegions(await embed.execute(), ['north', 'south']);
     expectRegions(await (await embedded(viewer('u2', 'east'))).execute(), ['east']);
@@ -68,7 +68,7 @@ describe('an attribute of a viewer', () => {
     ]);
   });
 
-  it('is what the viewer of a token that a host signs sees', async () => {
+  it('decides the rows that the viewer of a token signed by a host sees', async () => {
     const sign = (of: unknown) => hostToken(key, { dashboard_id: dashboard._id, viewer: of });
     expectRegions(await embedOf('d', await sign(viewer('u1', ['south']))).execute(), ['south']);
     expectRegions(await embedOf('d', await sign(viewer('u2', 'north'))).execute(), ['north']);
@@ -94,7 +94,7 @@ describe('an attribute of a viewer', () => {
     }
   });
 
-  it('is what a member of a context sees, by whatever ways the member comes', async () => {
+  it('decides the rows that a member of a context sees, in whatever ways they are a member', async () => {
     const context = await aContext(company, [dashboardGrant(dashboard._id)]);
     const add = (json: Record<string, unknown>) => aMember(company.as, context.id, json);
     const made = await add({
@@ -131,7 +131,7 @@ describe('an attribute of a viewer', () => {
     expect(alone.body.result.rows).toEqual([['east', 60]]);
   });
 
-  it('is lacked by whoever holds a link, and by an embed without it', async () => {
+  it('is required: the viewer of a link, or of an embed without it, is refused the results', async () => {
     expectRefused(await linkOf((await aShare(company, dashboard._id)).token).execute());
     for (const of of [
       undefined,
@@ -146,7 +146,7 @@ describe('an attribute of a viewer', () => {
     }
   });
 
-  it('decides the parameter of a visualization, alone and on a dashboard', async () => {
+  it('decides the parameter of a visualization, embedded by itself and on a dashboard', async () => {
     const regionsIn = ({ rows }: { rows: string[][] }) => [...new Set(rows.map(([region]) => region))];
     const alone = embedOf('v', await anEmbed(company, 'visualizations', bound._id, { viewer: viewer('u1', 'south') }));
     expect(regionsIn((await alone.execute()).body.result)).toEqual(['south']);
@@ -168,12 +168,12 @@ describe('an attribute of a viewer', () => {
   });
 
   it.each([
-    ['fixed', { fixed_params: { regions: ['north'] } }, 'fixed_params.regions'],
-    ['allowed', { allowed_params: ['regions'] }, 'allowed_params.0'],
+    ['a fixed value of its filter', { fixed_params: { regions: ['north'] } }, 'fixed_params.regions'],
+    ['its filter among the allowed', { allowed_params: ['regions'] }, 'allowed_params.0'],
     ['a viewer without an id', { viewer: { attributes: {} } }, 'viewer.id'],
     ['a viewer’s attributes that are a list', { viewer: { id: 'u', attributes: [] } }, 'viewer.attributes'],
     ['an attribute that is an object', { viewer: viewer('u', { a: 1 }) }, 'viewer.attributes.region'],
-    ['an attribute that is nothing', { viewer: viewer('u', null) }, 'viewer.attributes.region'],
+    ['an attribute that is null', { viewer: viewer('u', null) }, 'viewer.attributes.region'],
     ['a list of lists', { viewer: viewer('u', [['a']]) }, 'viewer.attributes.region'],
     [
       'ten thousand values',
@@ -186,7 +186,7 @@ describe('an attribute of a viewer', () => {
       'viewer.attributes.region',
     ],
     [
-      'more than an address can hold',
+      'more values than fit into a URL',
       {
         viewer: viewer(
           'u',
@@ -202,7 +202,7 @@ describe('an attribute of a viewer', () => {
     expect(JSON.stringify(body.details)).toContain(`"${field}"`);
   });
 
-  it('is named by a slug, and shown with the filter or parameter that it decides', async () => {
+  it('is named by a slug in the parameter that it decides, which is no candidate for an embed', async () => {
     const { body } = await company.as.get(`${VISUALIZATIONS}/${bound._id}`);
     expect(body.parameters[0].viewer_attribute).toBe('region');
     expect(Object.keys(body.parameters[1])).not.toContain('viewer_attribute');
@@ -214,7 +214,7 @@ describe('an attribute of a viewer', () => {
     expect(candidates.records.map(({ slug }: { slug: string }) => slug)).toEqual(['other', 'least']);
   });
 
-  it('fills no cache that another viewer reads', async () => {
+  it('is part of the cache key: no viewer gets the cached rows of another', async () => {
     for (let round = 0; round < 2; round++) {
       for (const region of ['north', 'south', 'east']) {
         const embed = await embedded(viewer('the same', region));
@@ -226,8 +226,8 @@ describe('an attribute of a viewer', () => {
   });
 });
 
-describe('a viewer', () => {
-  it('is known by id to events and analytics', async () => {
+describe('a viewer of embeds', () => {
+  it('is named by id in events and analytics', async () => {
     const own = await aProvisionedCompany();
     await someSales(own);
     const shown = await aVisualization(own.as, 'SELECT region FROM sales');
@@ -249,7 +249,7 @@ describe('a viewer', () => {
     ]);
   });
 
-  it('loses all tokens at once, whoever signed them, and no other viewer does', async () => {
+  it('loses all tokens when they are revoked by viewer id, whoever signed them, and no other viewer does', async () => {
     const made = (id: string) => anEmbed(company, 'dashboards', dashboard._id, { viewer: { id } });
     const now = Math.floor(Date.now() / 1000);
     const signed = (id: string) => hostToken(key, { dashboard_id: dashboard._id, viewer: { id }, iat: now - 5 });

@@ -30,9 +30,9 @@ beforeAll(async () => {
 
 describe('a shared dashboard', () => {
   it.each([
-    ['the same', () => ({})],
-    ['each another', (index: number) => ({ least: -1 - index })],
-  ])('answers all of a burst of viewers who ask for %s', async (_, parameters) => {
+    ['equal parameters', () => ({})],
+    ['different parameters', (index: number) => ({ least: -1 - index })],
+  ])('answers every viewer of a burst of requests with %s', async (_, parameters) => {
     const { outcome } = await farAway(company.id, MILLISECONDS, () =>
       Promise.all(Array.from({ length: VIEWERS }, (_, index) => viewer.execute(parameters(index)))),
     );
@@ -45,7 +45,7 @@ describe('a shared dashboard', () => {
     }
   });
 
-  it('answers all of a burst of people of the company, who wait for its connections in the isolate', async () => {
+  it('answers every console user of a burst, who wait for a free database connection', async () => {
     const slow = await Promise.all(
       [1, 2, 3, 4].map((n) => aVisualization(company.as, `SELECT ${n}, pg_sleep(0.3)`, { name: `Slow ${n}` })),
     );
@@ -59,7 +59,7 @@ describe('a shared dashboard', () => {
     }
   });
 
-  it('tries once more before it answers 503, which says when to come again', async () => {
+  it('runs a failed query once more before it answers 503 with Retry-After', async () => {
     const own = await aProvisionedCompany();
     const { _id } = await aVisualization(own.as, 'SELECT 1');
     const execute = () => own.as.post(`/v1/visualizations/${_id}/execute`, { json: {} });
@@ -74,7 +74,7 @@ describe('a shared dashboard', () => {
     expect((await execute()).status).toBe(200);
   });
 
-  it('shows nobody what was read before their request, however many wait', async () => {
+  it('never answers with data read before the request, however many requests wait', async () => {
     const own = await aProvisionedCompany();
     const table = tableRoutes(own.as, await someSales(own));
     const slow = await aVisualization(own.as, 'SELECT (SELECT count(*) FROM sales)::int, pg_sleep(2)');

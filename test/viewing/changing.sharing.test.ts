@@ -91,8 +91,8 @@ describe.each([
     (it: Something) => `${VISUALIZATIONS}/${it.chart}`,
     'visualizations',
   ],
-] as const)('%s that others see', (_what, ways, changes, pathOf, table) => {
-  it.each(Object.keys(ways))('by %s is changed by those who may share it, and by no others', async (way) => {
+] as const)('%s that is shared with others', (_what, ways, changes, pathOf, table) => {
+  it.each(Object.keys(ways))('through %s is changed only by users who may share it', async (way) => {
     const made = await something();
     await ways[way]?.(made);
     for (const [name, changed] of Object.entries(changes)) {
@@ -107,7 +107,7 @@ describe.each([
     }
   });
 
-  it.each(Object.keys(ways))('by %s from that moment on is not changed by others either', async (way) => {
+  it.each(Object.keys(ways))('through %s during a change is not changed by who may not share it', async (way) => {
     const made = await something();
     const [, changed] = Object.entries(changes)[1] as [string, (it: Something) => object];
     const answer = await overtaken(
@@ -118,7 +118,7 @@ describe.each([
     expect(codeOf(answer)).toEqual(FORBIDDEN);
   });
 
-  it('by whoever has a key to sign tokens is not changed by others', async () => {
+  it('through a key to sign tokens is changed only by users who may share it', async () => {
     const of = await aCompany();
     const made = await something(of);
     const { as } = await aUser(of, { can: EVERYTHING, denied: ['dashboards:share', 'visualizations:share'] });
@@ -136,7 +136,7 @@ describe.each([
     expect(codeOf(answer)).toEqual(FORBIDDEN);
   });
 
-  it('no more is changed by whoever may change it', async () => {
+  it('no longer can be changed by users who may edit but not share it', async () => {
     const made = await something();
     const share = await aShare(company, made.dashboard);
     const context = await aContext(company, [dashboardGrant(made.dashboard), grant('visualization', made.chart)]);
@@ -160,7 +160,7 @@ describe.each([
   });
 });
 
-describe('what somebody is denied', () => {
+describe('a dashboard or visualization that a user is denied', () => {
   type Give = (as: Caller, it: Something, known: Known) => Promise<Answer>;
   interface Known {
     share: string;
@@ -234,7 +234,7 @@ describe('what somebody is denied', () => {
     ['dashboards:get', { ...OF_DASHBOARD, ...TOLD }],
     ['visualizations:get', { ...OF_DASHBOARD, ...OF_VISUALIZATION }],
     ['visualizations:execute', { ...OF_DASHBOARD, ...OF_VISUALIZATION }],
-  ])('by a Deny of %s is given to nobody', async (action, ways) => {
+  ])('by a Deny of %s cannot be shared by that user in any way', async (action, ways) => {
     const made = await something();
     const before = await known(made);
     const { as } = await denied(made, action);
@@ -243,7 +243,7 @@ describe('what somebody is denied', () => {
     }
   });
 
-  it('can be taken from others', async () => {
+  it('can still be taken back from others by that user', async () => {
     const made = await something();
     const before = await known(made);
     const member = await aMember(company.as, before.context, { member_type: 'external_email', email });
@@ -260,7 +260,7 @@ describe('what somebody is denied', () => {
     }
   });
 
-  it('is not read in the portal', async () => {
+  it('is not read by that user in the portal', async () => {
     const made = await something();
     const context = await aContext(company, [
       dashboardGrant(made.dashboard, [policy('regions', 'selectable', ['north'])]),
@@ -285,7 +285,7 @@ describe('what somebody is denied', () => {
     expect((await inPortal(free, context.id, made.dashboard).get()).status).toBe(200);
   });
 
-  it('of a dashboard is not named in the portal', async () => {
+  it('has no name in the portal for that user, on a dashboard that shows it', async () => {
     const made = await something();
     const context = await aContext(company, [dashboardGrant(made.dashboard)]);
     const { id, as } = await denied(made, 'visualizations:get');

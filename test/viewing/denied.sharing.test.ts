@@ -39,7 +39,7 @@ const expectForbidden = ({ status, body }: Answer) =>
   expect([status, body.error_code ?? body.error]).toEqual([403, 'FORBIDDEN']);
 
 describe('a Deny on a visualization', () => {
-  it('holds where a dashboard is executed, and fails no other widget', async () => {
+  it('applies when a dashboard with it is executed, and fails no other widget', async () => {
     const { as } = await deniedSecret('visualizations:execute');
     expectForbidden(await as.post(`${VISUALIZATIONS}/${secret._id}/execute`, { json: {} }));
     const answer = await as.post(`${DASHBOARDS}/${dashboard._id}/execute`, { json: {} });
@@ -53,7 +53,7 @@ describe('a Deny on a visualization', () => {
     ]);
   });
 
-  it('holds in the portal, whoever filled the cache before', async () => {
+  it('applies in the portal, even if the result was cached for somebody else', async () => {
     const context = await aContext(company, [dashboardGrant(dashboard._id)]);
     const denied = await deniedSecret('visualizations:*');
     const free = await aUser(company);
@@ -69,7 +69,7 @@ describe('a Deny on a visualization', () => {
   });
 
   it.each(['visualizations:share', 'visualizations:execute'])(
-    'of %s holds where its dashboard is shared',
+    'of %s forbids sharing a dashboard with it',
     async (action) => {
       const { as } = await deniedSecret(action);
       const only = await aDashboard(company.as, [open]);
@@ -106,12 +106,12 @@ describe('a Deny on a visualization', () => {
   );
 });
 
-describe('a dashboard', () => {
+describe('a dashboard that is composed or shared', () => {
   const create = (as: Company['as'], json: Record<string, unknown>) =>
     as.post(DASHBOARDS, { json: { name: 'Made', ...json } });
   const dynamic = (sql: string) => [{ ...parameter('region', 'select'), options: { sql } }];
 
-  it('shows only visualizations that its author may execute', async () => {
+  it('gets only visualizations that its author may execute', async () => {
     const { as } = await aUser(company, { can: ['dashboards:*'] });
     expectForbidden(await create(as, { layout: place(open) }));
     const made = (await create(as, {})).body;
@@ -125,7 +125,7 @@ describe('a dashboard', () => {
     await company.as.put(`${DASHBOARDS}/${dashboard._id}`, { json: { layout: place(secret, open) } });
   });
 
-  it('has SQL for options only from those who may write SQL', async () => {
+  it('gets SQL for filter options only from users who may write SQL', async () => {
     const { as } = await aUser(company, { can: ['dashboards:*', 'visualizations:execute', 'visualizations:share'] });
     const filters = dynamic('SELECT region FROM sales');
     expectForbidden(await create(as, { filters }));
@@ -139,7 +139,7 @@ describe('a dashboard', () => {
     expect((await create(author, { filters })).status).toBe(201);
   });
 
-  it('is shared only by those who may share what stands on it', async () => {
+  it('is shared only by users who may share the visualizations on it', async () => {
     const { as } = await aUser(company, { can: ['dashboards:*'] });
     expectForbidden(await as.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: { share_type: 'link' } }));
     expectForbidden(await as.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json: {} }));
@@ -151,7 +151,7 @@ describe('a dashboard', () => {
   });
 });
 
-describe('a dashboard that others see', () => {
+describe('a dashboard that is shared with others', () => {
   /** Who may change dashboards and execute what stands on them, but share none of it. */
   const anEditor = async () => (await aUser(company, { can: ['dashboards:*', 'visualizations:execute'] })).as;
   const add = (as: Company['as'], id: string) =>
@@ -162,7 +162,7 @@ describe('a dashboard that others see', () => {
     ['an embed', (id) => anEmbed(company, 'dashboards', id)],
   ];
 
-  it.each(ways)('by %s gets nothing more to show from those who may not share that', async (_what, show) => {
+  it.each(ways)('through %s gets no visualization from a user who may not share that', async (_what, show) => {
     const { _id } = await aDashboard(company.as, [open]);
     await show(_id);
     const as = await anEditor();
@@ -171,7 +171,7 @@ describe('a dashboard that others see', () => {
     expect((await add(company.as, _id)).status).toBe(200);
   });
 
-  it.each(ways)('by %s that is made at the same moment gets nothing more to show either', async (_what, show) => {
+  it.each(ways)('through %s at the same moment gets no visualization its editor may not share', async (_what, show) => {
     const { _id } = await aDashboard(company.as, [open]);
     const as = await anEditor();
     const rival = rivalBefore(/^update "dashboards"/i, () => show(_id));
@@ -193,12 +193,12 @@ describe('a dashboard that others see', () => {
         as.post(`/api/v1/embed/dashboards/${id}`, { json: {}, env }),
     ],
     [
-      'a link that is changed',
+      'a change of a link',
       /update "dashboard_shares"/i,
       async (as: Company['as'], id: string, env: Record<string, string>) =>
         as.put(`/api/v1/dashboard-shares/${(await aShare(company, id)).id}`, { json: { expires_at: null }, env }),
     ],
-  ] as const)('is shared by %s as it is at that moment', async (_what, pattern, share) => {
+  ] as const)('is checked as it is at the moment when it is shared through %s', async (_what, pattern, share) => {
     const { _id } = await aDashboard(company.as, [open]);
     const { as } = await deniedSecret('visualizations:share');
     const rival = rivalBefore(pattern, () => add(company.as, _id));
@@ -206,7 +206,7 @@ describe('a dashboard that others see', () => {
     expect(rival.hasRun()).toBe(true);
   });
 
-  it('is shown to a new member of a context as it is at that moment', async () => {
+  it('gets no new member of a context from a user who may not share what was added at that moment', async () => {
     const { _id } = await aDashboard(company.as, [open]);
     const context = await aContext(company, [dashboardGrant(_id)]);
     const { as } = await deniedSecret('visualizations:share');
@@ -218,7 +218,7 @@ describe('a dashboard that others see', () => {
     expect((await company.as.get(`${CONTEXTS}/${context.id}/members`)).body.records).toEqual([]);
   });
 
-  it('gets nothing more to show while somebody has a key to sign tokens for it', async () => {
+  it('gets no visualization from a user who may not share that, while a token signing key exists', async () => {
     const { _id } = await aDashboard(company.as, [open]);
     const as = await anEditor();
     let key = { id: '' };
@@ -231,7 +231,7 @@ describe('a dashboard that others see', () => {
     expect((await add(as, _id)).status).toBe(200);
   });
 
-  it('can get more to show when nobody sees it any more', async () => {
+  it('gets visualizations again from a user who may not share, once its last share is revoked', async () => {
     const { _id } = await aDashboard(company.as, [open]);
     const share = await aShare(company, _id);
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);

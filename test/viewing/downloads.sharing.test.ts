@@ -69,8 +69,8 @@ async function inPortal(shares: (boolean | undefined)[], policies: unknown[] = [
 const csv = () => ({ format: 'csv', visualization_id: rows._id });
 const refusalOf = ({ status, body }: Answer) => [status, body.error_code];
 
-describe('a download', () => {
-  it('has what the viewer may see and chose, on every surface', async () => {
+describe('a download of a shared dashboard', () => {
+  it('has the rows that the viewer may see and has filtered, by link, portal and embed', async () => {
     const link = await aLink(NORTH);
     const portal = await inPortal([true], [policy('regions', 'locked', ['north'])]);
     const surfaces: Execute[] = [
@@ -106,7 +106,7 @@ describe('a download', () => {
     ]);
   });
 
-  it('is refused unless it is allowed', async () => {
+  it('is refused unless the share or embed allows downloads', async () => {
     const disabled = [403, 'DOWNLOADS_DISABLED'];
     const options = await aShare(company, dashboard._id);
     const unsaid = executing(`/api/v1/public/shares/${options.token}/execute`);
@@ -123,7 +123,7 @@ describe('a download', () => {
     }
   });
 
-  it('is allowed in the portal where there is a share of that context, and each one allows it', async () => {
+  it('is allowed in the portal if there is a share of the dashboard with that context, and all of them allow it', async () => {
     for (const [shares, allowed] of [
       [[], false],
       [[undefined], false],
@@ -140,7 +140,7 @@ describe('a download', () => {
     }
   });
 
-  it('is allowed and refused from the next request on', async () => {
+  it('is refused and allowed again on the next request after the share changes', async () => {
     const { share, execute } = await aLink();
     expect((await execute(csv())).status).toBe(200);
     const options = (json: unknown) => must(company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json }));
@@ -151,7 +151,7 @@ describe('a download', () => {
     expect((await execute(csv())).status).toBe(200);
   });
 
-  it('of a share from before there were downloads is refused', async () => {
+  it('is refused for a share that was stored before downloads existed', async () => {
     const { share, execute } = await aLink();
     const options = '{"allowed_origins":[],"hide_header":false,"hide_controls":false}';
     await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET embed_options = ? WHERE id = ?')
@@ -162,7 +162,7 @@ describe('a download', () => {
     expect(shown.embed_options.allow_downloads).toBe(false);
   });
 
-  it('names a visualization that is shown, with a format', async () => {
+  it('needs a format, and the id of a visualization that is on the dashboard', async () => {
     const other = await aVisualization(company.as, 'SELECT 1 AS one');
     const { execute } = await aLink();
     const field = 'visualization_id';
@@ -193,7 +193,7 @@ describe('a download', () => {
     ]);
   });
 
-  it('says why there is none, and no more than the page', async () => {
+  it('of a failed query has the error that the page shows, and no more details', async () => {
     const failing = await aVisualization(company.as, 'SELECT region::integer FROM sales', { name: 'Fails' });
     const asking = await aVisualization(company.as, 'SELECT {{must}} AS n', {
       name: 'Asks',
@@ -217,7 +217,7 @@ describe('a download', () => {
     expect((await execute(csv())).body).toBe(NORTH_ROWS);
   });
 
-  it('holds no formulas', async () => {
+  it('escapes spreadsheet formulas', async () => {
     const chart = await aVisualization(company.as, `SELECT '=1+1' AS "@a", -1 AS n, E'\\t=2' AS tab`, {
       name: '=Formulas',
     });
@@ -228,7 +228,7 @@ describe('a download', () => {
     expect(headers.get('content-disposition')).toContain('filename="=Formulas.csv"');
   });
 
-  it('has the result that the page shows while that is kept, and a new one else', async () => {
+  it('has the cached result that the page shows, or a new one when nothing is cached', async () => {
     const chart = await aVisualization(company.as, 'SELECT random() AS n', { name: 'Random' });
     const [kept, fresh] = [
       await aDashboard(company.as, [chart], { cache_seconds: 60 }),
@@ -249,7 +249,7 @@ describe('a download', () => {
     expect((await execute({ format: 'csv', visualization_id: chart._id })).body).toBe('n\r\n7\r\n');
   });
 
-  it('says that it was cut', async () => {
+  it('has the header X-Truncated if its rows were cut', async () => {
     const chart = await aVisualization(company.as, 'SELECT n FROM generate_series(1, 10001) AS n');
     const made = await aDashboard(company.as, [chart]);
     const { execute } = await aLink({}, made._id);
@@ -260,7 +260,7 @@ describe('a download', () => {
     }
   });
 
-  it('is an event of its own and no view, and a refusal is one', async () => {
+  it('is logged as a download event, not as a view, and a refused one as denied', async () => {
     const { share, execute } = await aLink();
     await execute({ format: 'xlsx', visualization_id: rows._id });
     const refused = await aLink({}, dashboard._id, false);
@@ -296,8 +296,8 @@ describe('a download', () => {
   });
 });
 
-describe('what a token says of downloads', () => {
-  it('is also said by a token that a host signs', async () => {
+describe('the option to allow downloads', () => {
+  it('is also read from a token that a host signs', async () => {
     const key = await aSigningKey(company);
     for (const [claims, status] of [
       [{ allow_downloads: true, fixed_params: { regions: ['north'] } }, 200],
@@ -312,7 +312,7 @@ describe('what a token says of downloads', () => {
     }
   });
 
-  it('stands in what its page reads', async () => {
+  it('is answered to the page of an embed and of a link', async () => {
     for (const allow of [true, false]) {
       const token = await anEmbed(company, 'dashboards', dashboard._id, { allow_downloads: allow });
       const info = await must(call('GET', `/api/embed/d/${token}/info`));

@@ -51,8 +51,8 @@ async function viewersOf(dashboardId: string, ...others: string[]) {
   };
 }
 
-describe('a visualization that a locked filter does not bind', () => {
-  it('is refused to viewers when it is taken out of the filter, and shown to all others as before', async () => {
+describe('a visualization that a locked filter does not restrict', () => {
+  it('is refused to viewers when it is removed from the filter, and still shown within the company', async () => {
     const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
     const viewers = await viewersOf(_id);
     for (const viewer of Object.values(viewers)) expect(shown(await viewer.execute())).toEqual([NORTH, [[6]]]);
@@ -68,7 +68,7 @@ describe('a visualization that a locked filter does not bind', () => {
     expect(inside.body.results[0].rows).toHaveLength(6);
   });
 
-  it('is refused under policies when the filter is removed, and bound by an embed', async () => {
+  it('is refused through a link or the portal when the filter is removed, and still restricted in an embed', async () => {
     const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
     const { link, portal, embed } = await viewersOf(_id);
     await company.as.put(`${DASHBOARDS}/${_id}`, { json: { filters: [] } });
@@ -88,7 +88,7 @@ describe('a visualization that a locked filter does not bind', () => {
     }
   });
 
-  it('is refused when the locked filter stands in a default that is not used', async () => {
+  it('is refused when its SQL has the locked filter in a default that is not used', async () => {
     const sql = 'SELECT region FROM sales WHERE [[ amount >= {{least}} -- ]] region = ANY({{regions}})';
     const either = await aVisualization(company.as, sql, {
       parameters: [parameter('regions', 'multi_select'), parameter('least', 'number')],
@@ -101,7 +101,7 @@ describe('a visualization that a locked filter does not bind', () => {
     }
   });
 
-  it('keeps everything from being shown when neither filter nor parameter is left', async () => {
+  it('is refused with its whole dashboard when neither filter nor parameter is left', async () => {
     const gone = await aVisualization(company.as, 'SELECT region FROM sales WHERE region = ANY({{regions}})', {
       parameters: [parameter('regions', 'multi_select')],
     });
@@ -119,12 +119,12 @@ describe('a visualization that a locked filter does not bind', () => {
   });
 });
 
-describe('the options of a filter by SQL', () => {
+describe('the filter options that SQL computes', () => {
   const days = (sql: string) => ({ ...parameter('day', 'select'), options: { sql } });
   const daysOf = ({ status, body }: Answer) =>
     status === 200 ? body.options.map(({ value }: { value: string }) => value) : [status, body.error_code];
 
-  it('show only what a viewer may see', async () => {
+  it('are only those of the rows that the viewer may see', async () => {
     const sql = 'SELECT day FROM sales WHERE true [[AND region = ANY({{regions}})]] ORDER BY 1';
     const { _id } = await aDashboard(company.as, [rows], { filters: [regions(), days(sql)] });
     const free = linkOf((await aShare(company, _id)).token);
@@ -138,7 +138,7 @@ describe('the options of a filter by SQL', () => {
     expect(daysOf(await linkOf(choosing.token).options('day'))).toEqual(['2024-01-06']);
   });
 
-  it('hold none that means no value, wherever they come from', async () => {
+  it('leave out empty and null values, as written options and policies do', async () => {
     const sql = "SELECT * FROM (VALUES ('a', 'A'), ('', 'Empty'), (NULL, 'None')) AS option(value, label)";
     const written = [{ label: 'All', value: 'kept' }];
     const filters = [days(sql), { ...regions(), options: written }];
@@ -154,7 +154,7 @@ describe('the options of a filter by SQL', () => {
     expect([daysOf(await free.options('day')), daysOf(await free.options('regions'))]).toEqual([['a'], []]);
   });
 
-  it('are refused where they are written down and mean no value', async () => {
+  it('are refused with an empty or null value in written options or in a policy', async () => {
     const { _id } = await aDashboard(company.as, [rows], { filters: [regions()] });
     for (const value of ['', null]) {
       const filters = [{ ...regions(), options: [{ label: 'All', value }] }];
@@ -179,7 +179,7 @@ describe('the options of a filter by SQL', () => {
     }
   });
 
-  it('are not available where they would show what a locked filter hides', async () => {
+  it('are refused when their SQL would show what a locked filter hides', async () => {
     for (const sql of [
       'SELECT day FROM sales',
       // The clause is dropped, since one of its parameters has no value.
@@ -193,7 +193,7 @@ describe('the options of a filter by SQL', () => {
     }
   });
 
-  it('are those that a policy names, without their SQL, where that would show more', async () => {
+  it('are those that a policy lists, when their SQL would show more', async () => {
     const sql = "SELECT day, 'region ' || region FROM sales";
     const { _id } = await aDashboard(company.as, [rows], { filters: [regions(), days(sql)] });
     const policies = [policy('regions', 'locked', ['north']), policy('day', 'selectable', ['2024-01-06'], 'select')];
@@ -205,7 +205,7 @@ describe('the options of a filter by SQL', () => {
     });
   });
 
-  it('use other filters of the dashboard and nothing else', async () => {
+  it('may use other filters of the dashboard as parameters, and nothing else', async () => {
     const create = (filters: unknown[]) => company.as.post(DASHBOARDS, { json: { name: 'Options', filters } });
     expect((await create([regions(), days('SELECT day FROM sales [[WHERE region = ANY({{regions}})]]')])).status).toBe(
       201,
@@ -219,7 +219,7 @@ describe('the options of a filter by SQL', () => {
     }
   });
 
-  it('keep a policy from allowing several values where they compare one', async () => {
+  it('refuse a policy of several values if their SQL compares a single value', async () => {
     const filters = [parameter('region', 'select'), days('SELECT day FROM sales WHERE region = {{region}}')];
     const { _id } = await aDashboard(company.as, [total], { filters });
     const share = (...values: string[]) =>

@@ -67,8 +67,8 @@ const kept = (door: Door) =>
     { timeout: 15_000 },
   );
 
-describe('what may be an hour old', () => {
-  it('shows each change of the data at once, through every door', async () => {
+describe('a cached result of a shared dashboard', () => {
+  it('is not shown after any change of its table, through link, embed or portal', async () => {
     const world = await aWorld();
     const { company, chartId, tableId } = world;
     const doors = await doorsOf(world);
@@ -121,7 +121,7 @@ describe('what may be an hour old', () => {
     }
   });
 
-  it('is not kept while a change is made, so that nobody is shown it afterwards', async () => {
+  it('is not stored while a change is made, so that nobody is shown it afterwards', async () => {
     const { company, dashboardId, tableId } = await aWorld();
     const door = linkOf((await aShare(company, dashboardId)).token);
     const rowsOf = (answer: Answer) => resultOf(answer).rows.length;
@@ -143,7 +143,7 @@ describe('what may be an hour old', () => {
     expect(rowsOf(await door.execute())).toBe(9);
   });
 
-  it('is kept for the version of the data that was told before the data was read', async () => {
+  it('is stored under the data version that was read before the data itself', async () => {
     const { company, dashboardId, tableId } = await aWorld();
     const door = linkOf((await aShare(company, dashboardId)).token);
     const insert = async () =>
@@ -159,7 +159,7 @@ describe('a change of a table', () => {
   afterEach(resetClock);
   const isCached = async (door: Door) => resultOf(await door.execute()).cached;
 
-  it('whose end got lost is under way for its own hour, whatever is changed meanwhile, and for its own table', async () => {
+  it('whose outcome is unknown turns off caching for an hour, and only for its own table', async () => {
     const { company, dashboardId, tableId } = await aWorld();
     const door = linkOf((await aShare(company, dashboardId)).token);
     const other = await anotherDoor(company);
@@ -181,7 +181,7 @@ describe('a change of a table', () => {
     expect((await kept(door)).rows).toHaveLength(10);
   });
 
-  it('is seen through a view, and ends what is read of something that is no table', async () => {
+  it('invalidates results of views and of materialized views of it, and none of other tables', async () => {
     const { company, tableId } = await aWorld();
     await inContext({ kind: 'system', companyId: company.id }, async (ctx) => {
       const database = await requireDatabase(ctx);
@@ -202,7 +202,7 @@ describe('a change of a table', () => {
   });
 });
 
-describe('equal executions at once', () => {
+describe('equal executions of a query at the same time', () => {
   const SLOW = 'SELECT clock_timestamp()::text AS read_at, pg_sleep(2)::text, count(*)::int FROM sales';
   let company: Company;
   let door: ReturnType<typeof linkOf>;
@@ -214,7 +214,7 @@ describe('equal executions at once', () => {
   });
   const timesOf = (answers: Answer[]) => new Set(answers.map((answer) => resultOf(answer).rows[0][0]));
 
-  it('are one in Postgres, also of those who come while it runs', async () => {
+  it('run once in Postgres, also if they arrive while it runs', async () => {
     const answers: Promise<Answer>[] = [];
     const { pooled } = await connectionsOf(company.id, async () => {
       for (let sent = 0; sent < 20; sent += 1) {
@@ -226,7 +226,7 @@ describe('equal executions at once', () => {
     expect([timesOf(await Promise.all(answers)).size, pooled]).toEqual([1, 1]);
   });
 
-  it('are two where the data changes while another change is under way', async () => {
+  it('run twice if the data changes while another change is under way', async () => {
     const own = await aWorld(SLOW);
     const { execute } = linkOf((await aShare(own.company, own.dashboardId)).token);
     const { insert } = tableRoutes(own.company.as, own.tableId);
@@ -239,7 +239,7 @@ describe('equal executions at once', () => {
     expect(shown.map((answer) => resultOf(answer).rows[0][2])).toEqual([7, 8]);
   });
 
-  it('are two where the data changes in between', async () => {
+  it('run twice if the data changes in between', async () => {
     const table = tableRoutes(company.as, tableId);
     await table.insert([{ region: 'west' }]);
     const before = door.execute();

@@ -117,7 +117,7 @@ beforeAll(async () => {
   viewers.push({ name: 'another company', allowed: [], chooses: true, execute: empty.execute });
 }, 120_000);
 
-describe('viewers under different constraints who ask in any order', () => {
+describe('viewers with different restrictions who send requests in any order', () => {
   it(`never see another’s rows, in ${REQUESTS} requests`, async () => {
     const random = randomFrom(SEED);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;

@@ -62,8 +62,8 @@ async function aShare({ as }: Company): Promise<{ id: string; path: string }> {
   return { id: share.id, path: `/api/v1/public/shares/${share.token}/resolve` };
 }
 
-describe('what a viewer reads of the control database', () => {
-  it('is read once, at the nearest replica, and is five seconds old at the most', async () => {
+describe('a share in the control database', () => {
+  it('is read with one query, at the nearest replica, and is at most five seconds old', async () => {
     const company = await aCompany();
     const share = await aShare(company);
     const { env: lagging, counts } = laggingD1();

@@ -29,7 +29,7 @@ const intact = async () => {
   expect(body.total).toBe(6);
 };
 
-describe('what an outsider is answered', () => {
+describe('an answer to an outsider', () => {
   /** What no answer may hold: SQL, names that no result shows, and what the database says. */
   const TELLTALE =
     /select|generate_series|pg_|secret|hint|division|column|relation|position|postgres|statement|memory|schema/i;
@@ -51,7 +51,7 @@ describe('what an outsider is answered', () => {
   const FAILING = [...CONCURRENT_FAILURES, ...COSTLY];
   const DOORS = ['link', 'embed', 'portal'] as const;
 
-  it('shows nothing of SQL that fails, runs for ever or returns a gigabyte, through a link, an embed or the portal', async () => {
+  it('reveals nothing of SQL that fails, never ends or returns a gigabyte, through link, embed or portal', async () => {
     const made = [];
     for (const sql of CONCURRENT_FAILURES) made.push(await aVisualization(company.as, sql));
     const costly = [];
@@ -81,7 +81,7 @@ describe('what an outsider is answered', () => {
     }
   });
 
-  it('shows nothing of SQL for options that fails, runs for ever or returns a gigabyte', async () => {
+  it('reveals nothing of filter option SQL that fails, never ends or returns a gigabyte', async () => {
     const chart = await aVisualization(company.as, 'SELECT region FROM sales WHERE true [[AND region = ANY({{a}})]]', {
       parameters: [parameter('a', 'multi_select')],
     });
@@ -103,7 +103,7 @@ describe('what an outsider is answered', () => {
     }
   });
 
-  it(`shows nothing of ${SQL_ATTACKS.length} attacks that somebody wrote into a dashboard, of which none succeeds`, async () => {
+  it(`reveals nothing of ${SQL_ATTACKS.length} SQL attacks written into a dashboard, none of which succeeds`, async () => {
     const made: { _id: string }[] = [];
     for (const sql of SQL_ATTACKS) {
       const { status, body } = await company.as.post(VISUALIZATIONS, { json: { name: 'Attack', sql } });
@@ -124,7 +124,7 @@ describe('what an outsider is answered', () => {
   });
 });
 
-describe('the SQL of a dashboard', () => {
+describe('the SQL of a shared dashboard', () => {
   const VALUES = [
     "'",
     "''",
@@ -182,7 +182,7 @@ describe('the SQL of a dashboard', () => {
     'x'.repeat(1000),
   ];
 
-  it(`is changed by none of ${VALUES.length} values that an outsider sends, nor by the name of a parameter or a search`, async () => {
+  it(`is injected by none of ${VALUES.length} values that an outsider sends as value, parameter name or search`, async () => {
     const { dashboard } = await aSalesDashboard(company);
     const { link, embed, portal } = await everyDoor(dashboard._id, ['regions', 'region', 'days']);
     for (const [at, value] of VALUES.entries()) {
@@ -208,11 +208,11 @@ describe('the SQL of a dashboard', () => {
   });
 });
 
-describe('the body of an execution', () => {
+describe('the body of a request to execute a dashboard', () => {
   const send = async (door: { execute(parameters: unknown, more: object): Promise<Answer> }, body: string) =>
     door.execute(undefined, { json: undefined, body, headers: { 'content-type': 'application/json' } });
 
-  it('is answered, however deep it is nested, repeated or malformed', async () => {
+  it('causes no server error, however deeply nested, repeated or malformed it is', async () => {
     const { dashboard } = await aSalesDashboard(company);
     const { link, embed } = await everyDoor(dashboard._id, ['regions']);
     const deep = (value: string, depth: number) => `${'['.repeat(depth)}${value}${']'.repeat(depth)}`;

@@ -61,7 +61,7 @@ beforeAll(async () => {
 });
 
 describe('while the database wakes', () => {
-  it('viewers of every door are shown the last result with its time, and then a new one', async () => {
+  it('viewers by link, embed and portal are shown the last result with its time, and then a new one', async () => {
     const { company, dashboardId, viewer } = world;
     const email = 'sleeper@outside.test';
     const context = await aContext(company, [dashboardGrant(dashboardId)], [email]);
@@ -84,7 +84,7 @@ describe('while the database wakes', () => {
     }
   });
 
-  it('they are answered before it is awake, and the result is renewed after the answer', async () => {
+  it('viewers are answered at once, and the result is renewed after the response', async () => {
     const { company, token, viewer } = world;
     const first = await viewer.execute({ regions: ['north'] });
     await suspend(company.id, 5 * WAKING_MS);
@@ -108,7 +108,7 @@ describe('while the database wakes', () => {
     expect(shown.body.as_of > body.as_of).toBe(true);
   });
 
-  it('they wait where there is no last result, or one too large to be kept', async () => {
+  it('viewers wait if there is no last result, or if it was too large to be cached', async () => {
     const { company, viewer } = world;
     await suspend(company.id, WAKING_MS);
     expectNew(await viewer.execute({ regions: ['south'] }));
@@ -120,7 +120,7 @@ describe('while the database wakes', () => {
     expectNew(await execute());
   });
 
-  it('nobody is shown the last result of other values, rules or a share that has changed', async () => {
+  it('nobody is shown the last result of other filter values or policies, or of a share that has changed', async () => {
     const { company, dashboardId } = world;
     const north = await aShare(company, dashboardId, {
       share_filter_policies: [policy('regions', 'locked', ['north'])],
@@ -146,7 +146,7 @@ describe('while the database wakes', () => {
     expect((await ofNorth.execute()).status).toBe(401);
   });
 
-  it('the console says so, and its requests wait', async () => {
+  it('the console says that it is waking, and its requests wait', async () => {
     const { company, table } = world;
     const isWaking = async () => (await company.as.get('/v1/managed-tables/status')).body.waking;
     expect(await isWaking()).toBeUndefined();
@@ -159,14 +159,14 @@ describe('while the database wakes', () => {
   });
 });
 
-it('a database far away is not taken for one that wakes', async () => {
+it('a slow, distant database is not treated as a waking one', async () => {
   const { company, viewer } = world;
   await viewer.execute({ regions: ['east'] });
   const { outcome } = await farAway(company.id, 120, () => viewer.execute({ regions: ['east'] }));
   expectNew(outcome);
 });
 
-it('last results are kept encrypted, and for a day at the most', async () => {
+it('last results are cached encrypted, and for at most a day', async () => {
   const { viewer } = world;
   const cache = await caches.open('last-results');
   const put = vi.spyOn(Object.getPrototypeOf(cache), 'put');
@@ -184,11 +184,11 @@ describe('after a change of the data', () => {
     ['rows are inserted', ({ table }) => table.insert([{ region: 'west' }])],
     ['a row is changed', async ({ table }) => table.updateRow(await aRowOf(table), { region: 'west' })],
     ['a row is deleted', async ({ table }) => table.deleteRow(await aRowOf(table))],
-    ['it is truncated', ({ table }) => table.truncate()],
-    ['it is renamed', ({ table }) => table.put({ display_name: 'sales_before' })],
-    ['it is deleted', ({ table }) => table.delete()],
+    ['the table is truncated', ({ table }) => table.truncate()],
+    ['the table is renamed', ({ table }) => table.put({ display_name: 'sales_before' })],
+    ['the table is deleted', ({ table }) => table.delete()],
     [
-      'a file is loaded into it',
+      'a file is loaded into the table',
       ({ company, tableId }) =>
         load(
           company,
@@ -212,7 +212,7 @@ describe('after a change of the data', () => {
     );
   });
 
-  it('what was read while it was made is not kept', async () => {
+  it('a result that was read while it was made is not cached', async () => {
     const own = await aWorld();
     // The change has begun when its transaction does, and the viewer reads before that is committed.
     const path = `/v1/managed-tables/${own.tableId}/truncate`;
@@ -225,7 +225,7 @@ describe('after a change of the data', () => {
     expectNew(await own.viewer.execute());
   });
 
-  it('nothing is committed before it is announced', async () => {
+  it('no earlier result is shown, since the commit waits until the change is announced', async () => {
     const own = await aWorld();
     const path = `/v1/managed-tables/${own.tableId}/data`;
     const rival = rivalBefore(/update "managed_databases" set "data_version"/, async () => {
@@ -243,7 +243,7 @@ describe('after a change of the data', () => {
     expect(resultOf(shown).rows).toHaveLength(7);
   });
 
-  it('of which nobody knows whether it was made, nothing is kept or shown', async () => {
+  it('of unknown outcome, no result is cached or shown from the cache', async () => {
     const own = await aWorld();
     await disturb(own.company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     expect((await own.table.truncate()).status).toBe(503);

@@ -196,7 +196,7 @@ export const OBJECTS = [
       text: 'Date.now() < this.#wakingUntil',
       without: 'true',
       tests: ['test/viewing/waking.sharing.test.ts'],
-      title: 'the console says so',
+      title: 'the console says',
     },
     { text: 'if (this.#running.has(slot.id)) return true;', without: '' },
     { text: 'this.#forget(slot.id);\n    const', without: 'const' },

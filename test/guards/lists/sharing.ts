@@ -3,7 +3,7 @@ import { guardsOf } from '../guard.ts';
 const RACES = ['test/shares/races.test.ts'];
 const AT_THE_SAME_MOMENT = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
 const CHANGING = 'test/viewing/changing.sharing.test.ts';
-const FROM_THAT_MOMENT = { tests: [CHANGING], title: 'that moment on' };
+const FROM_THAT_MOMENT = { tests: [CHANGING], title: 'during a change' };
 const REVOCATIONS = ['test/embeds/revocation.sharing.test.ts'];
 const HOSTS = ['test/embeds/host-tokens.sharing.test.ts'];
 const FRESH = ['test/viewing/fresh.sharing.test.ts'];

@@ -113,7 +113,7 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/managed-database/data-changes.ts', WAKING, [
-    { in: 'changeData', text: 'isEnded = !resultUnknown.matches(error);', without: '', title: 'nobody knows' },
+    { in: 'changeData', text: 'isEnded = !resultUnknown.matches(error);', without: '', title: 'of unknown outcome' },
   ]),
   ...guardsOf('src/modules/managed-database/data-versions.ts', WAKING, [
     { text: 'this.#beingChanged.size === 0', without: 'true', title: 'while it was made' },
@@ -125,7 +125,7 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/managed-tables/changes.ts', WAKING, [
-    { in: 'inChange', text: '        await announced();\n', without: '', title: 'before it is announced' },
+    { in: 'inChange', text: '        await announced();\n', without: '', title: 'change is announced' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', PROVISIONING, [
     {
