@@ -23,7 +23,7 @@ const holds = async (type: Type, cells: Cell[], op: Condition['op'], value: Cond
   return verdict === 'undecidable' ? verdict : verdict.holds;
 };
 
-describe('a comparison', () => {
+describe('a comparison in the condition of an alert', () => {
   it.each<[Type, Cell[], Condition['op'], Condition['value'], boolean | 'undecidable']>([
     ['integer', [5], 'gt', 4, true],
     ['integer', [5], 'gt', 5, false],
@@ -78,24 +78,24 @@ describe('a comparison', () => {
     ['datetime', ['2026-02-01T10:00:00.000Z'], 'gt', '1', 'undecidable'],
     ['date', ['2026-02-01'], 'gt', '2026-02-30', 'undecidable'],
     ['date', ['2026-02-01'], 'gt', 'Feb 1, 2026', 'undecidable'],
-  ])('of %s %j: %s %j', async (type, cells, op, value, expected) => {
+  ])('is evaluated on a column of type %s with the values %j: %s %j', async (type, cells, op, value, expected) => {
     expect(await holds(type, cells, op, value)).toBe(expected);
   });
 
-  it('is of a column that is there', async () => {
+  it('cannot be evaluated on a column that the result does not have', async () => {
     expect(await judge({ column: 'y', op: 'gt', value: 1 }, result('integer', 5), null)).toBe('undecidable');
     expect(await judge({ column: 'y', op: 'changed', value: null }, result('integer', 5), null)).toBe('undecidable');
   });
 });
 
-describe('a change', () => {
+describe('the condition that a column has changed', () => {
   const look = async (before: string | null, ...cells: Cell[]) => {
     const verdict = await judge({ column: 'x', op: 'changed', value: null }, result('text', ...cells), before);
     if (verdict === 'undecidable') throw new Error('It should be decided.');
     return verdict as { holds: boolean; value: string };
   };
 
-  it('is of any value, in whatever order, and none the first time', async () => {
+  it('holds after any change of its values, but not after one of their order, nor the first time', async () => {
     const first = await look(null, 'a', 'b');
     expect(first.holds).toBe(false);
     expect((await look(first.value, 'b', 'a')).holds).toBe(false);
@@ -105,11 +105,11 @@ describe('a change', () => {
   });
 });
 
-describe('a change of a result that was cut', () => {
+describe('the condition that a column of a truncated result has changed', () => {
   const cutResult = { ...result('integer', 1, 2), truncated: true };
   const change = { column: 'x', op: 'changed', value: null } as const;
 
-  it('cannot be judged where its rows have no order', async () => {
+  it('cannot be evaluated if the query has no ORDER BY', async () => {
     expect(await judge(change, cutResult, 'before', isOrdered('SELECT x FROM t'))).toBe('undecidable');
     expect(await judge(change, cutResult, 'before', isOrdered('SELECT x FROM t ORDER BY x'))).toMatchObject({
       holds: true,
@@ -125,12 +125,12 @@ describe('a change of a result that was cut', () => {
     ['SELECT sum(x) OVER (ORDER BY y) FROM t', false],
     [`SELECT 'order by' AS x, "order by" FROM t -- order by x`, false],
     ['SELECT x FROM (SELECT x FROM t ORDER BY x) s', false],
-  ])('is of an order of its own: %s', (sql, expected) => {
+  ])('needs an ORDER BY of the outermost query: %s', (sql, expected) => {
     expect(isOrdered(sql)).toBe(expected);
   });
 });
 
-describe('an alert', () => {
+describe('an alert by mail', () => {
   let company: Company;
   let stock: Answer['body'];
   beforeAll(async () => {
@@ -143,7 +143,7 @@ describe('an alert', () => {
     condition: { visualization_id: stock._id, column, op, value },
   });
 
-  it('goes only when its condition holds', async () => {
+  it('is sent only if its condition holds', async () => {
     await sql('SELECT 5 AS left_over');
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, stock, { recipients: [{ user_id: id }], ...condition('lt', 5) });
@@ -159,7 +159,7 @@ describe('an alert', () => {
     expect(mailsTo(email)[0]?.text).toContain('The condition of “Every morning” of Company');
   });
 
-  it('about a change goes once for each', async () => {
+  it('about a changed value is sent once for each change', async () => {
     await sql('SELECT 1 AS left_over');
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, stock, { recipients: [{ user_id: id }], ...condition('changed') });
@@ -179,7 +179,7 @@ describe('an alert', () => {
     expect(await run()).toBe(1);
   });
 
-  it('is judged by what each recipient may see', async () => {
+  it('is decided for each recipient by the rows that they may see', async () => {
     const rows = await aVisualization(
       company.as,
       `SELECT amount FROM (VALUES ('north', 1), ('south', 100)) AS t(region, amount) [[WHERE region = ANY({{region}})]]`,
@@ -203,7 +203,7 @@ describe('an alert', () => {
     expect([countTo(outsider), countTo(email)]).toEqual([0, 1]);
   });
 
-  it('tells only those who may see what it is about whether it came', async () => {
+  it('lets only those who may see what its condition is about see its last run', async () => {
     await sql('SELECT 4 AS left_over');
     const target = await aDashboard(company.as, [stock]);
     const schedule = await aSchedule(company.as, target, {
@@ -240,7 +240,7 @@ describe('an alert', () => {
     expect(await toldTo(sees)).toEqual([last_run, last_run]);
   });
 
-  it('on a column that is gone, or of another type, is a failure', async () => {
+  it('fails if the column of its condition is gone or has another type', async () => {
     await sql(`SELECT 'few' AS left_over`);
     const schedule = await aSchedule(company.as, stock, {
       recipients: [{ user_id: company.owner.id }],

@@ -43,8 +43,8 @@ const aDayPasses = (table: string, column: string, email: string) =>
     .bind(email)
     .run();
 
-describe('an address that never agreed', () => {
-  it('is asked once, however many schedules name it, and sent nothing else', async () => {
+describe('an outside address that has not agreed to scheduled mails', () => {
+  it('is asked for consent once, however many schedules name it, and sent nothing else', async () => {
     const email = await aStranger();
     const [one, two] = [await scheduleTo(email, { name: 'Win at evil.example' }), await scheduleTo(email)];
     for (const each of [one, two, one]) {
@@ -60,7 +60,7 @@ describe('an address that never agreed', () => {
     expect(headers?.['List-Unsubscribe-Post']).toBe('List-Unsubscribe=One-Click');
   });
 
-  it('is not asked by a paused schedule before it runs', async () => {
+  it('is not asked for consent by a paused schedule before it runs', async () => {
     const email = await aStranger();
     const schedule = await scheduleTo(email, { status: 'paused' });
     expect(countTo(email)).toBe(0);
@@ -68,7 +68,7 @@ describe('an address that never agreed', () => {
     expect(countTo(email)).toBe(1);
   });
 
-  it('agrees by a plain form, which opening the page does not send', async () => {
+  it('agrees by a plain HTML form, and not by opening its page', async () => {
     const email = await aStranger();
     const schedule = await scheduleTo(email);
     const { pathname } = linkIn(mailTo(email));
@@ -95,7 +95,7 @@ describe('an address that never agreed', () => {
 
   it.each([
     ['the page', (path: string) => press(`${path}?answer=no`)],
-    ['its mail program', (path: string) => press(path.replace('/mail-consent/', '/unsubscribe/'))],
+    ['unsubscribing in its mail program', (path: string) => press(path.replace('/mail-consent/', '/unsubscribe/'))],
   ])('can refuse for good by %s', async (_what, refuse) => {
     const email = await aStranger();
     const schedule = await scheduleTo(email);
@@ -107,7 +107,7 @@ describe('an address that never agreed', () => {
     expect(countTo(email)).toBe(1);
   });
 
-  it('is asked again only where the mail service did not take the mail', async () => {
+  it('is asked for consent again only if the mail service did not accept the mail', async () => {
     const email = await aStranger();
     const tried = await whileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => scheduleTo(email));
     expect([tried, countTo(email)]).toEqual([1, 0]);
@@ -119,7 +119,7 @@ describe('an address that never agreed', () => {
     expect(countTo(email)).toBe(1);
   });
 
-  it('is asked once where two ask at the same time', async () => {
+  it('is asked once where two schedules are made at the same time', async () => {
     const email = await aStranger();
     await overtaken(
       /^insert into "mail_consents"/,
@@ -130,7 +130,7 @@ describe('an address that never agreed', () => {
     expect(countTo(email)).toBe(1);
   });
 
-  it('is not asked where it has answered meanwhile', async () => {
+  it('is not asked if it has answered meanwhile', async () => {
     const [signsIn, refuses] = [await aStranger(), await aStranger()];
     const answer = (email: string, what: string) =>
       env.CONTROL_DB.prepare(`insert into mail_consents (id, company_id, email, ${what}) values (?, ?, ?, 1)`)
@@ -150,7 +150,7 @@ describe('an address that never agreed', () => {
     }
   });
 
-  it('is asked by five companies a day at the most', async () => {
+  it('is sent at most five consent requests a day', async () => {
     const email = await aStranger();
     for (let count = 0; count < 5; count += 1) {
       const now = Date.now();
@@ -167,7 +167,7 @@ describe('an address that never agreed', () => {
     expect(countTo(email)).toBe(1);
   });
 
-  it('opens nothing by a token that is changed, or of another kind', async () => {
+  it('agrees to nothing by a token that was changed or is for unsubscribing', async () => {
     const email = await aStranger();
     await scheduleTo(email);
     const { pathname } = linkIn(mailTo(email));
@@ -181,7 +181,7 @@ describe('an address that never agreed', () => {
   });
 });
 
-it('The address of a user of the company is not asked.', async () => {
+it('the address of a user of the company is sent mails without being asked for consent', async () => {
   const { email } = await aUser(company);
   await aContext(company, [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }], [email]);
   const schedule = await scheduleTo(email);
@@ -189,7 +189,7 @@ it('The address of a user of the company is not asked.', async () => {
   expect(countTo(email)).toBe(1);
 });
 
-describe('an address from outside', () => {
+describe('an outside address that agreed to scheduled mails', () => {
   /** Mails of other companies that an address was sent just now. */
   async function wasSent(email: string, count: number): Promise<void> {
     await env.CONTROL_DB.prepare(
@@ -199,7 +199,7 @@ describe('an address from outside', () => {
       .run();
   }
 
-  it('gets fifty scheduled mails a day from all companies together', async () => {
+  it('gets at most fifty scheduled mails a day from all companies together', async () => {
     const email = await aStranger();
     await hasAgreed(company, email);
     await wasSent(email, 49);
@@ -216,7 +216,7 @@ describe('an address from outside', () => {
     expect(await countOf('scheduled_mails where email = ?', email)).toBe(1);
   });
 
-  it('gets no more where two runs of two companies come at the same time', async () => {
+  it('gets at most fifty a day, too, if runs of two companies send at the same time', async () => {
     const email = await aStranger();
     const other = await aProvisionedCompany();
     const theirs = await aVisualization(other.as, 'SELECT 1 AS one');
@@ -239,7 +239,7 @@ describe('an address from outside', () => {
     expect(last_run).toMatchObject({ sent: 0, skipped: 1, problems: ['too_many_mails'] });
   });
 
-  it('is not counted a mail that was not taken', async () => {
+  it('has no mail counted that the mail service did not accept', async () => {
     const email = await aStranger();
     await hasAgreed(company, email);
     await wasSent(email, 49);
@@ -252,7 +252,7 @@ describe('an address from outside', () => {
     expect(countTo(email)).toBe(1);
   });
 
-  it('is shown no address of a page that people of the company wrote', async () => {
+  it('is sent no web addresses that people of the company wrote', async () => {
     const email = await aStranger();
     await hasAgreed(company, email);
     const { id, email: inside } = await aUser(company, { can: ['visualizations:execute'] });

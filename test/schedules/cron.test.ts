@@ -14,7 +14,7 @@ const times = (cron: string, timeZone: string, from: string, count: number): (st
 };
 
 describe('the times of a schedule', () => {
-  it('are by the clock of its time zone, summer and winter', () => {
+  it('follow the clock of its time zone, in summer and winter', () => {
     expect(times('0 8 * * 1-5', 'Europe/Lisbon', '2026-10-22T20:00Z', 3)).toEqual([
       '2026-10-23T07:00',
       '2026-10-26T08:00',
@@ -24,29 +24,35 @@ describe('the times of a schedule', () => {
 
   it.each([
     [
-      'in a gap of an hour',
+      'in a skipped hour',
       '30 2 * * *',
       'America/New_York',
       '2026-03-07T12:00Z',
       ['2026-03-08T07:00', '2026-03-09T06:30'],
     ],
     [
-      'in a gap of half an hour',
+      'in a skipped half hour',
       '15 2 * * *',
       'Australia/Lord_Howe',
       '2026-10-03T12:00Z',
       ['2026-10-03T15:30', '2026-10-04T15:15'],
     ],
     [
-      'in a gap at midnight',
+      'at a skipped midnight',
       '0 0 * * *',
       'Africa/Cairo',
       '2026-04-22T23:00Z',
       ['2026-04-23T22:00', '2026-04-24T21:00'],
     ],
-    ['in an overlap', '30 1 * * *', 'America/New_York', '2026-10-31T12:00Z', ['2026-11-01T05:30', '2026-11-02T06:30']],
     [
-      'in an overlap, one of several',
+      'in a double hour',
+      '30 1 * * *',
+      'America/New_York',
+      '2026-10-31T12:00Z',
+      ['2026-11-01T05:30', '2026-11-02T06:30'],
+    ],
+    [
+      'in a double hour, as one of two times a day',
       '30 1,13 * * *',
       'America/New_York',
       '2026-10-31T20:00Z',
@@ -56,7 +62,7 @@ describe('the times of a schedule', () => {
     expect(times(cron, zone, from, expected.length)).toEqual(expected);
   });
 
-  it('keep their pace through a change of the clock where they recur by a step', () => {
+  it('keep their interval when the clock changes, if the cron expression has a step', () => {
     const overlap = times('*/30 * * * *', 'America/New_York', '2026-11-01T05:00Z', 4);
     expect(overlap).toEqual(['2026-11-01T05:30', '2026-11-01T06:00', '2026-11-01T06:30', '2026-11-01T07:00']);
     const gap = times('*/30 * * * *', 'America/New_York', '2026-03-08T06:15Z', 3);
@@ -69,11 +75,11 @@ describe('the times of a schedule', () => {
     ['0 8 *,1 * 1', ['2026-11-02T08:00', '2026-11-09T08:00', '2026-11-16T08:00']],
     ['0 8 1 * MON', ['2026-11-02T08:00', '2026-11-09T08:00', '2026-11-16T08:00']],
     ['0 8 1-31/2 * TUE', ['2026-11-03T08:00', '2026-11-05T08:00', '2026-11-07T08:00']],
-  ])('come on days of both fields where one begins with an asterisk, else of either: %s', (cron, expected) => {
+  ])('match both day fields if one begins with an asterisk, else either of them: %s', (cron, expected) => {
     expect(times(cron, 'UTC', '2026-11-02T00:00Z', expected.length)).toEqual(expected);
   });
 
-  it('are after the moment that is asked for, however near', () => {
+  it('are strictly after the given moment, however near', () => {
     const at = Date.parse('2026-11-23T10:15:00.000Z');
     expect(nextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at - 1)).toBe(at);
     expect(nextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at)).toBe(at + 15 * 60_000);
@@ -93,7 +99,7 @@ describe('a cron expression', () => {
     // Ten minutes apart over midnight, but never on two days running.
     '0,50 0,23 1 * *',
     '5-59/15 * * * *',
-  ])('is taken: %s', (cron) => {
+  ])('is accepted: %s', (cron) => {
     expect(cronProblem(cron, NOW)).toBeUndefined();
   });
 
@@ -122,7 +128,7 @@ describe('a cron expression', () => {
     expect(cronProblem(cron, NOW)).toContain(problem);
   });
 
-  it('is looked at quickly, whatever it is', () => {
+  it('is validated within two seconds, whatever it is', () => {
     for (const cron of ['*/15 * * * *', '0 0 31 2,4,6,9,11 *', '0,50 0,23 29 2 *', '0,50 0,23 * * SUN#5']) {
       const began = performance.now();
       cronProblem(cron, NOW);
@@ -130,17 +136,17 @@ describe('a cron expression', () => {
     }
   });
 
-  it('comes at all only if it does within what the calendar repeats', () => {
+  it('has a next occurrence even if that is years away', () => {
     expect(nextOccurrence({ cron: '0 0 29 2 +MON', timeZone: 'UTC' }, NOW)).toBeGreaterThan(NOW + 365 * DAY);
   });
 });
 
-describe('a time zone', () => {
-  it.each(['UTC', 'America/Sao_Paulo', 'Etc/GMT+5', 'Asia/Kolkata', 'Asia/Calcutta'])('is known: %s', (zone) => {
+describe('the name of a time zone', () => {
+  it.each(['UTC', 'America/Sao_Paulo', 'Etc/GMT+5', 'Asia/Kolkata', 'Asia/Calcutta'])('is valid: %s', (zone) => {
     expect(isTimeZone(zone)).toBe(true);
   });
 
-  it.each(['', 'Mars/Olympus', '+05:00', '-03:00', 'America/', 'UTC; drop table', '../UTC'])('is not: %j', (zone) => {
+  it.each(['', 'Mars/Olympus', '+05:00', '-03:00', 'America/', 'UTC; drop table', '../UTC'])('is wrong: %j', (zone) => {
     expect(isTimeZone(zone)).toBe(false);
   });
 });

@@ -53,7 +53,7 @@ afterEach(async () => {
 const companiesOf = ({ messages }: HeldQueue): string[] => messages.map(({ companyId: id }) => id);
 
 describe('ten thousand schedules that are due in one minute', () => {
-  it('are handed out by a few units of work, each occurrence once', async () => {
+  it('are enqueued in a few transactions, each occurrence once', async () => {
     const COMPANIES = 1000;
     await store('a0', Array<number>(COMPANIES).fill(10));
     standAt(DUE + 1000);
@@ -78,7 +78,7 @@ describe('ten thousand schedules that are due in one minute', () => {
     expect(next).toEqual({ at: Date.UTC(2031, 0, 6, 11), kinds: 1 });
   });
 
-  it('of one company delay no other', async () => {
+  it('of one company do not delay those of others', async () => {
     await store('a0', [9_000, ...Array<number>(1000).fill(1)]);
     standAt(DUE + 1000);
     const { queue, calls } = await hand();
@@ -119,8 +119,8 @@ function lastStart(
   return last;
 }
 
-describe('an occurrence', () => {
-  it('is handed out once, by whichever of two scheduled runs', async () => {
+describe('an occurrence of a schedule', () => {
+  it('is enqueued once, by whichever of two concurrent cron runs', async () => {
     await store('a1', [3, 2]);
     standAt(DUE);
     const outcome = await overtaken(
@@ -136,7 +136,7 @@ describe('an occurrence', () => {
     expect(await countOf('schedule_runs')).toBe(5);
   });
 
-  it('is not handed out once its schedule is paused', async () => {
+  it('is not enqueued if its schedule is paused meanwhile', async () => {
     await store('a2', [2]);
     standAt(DUE);
     await overtaken(
@@ -151,7 +151,7 @@ describe('an occurrence', () => {
     expect(await rowOf('select next_run_at from schedules where id = ?', hex('a2', 0))).toEqual({ next_run_at: null });
   });
 
-  it('comes a quarter of an hour after the one before, also where the clock of the time zone changes', async () => {
+  it('comes at least 15 minutes after the one before, also when the clock changes', async () => {
     // 02:10 is left out, so that it comes at 03:00; 03:10 would be ten minutes later.
     const gap = Date.UTC(2031, 2, 9, 7);
     await store('a3', [1], '10 2,3 * * *');
@@ -164,7 +164,7 @@ describe('an occurrence', () => {
     expect(next - gap).toBeGreaterThanOrEqual(15 * 60_000);
   });
 
-  it('that cannot be told any more keeps no other from being handed out', async () => {
+  it('without a valid cron expression does not keep others from being enqueued', async () => {
     await store('a4', [1], 'no cron');
     await store('a5', [1]);
     standAt(DUE);

@@ -40,8 +40,8 @@ async function aWaitingRun(schedule: Made): Promise<HeldQueue> {
   return queue;
 }
 
-describe('three failures in a row', () => {
-  it('pause a schedule, and its maker is told once', async () => {
+describe('three failed runs of a schedule in a row', () => {
+  it('pause the schedule, and its creator is told once', async () => {
     const maker = await aReader();
     const schedule = await aSchedule(maker.as, failing, {
       name: 'Broken',
@@ -65,7 +65,7 @@ describe('three failures in a row', () => {
     expect(countTo(maker.email)).toBe(1);
   });
 
-  it('are counted anew after a success, and after a change', async () => {
+  it('are counted from zero after a success, and after a change of the schedule', async () => {
     const maker = await aReader();
     const schedule = await aSchedule(maker.as, failing, { recipients: [{ user_id: maker.id }] });
     const target = (target_id: string) => must(company.as.put(`${SCHEDULES}/${schedule._id}`, { json: { target_id } }));
@@ -86,7 +86,7 @@ describe('three failures in a row', () => {
     expect(countTo(maker.email)).toBe(2);
   });
 
-  it('are told to nobody where the maker has left', async () => {
+  it('are mailed to nobody if the creator was deactivated', async () => {
     const maker = await aReader();
     const schedule = await aSchedule(maker.as, failing, { recipients: [{ user_id: company.owner.id }] });
     await must(company.as.post(`/v1/users/${maker.id}/deactivate`));
@@ -95,7 +95,7 @@ describe('three failures in a row', () => {
     expect(countTo(maker.email)).toBe(0);
   });
 
-  it('are told again while the mail service is away', async () => {
+  it('are mailed to the creator later if the mail service was down', async () => {
     const maker = await aReader();
     const schedule = await aSchedule(maker.as, failing, { recipients: [{ user_id: company.owner.id }] });
     for (let run = 0; run < 2; run += 1) await runNow(company.as, schedule._id);
@@ -107,8 +107,8 @@ describe('three failures in a row', () => {
   });
 });
 
-describe('what is deleted since', () => {
-  it('is not sent: the dashboard, between due and run', async () => {
+describe('a deletion before or during a run', () => {
+  it('of the dashboard, between due time and run, stops the mail', async () => {
     const dashboard = await aDashboard(company.as, [one]);
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
@@ -119,7 +119,7 @@ describe('what is deleted since', () => {
     expect(queue.messages).toEqual([]);
   });
 
-  it('is not sent: the dashboard, once the run has begun', async () => {
+  it('of the dashboard, once the run has begun, stops the mail', async () => {
     const dashboard = await aDashboard(company.as, [one]);
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
@@ -133,7 +133,7 @@ describe('what is deleted since', () => {
     expect(countTo(email)).toBe(0);
   });
 
-  it('is not sent: the schedule, just before a mail goes', async () => {
+  it('of the schedule, just before a mail goes out, stops the mail', async () => {
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
     const queue = await aWaitingRun(schedule);
@@ -147,7 +147,7 @@ describe('what is deleted since', () => {
     expect(await ofRun(schedule._id)).toBeNull();
   });
 
-  it('is not the condition: a widget that is taken off the dashboard', async () => {
+  it('of the widget that a condition is about makes the run fail', async () => {
     const dashboard = await aDashboard(company.as, [one]);
     const condition = { visualization_id: one._id, column: 'one', op: 'gt', value: 0 };
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: company.owner.id }], condition });
@@ -160,7 +160,7 @@ describe('what is deleted since', () => {
 });
 
 describe('an empty dashboard', () => {
-  it('is sent as one', async () => {
+  it('is mailed as an empty one', async () => {
     const schedule = await aSchedule(company.as, await aDashboard(company.as, []), {
       recipients: [{ user_id: company.owner.id }],
     });
@@ -168,8 +168,8 @@ describe('an empty dashboard', () => {
   });
 });
 
-describe('a mail that the mail service', () => {
-  it('does not take for now goes later, and only that one', async () => {
+describe('a scheduled mail that the mail service', () => {
+  it('rejects for now is sent later, and no other mail is sent again', async () => {
     const [first, second] = [await aReader(), await aReader()];
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: first.id }, { user_id: second.id }] });
     const queue = await aWaitingRun(schedule);
@@ -196,7 +196,7 @@ describe('a mail that the mail service', () => {
     expect((await get(schedule)).last_run).toMatchObject({ status: 'done', sent: 2, failed: 0 });
   });
 
-  it('never takes is given up after three tries', async () => {
+  it('keeps rejecting is given up after three attempts', async () => {
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
     const queue = await aWaitingRun(schedule);
@@ -211,7 +211,7 @@ describe('a mail that the mail service', () => {
     expect((await get(schedule)).last_run).toMatchObject({ status: 'failed', failed: 1, problems: ['mail_refused'] });
   });
 
-  it('refuses for good is not tried again', async () => {
+  it('rejects permanently is not retried', async () => {
     const { id } = await aReader();
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }, { user_id: company.owner.id }] });
     const suppressed = {
@@ -226,7 +226,7 @@ describe('a mail that the mail service', () => {
     expect(last_run).toMatchObject({ status: 'done', sent: 1, failed: 1, problems: ['mail_refused'] });
   });
 
-  it('says nothing about may have gone: it is not sent again', async () => {
+  it('gives no answer about is not sent again, since it may have been delivered', async () => {
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
     const { last_run } = (await whileMailIsDown(() => runNow(company.as, schedule._id))) as Made;
@@ -235,10 +235,10 @@ describe('a mail that the mail service', () => {
   });
 });
 
-describe('a try that is cut off', () => {
+describe('an interrupted attempt of a scheduled run', () => {
   const SENT = /^update "schedule_deliveries"/;
 
-  it('between sending and noting sends nothing a second time', async () => {
+  it('between sending a mail and recording it sends no mail twice', async () => {
     const [first, second] = [await aReader(), await aReader()];
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: first.id }, { user_id: second.id }] });
     const queue = await aWaitingRun(schedule);
@@ -256,7 +256,7 @@ describe('a try that is cut off', () => {
     });
   });
 
-  it('without a word is taken up by the scheduled run once nobody can be at it', async () => {
+  it('is retried by the cron trigger once its lease has expired', async () => {
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
     await aWaitingRun(schedule);
@@ -287,7 +287,7 @@ describe('a try that is cut off', () => {
     expect(countTo(email)).toBe(2);
   });
 
-  it('again and again ends in a failure', async () => {
+  it('makes the run fail after three of them', async () => {
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
     const queue = await aWaitingRun(schedule);
     const away = failingAt(/^update "schedule_runs" set "due_at" = \?/);
@@ -315,9 +315,9 @@ describe('a try that is cut off', () => {
   };
 
   it.each([
-    ['before it computes', /^update "schedule_runs" set "due_at"/],
-    ['before it sends', /^insert into "schedule_deliveries"/],
-  ])('that wakes up after another was at it sends nothing more: %s', async (_when, pattern) => {
+    ['stopped before it computes', /^update "schedule_runs" set "due_at"/],
+    ['stopped before it sends', /^insert into "schedule_deliveries"/],
+  ])('that resumes after another attempt sends nothing more: %s', async (_when, pattern) => {
     const [first, second] = [await aReader(), await aReader()];
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: first.id }, { user_id: second.id }] });
     await overtakenAt(pattern, schedule);
@@ -325,7 +325,7 @@ describe('a try that is cut off', () => {
     expect((await get(schedule)).last_run).toMatchObject({ sent: 2 });
   });
 
-  it('that wakes up when it was to be tried later does not bring it back', async () => {
+  it('that resumes and was to be tried later does not reopen the finished run', async () => {
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
     const busy = { send: () => Promise.reject(Object.assign(new Error('Busy.'), { code: 'E_RATE_LIMIT_EXCEEDED' })) };
@@ -333,15 +333,15 @@ describe('a try that is cut off', () => {
     expect(countTo(email)).toBe(1);
   });
 
-  it('that wakes up at its end does not count it twice', async () => {
+  it('that resumes at its end does not count the failure twice', async () => {
     const schedule = await aSchedule(company.as, failing, { recipients: [{ user_id: company.owner.id }] });
     await overtakenAt(/^update "schedule_runs" set "status" = \? where/, schedule);
     expect(await rowOf('select failures from schedules where id = ?', schedule._id)).toEqual({ failures: 1 });
   });
 });
 
-describe('what is kept', () => {
-  it('is what was sent within a week', async () => {
+describe('the record of a scheduled run', () => {
+  it('is kept for a week', async () => {
     const schedule = await aSchedule(company.as, one, {
       recipients: [{ user_id: company.owner.id }],
       status: 'paused',
@@ -365,8 +365,8 @@ describe('what is kept', () => {
   });
 });
 
-describe('a run by hand', () => {
-  it('is made five times in ten minutes', async () => {
+describe('a manual run of a schedule', () => {
+  it('is allowed five times in ten minutes', async () => {
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
     const { env } = aHeldQueue();
     const headers = { 'idempotency-key': crypto.randomUUID() };
@@ -392,7 +392,7 @@ describe('a run by hand', () => {
     expect((await run({ headers })).status).toBe(202);
   });
 
-  it('is one for each key', async () => {
+  it('is started once for each idempotency key', async () => {
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
     const queue = aHeldQueue();
     const headers = { 'idempotency-key': crypto.randomUUID() };

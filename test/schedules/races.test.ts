@@ -20,7 +20,7 @@ const UPDATE = /^update "schedules"/;
 const pathOf = ({ _id }: Answer['body']) => `${SCHEDULES}/${_id}`;
 
 describe('a schedule', () => {
-  it('is not made for what is deleted meanwhile', async () => {
+  it('is not made for a dashboard that is deleted meanwhile', async () => {
     const target = await aDashboard(company.as, [chart]);
     const answer = await overtaken(
       INSERT,
@@ -31,7 +31,7 @@ describe('a schedule', () => {
     expect(await rowOf('select id from schedules where target_id = ?', target._id)).toBeNull();
   });
 
-  it('is not changed to what is deleted meanwhile', async () => {
+  it('is not changed to a dashboard that is deleted meanwhile', async () => {
     const schedule = await aSchedule(company.as, chart, { recipients: [me] });
     const target = await aDashboard(company.as, [chart]);
     const other = await aUser(company);
@@ -57,7 +57,7 @@ describe('a schedule', () => {
     expect(answer.body).toMatchObject({ name: 'Meanwhile', format: 'csv', recipients: [{ user_id: other.id }] });
   });
 
-  it('keeps its recipients from who may not change it any more', async () => {
+  it('keeps its recipients when its editor meanwhile loses the permission to change it', async () => {
     const theirs = await aVisualization(company.as, 'SELECT 2 AS two');
     const on = [`arn:svc:visualizations::${company.id}:visualization/${chart._id}`];
     const { as, id } = await aUser(company, { can: ['visualizations:schedule'], on });

@@ -73,8 +73,8 @@ async function anAddress(
   return { email, contextId: id, memberId: member.id };
 }
 
-describe('what a schedule sends', () => {
-  it('is the numbers and the first rows of each widget, to each recipient once', async () => {
+describe('a scheduled mail', () => {
+  it('has the numbers and the first rows of each widget, and is sent to each recipient once', async () => {
     const reader = await aUser(company, { can: ['dashboards:get'] });
     const { email } = await anAddress();
     const schedule = await aSchedule(company.as, dashboard, {
@@ -96,7 +96,7 @@ describe('what a schedule sends', () => {
     expect(newest(email).text).toMatch(/^Hello there,/);
   });
 
-  it('has the years and months that a chart draws, and the days of a table', async () => {
+  it('shows years where a line chart shows years, and days in a table', async () => {
     const ofYears = (type: string) =>
       aVisualization(company.as, `SELECT d::date AS d, 1 AS n FROM (VALUES ('2023-01-01'), ('2024-01-01')) AS t(d)`, {
         name: type,
@@ -110,7 +110,7 @@ describe('what a schedule sends', () => {
     expect(text).toMatch(/TABLE\nd {12}n\n-+ {2}-+\nJan 1, 2023 {2}1\n/);
   });
 
-  it('is in the language of the company, and in its colours', async () => {
+  it('is in the language and the colours of the company', async () => {
     const spanish = await aProvisionedCompany();
     await must(spanish.as.put('/v1/company/settings', { json: { locale: 'es' } }));
     await must(
@@ -137,7 +137,7 @@ describe('what a schedule sends', () => {
     expect(html).toContain('background-color: #101820');
   });
 
-  it('says what it leaves out, and what cannot be shown', async () => {
+  it('says which rows and columns it leaves out, and which widgets cannot be shown', async () => {
     const many = await aVisualization(
       company.as,
       `SELECT n, n AS a, n AS b, n AS c, n AS d, n AS e, n AS f, n AS g FROM generate_series(1, 25) AS n`,
@@ -166,7 +166,7 @@ describe('what a schedule sends', () => {
     expect(newest(email).text).toContain('EMPTY\nYou may not see this.');
   });
 
-  it('stays short enough for mail programs, whatever it sends', async () => {
+  it('stays short enough for mail programs, whatever it shows', async () => {
     const wide = `SELECT ${Array.from({ length: 6 }, (_, at) => `repeat('ä<', 400) AS "c${at}"`).join(', ')} FROM generate_series(1, 50)`;
     const charts = [];
     for (let at = 0; at < 8; at += 1) charts.push(await aVisualization(company.as, wide, { name: `Wide ${at}` }));
@@ -178,18 +178,18 @@ describe('what a schedule sends', () => {
     expect(html).toContain('Unsubscribe</a>');
   });
 
-  it('has the parameters of the schedule', async () => {
+  it('uses the parameters of the schedule', async () => {
     const schedule = await aSchedule(company.as, dashboard, { recipients: [owner], parameters: { region: ['north'] } });
     await runNow(company.as, schedule._id);
     expect(newest(company.owner.email).text).toContain('TOTAL\n30\n');
   });
 });
 
-describe('a file', () => {
+describe('a file attached to a scheduled mail', () => {
   it.each([
     ['csv', 'text/csv; charset=utf-8'],
     ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
-  ])('comes with the mail for each table of a dashboard: %s', async (format, type) => {
+  ])('is made for each table of a dashboard: %s', async (format, type) => {
     const schedule = await aSchedule(company.as, dashboard, { recipients: [owner], format });
     await runNow(company.as, schedule._id);
     const { attachments = [], text } = newest(company.owner.email);
@@ -203,7 +203,7 @@ describe('a file', () => {
     else expect(new TextDecoder().decode(file?.content.slice(0, 2))).toBe('PK');
   });
 
-  it('is of each widget where none is a table, and names none twice', async () => {
+  it('is made for each widget if none is a table, under names that differ', async () => {
     const hostile = await aVisualization(company.as, `SELECT '=1+1' AS formula`, {
       name: 'Same/name',
       chart: { type: 'bar' },
@@ -224,7 +224,7 @@ describe('a file', () => {
     expect(new TextDecoder().decode(attachments[0]?.content)).toBe("formula\r\n'=1+1\r\n");
   });
 
-  it('that is too large for a mail is shown by its first rows, with a link to all of it, and so is one that was cut', async () => {
+  it('that would be too large or was truncated is replaced by its first rows and a link to all of them', async () => {
     const large = await aVisualization(
       company.as,
       `SELECT repeat(md5(n::text), 20) AS a FROM generate_series(1, 9000) AS n`,
@@ -252,7 +252,7 @@ describe('a file', () => {
     }
   });
 
-  it('comes to outsiders only where they may download', async () => {
+  it('is sent to outsiders only if they may download', async () => {
     const { email, contextId } = await anAddress();
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ email }], format: 'csv' });
     await runNow(company.as, schedule._id);
@@ -269,8 +269,8 @@ describe('a file', () => {
   });
 });
 
-describe('what a recipient sees', () => {
-  it('is what they may at that moment, not what the maker may', async () => {
+describe('the content that a recipient of a scheduled mail gets', () => {
+  it('depends on what they may see at that moment, not on what the creator may see', async () => {
     const { id, email } = await aUser(company, {
       can: ['visualizations:execute'],
       on: [`arn:svc:visualizations::${company.id}:visualization/${sales._id}`],
@@ -296,7 +296,7 @@ describe('what a recipient sees', () => {
     expect(countTo(email)).toBe(1);
   });
 
-  it('is what their context lets them see: its policies, its shares, their attributes', async () => {
+  it('is restricted by the policies, shares and attributes of their context', async () => {
     const policy = (allowed_values: string[]) => ({
       filter_slug: 'region',
       filter_kind: 'multi_select',
@@ -334,7 +334,7 @@ describe('what a recipient sees', () => {
     expect(refused.status).toBe(422);
   });
 
-  it('is nothing any more once their membership or the grant ends', async () => {
+  it('is nothing once their membership or the grant ends', async () => {
     const { email, contextId, memberId } = await anAddress();
     const other = await anAddress();
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ email }, { email: other.email }] });
@@ -348,7 +348,7 @@ describe('what a recipient sees', () => {
     expect([countTo(email), countTo(other.email)]).toEqual([0, 0]);
   });
 
-  it('is computed once for those who see the same', async () => {
+  it('is computed once for recipients who may see the same', async () => {
     const readers = [await anAddress(), await anAddress()].map(({ email }) => ({ email }));
     const marked = await aVisualization(company.as, 'SELECT random() AS n', {
       name: 'Random',
@@ -366,7 +366,7 @@ describe('what a recipient sees', () => {
   });
 });
 
-describe('an occurrence', () => {
+describe('an occurrence of a schedule', () => {
   it('is sent at its time, once, and followed by the next', async () => {
     const { email, id } = await aUser(company, { can: ['dashboards:get'] });
     const schedule = await aSchedule(company.as, dashboard, {
@@ -392,7 +392,7 @@ describe('an occurrence', () => {
     expect(countTo(email)).toBe(2);
   });
 
-  it('is sent although the whole schedule is sent back before it is handed out', async () => {
+  it('is sent although the whole schedule is saved again just before', async () => {
     const { email, id } = await aUser(company, { can: ['dashboards:get'] });
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const due = Date.now() - 1000;
@@ -405,7 +405,7 @@ describe('an occurrence', () => {
     expect([Date.parse(last_run.occurrence), next_run_at]).toEqual([due, schedule.next_run_at]);
   });
 
-  it('is not sent while the schedule is paused, or by one that is gone', async () => {
+  it('is not sent if the schedule is paused or deleted meanwhile', async () => {
     const { email, id } = await aUser(company, { can: ['dashboards:get'] });
     const make = (json: object = {}) =>
       aSchedule(company.as, dashboard, { recipients: [{ user_id: id }], cron: '*/30 * * * *', ...json });
@@ -428,7 +428,7 @@ describe('an occurrence', () => {
     expect(countTo(email)).toBe(1);
   });
 
-  it('is sent once although its message is delivered twice', async () => {
+  it('is sent once although its queue message is delivered twice', async () => {
     const { email, id } = await aUser(company, { can: ['dashboards:get'] });
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const queue = aHeldQueue();

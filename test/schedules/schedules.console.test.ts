@@ -83,7 +83,7 @@ describe('a schedule', () => {
     }
   });
 
-  it('has defaults for all that need not be said', async () => {
+  it('has defaults for all optional fields', async () => {
     const json = {
       name: 'Short',
       target_type: 'visualization',
@@ -105,12 +105,12 @@ describe('a schedule', () => {
     ['an unknown type of target', () => ({ target_type: 'table' }), 'target_type'],
     ['an unknown parameter', () => ({ parameters: { nothing: 1 } }), 'parameters.nothing'],
     ['parameters that are a list', () => ({ parameters: [1] }), 'parameters'],
-    ['parameters as long as a book', () => ({ parameters: { a: 'x'.repeat(20_000) } }), 'parameters'],
-    ['a cron that is none', () => ({ cron: 'every day' }), 'cron'],
-    ['a cron that never comes', () => ({ cron: '0 0 31 2 *' }), 'cron'],
-    ['a cron with seconds', () => ({ cron: '* * * * * *' }), 'cron'],
-    ['a cron of every minute', () => ({ cron: '* * * * *' }), 'cron'],
-    ['a cron of 101 characters', () => ({ cron: `0 8 * * ${'1,'.repeat(50)}1` }), 'cron'],
+    ['parameters of 20,000 characters', () => ({ parameters: { a: 'x'.repeat(20_000) } }), 'parameters'],
+    ['an invalid cron expression', () => ({ cron: 'every day' }), 'cron'],
+    ['a cron expression that never occurs', () => ({ cron: '0 0 31 2 *' }), 'cron'],
+    ['a cron expression with seconds', () => ({ cron: '* * * * * *' }), 'cron'],
+    ['a cron expression for every minute', () => ({ cron: '* * * * *' }), 'cron'],
+    ['a cron expression of 101 characters', () => ({ cron: `0 8 * * ${'1,'.repeat(50)}1` }), 'cron'],
     ['an unknown time zone', () => ({ time_zone: 'Mars/Olympus' }), 'time_zone'],
     ['an offset as time zone', () => ({ time_zone: '+05:00' }), 'time_zone'],
     ['no recipients', () => ({ recipients: [] }), 'recipients'],
@@ -121,28 +121,28 @@ describe('a schedule', () => {
     ],
     ['a recipient twice', () => ({ recipients: [me, me] }), 'recipients.1'],
     [
-      'an address twice, in other letters',
+      'an address twice, in lower and upper case',
       () => ({ recipients: [{ email: 'a@x.test' }, { email: 'A@X.test' }] }),
       'recipients.1',
     ],
-    ['a recipient that is nobody', () => ({ recipients: [{}] }), 'recipients.0'],
-    ['a recipient that is two', () => ({ recipients: [{ ...me, email: 'a@x.test' }] }), 'recipients.0'],
-    ['a recipient with something else', () => ({ recipients: [{ ...me, name: 'Ina' }] }), 'recipients.0.name'],
-    ['a recipient of no form', () => ({ recipients: [{ email: 'nobody' }] }), 'recipients.0.email'],
-    ['a user who is none', () => ({ recipients: [{ user_id: NOBODY }] }), 'recipients.0.user_id'],
-    ['an address of nobody who may see it', () => ({ recipients: [me, { email: 'a@x.test' }] }), 'recipients.1.email'],
+    ['a recipient without user or address', () => ({ recipients: [{}] }), 'recipients.0'],
+    ['a recipient with both user and address', () => ({ recipients: [{ ...me, email: 'a@x.test' }] }), 'recipients.0'],
+    ['a recipient with an unknown field', () => ({ recipients: [{ ...me, name: 'Ina' }] }), 'recipients.0.name'],
+    ['a recipient with an invalid address', () => ({ recipients: [{ email: 'nobody' }] }), 'recipients.0.email'],
+    ['a user who does not exist', () => ({ recipients: [{ user_id: NOBODY }] }), 'recipients.0.user_id'],
+    ['an address that may not see it', () => ({ recipients: [me, { email: 'a@x.test' }] }), 'recipients.1.email'],
     ['an unknown format', () => ({ format: 'pdf' }), 'format'],
     ['an unknown status', () => ({ status: 'inactive' }), 'status'],
-    ['an unknown op', () => condition({ op: 'like' }), 'condition.op'],
-    ['nothing to compare with', () => condition({ value: null }), 'condition.value'],
-    ['something to compare with a change', () => condition({ op: 'changed' }), 'condition.value'],
-    ['a list to compare with', () => condition({ value: [1] }), 'condition.value'],
-    ['a condition on something else', () => condition({ visualization_id: NOBODY }), 'condition.visualization_id'],
+    ['an unknown operator', () => condition({ op: 'like' }), 'condition.op'],
+    ['a comparison without a value', () => condition({ value: null }), 'condition.value'],
+    ['a value for the operator changed', () => condition({ op: 'changed' }), 'condition.value'],
+    ['a list as the value of a comparison', () => condition({ value: [1] }), 'condition.value'],
+    ['a condition on another chart', () => condition({ visualization_id: NOBODY }), 'condition.visualization_id'],
   ])('is refused with %s', async (_name, wrong, field) => {
     expect(fieldsOf(await post(wrong()))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
-  it('sends something of the company, and nothing else', async () => {
+  it('sends only dashboards and visualizations of its own company, to its own users', async () => {
     const stranger = await aCompany();
     const foreign = await aVisualization(stranger.as, 'SELECT 1 AS one');
     for (const target_id of [NOBODY, foreign._id, 'no-id']) {
@@ -166,7 +166,7 @@ describe('a schedule', () => {
     expect((await stranger.as.post(`${SCHEDULES}/${_id}/run`)).status).toBe(404);
   });
 
-  it('has parameters that fit what it sends', async () => {
+  it('needs parameters that fit the dashboard that it sends', async () => {
     const filters = [{ slug: 'region', label: 'Region', kind: 'select', required: true }];
     const regional = await aVisualization(company.as, 'SELECT {{region}} AS region', {
       parameters: [parameter('region', 'select')],
@@ -179,7 +179,7 @@ describe('a schedule', () => {
     expect(fieldsOf(changed)).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
   });
 
-  it('is deleted with what it sends', async () => {
+  it('is deleted with the dashboard or visualization that it sends', async () => {
     const chart = await aVisualization(company.as, 'SELECT 1 AS one');
     const target = await aDashboard(company.as, [chart]);
     const ofDashboard = await aSchedule(company.as, target, { recipients: [me] });
@@ -196,7 +196,7 @@ describe('a schedule', () => {
     ).toBeNull();
   });
 
-  it('is changed by the version that was read', async () => {
+  it('is changed and deleted only under the version that was read', async () => {
     const { _id } = await aSchedule(company.as, dashboard, { recipients: [me] });
     const path = `${SCHEDULES}/${_id}`;
     const { headers } = await company.as.get(path);
@@ -210,7 +210,7 @@ describe('a schedule', () => {
     expect((await company.as.get(path)).body.name).toBe('First');
   });
 
-  it('is one of a thousand of a company', async () => {
+  it('is refused if the company has a thousand already', async () => {
     const full = await aCompany();
     const chart = await aVisualization(full.as, 'SELECT 1 AS one');
     const { _id } = await aSchedule(full.as, chart, { recipients: [{ user_id: full.owner.id }] });
@@ -229,10 +229,10 @@ describe('a schedule', () => {
   });
 });
 
-describe('who may schedule something', () => {
+describe('the permission to schedule', () => {
   const arn = (type: string, id: string) => `arn:svc:${type}s::${company.id}:${type}/${id}`;
 
-  it('schedules that, and sees the schedules of that', async () => {
+  it('on one dashboard allows schedules of it, and shows those only', async () => {
     const other = await aDashboard(company.as, [visualization]);
     const { as, id } = await aUser(company, { can: ['dashboards:schedule'], on: [arn('dashboard', dashboard._id)] });
     const mine = await must(post({ name: 'Mine', recipients: [{ user_id: id }] }, dashboard, as));
@@ -259,7 +259,7 @@ describe('who may schedule something', () => {
     expect(moved.status).toBe(403);
   });
 
-  it('is nobody who is denied it', async () => {
+  it('is taken away by a Deny of dashboards:schedule', async () => {
     const { as } = await aUser(company, {
       can: ['dashboards:*', 'visualizations:*'],
       denied: ['dashboards:schedule'],
@@ -271,7 +271,7 @@ describe('who may schedule something', () => {
     expect(records.some(({ target_id }: { target_id: string }) => target_id === visualization._id)).toBe(true);
   });
 
-  it.each(['dashboard', 'visualization'] as const)('is nobody who is denied to get it: a %s', async (type) => {
+  it.each(['dashboard', 'visualization'] as const)('is taken away by a Deny of :get on the %s', async (type) => {
     const target = type === 'dashboard' ? dashboard : visualization;
     const { _id } = await aSchedule(company.as, target, { recipients: [me] });
     const action = `${type}s:get`;
@@ -299,7 +299,7 @@ describe('who may schedule something', () => {
       action: 'visualizations:execute',
     },
     { who: 'may not open the dashboard', rights: { can: ['dashboards:schedule'] }, action: 'dashboards:get' },
-  ])('asks nothing of what they may not see, who $who', async ({ rights: { deniedOn, ...rights }, action }) => {
+  ])('allows no condition by a user who $who', async ({ rights: { deniedOn, ...rights }, action }) => {
     const on = { visualization: arn('visualization', visualization._id) };
     const { as, id } = await aUser(company, { ...rights, ...(deniedOn && { deniedOn: deniedOn(on) }) });
     const refused = async (answer: Promise<Answer>) => {
@@ -329,7 +329,7 @@ describe('who may schedule something', () => {
     await must(as.delete(`${SCHEDULES}/${_id}`));
   });
 
-  it('is nobody without a permission', async () => {
+  it('is needed for every schedule', async () => {
     const { as } = await aUser(company, { can: ['dashboards:update', 'visualizations:share'] });
     expect((await as.get(SCHEDULES)).status).toBe(403);
     expect((await post({}, dashboard, as)).status).toBe(403);
@@ -340,14 +340,14 @@ describe('who may schedule something', () => {
     );
   });
 
-  it('may be a program', async () => {
+  it('can be held by a service account', async () => {
     const robot = await aServiceAccountThat(company, allow('dashboards:schedule'));
     const made = await must(post({}, dashboard, await withServiceToken(robot)));
     expect(made.created_by_user_id).toMatch(/^[a-f0-9]{24}$/);
   });
 });
 
-describe('an address', () => {
+describe('an address as recipient of a schedule', () => {
   it('must be a member of a context that grants what is sent', async () => {
     const email = `member@${company.slug}.test`;
     const other = await aDashboard(company.as, [visualization]);
@@ -360,7 +360,7 @@ describe('an address', () => {
     await must(post({ recipients: [{ email }] }, visualization));
   });
 
-  it('gets no parameters that its context does not let it choose', async () => {
+  it('is refused with parameters that its context does not let it choose', async () => {
     const email = `bound@${company.slug}.test`;
     const regional = await aVisualization(company.as, 'SELECT {{region}} AS region', {
       parameters: [parameter('region', 'select')],
@@ -376,7 +376,7 @@ describe('an address', () => {
     expect(fieldsOf(changed)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
   });
 
-  it('that is a member no more does not keep others from changing the rest', async () => {
+  it('that is no longer a member does not keep users from changing the schedule', async () => {
     const email = `gone@${company.slug}.test`;
     const { id, members } = await aContext(company, [dashboardGrant(dashboard._id)], [email]);
     const { _id } = await must(post({ recipients: [me, { email }] }));

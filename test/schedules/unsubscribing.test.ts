@@ -36,8 +36,8 @@ async function sent(): Promise<Answer['body']> {
   return schedule;
 }
 
-describe('every mail of a schedule', () => {
-  it('has a link to unsubscribe, in itself and for mail programs', async () => {
+describe('every scheduled mail', () => {
+  it('has a link to unsubscribe, in its text and in its headers', async () => {
     await sent();
     const { html, headers = {} } = mailTo(outsider);
     const link = unsubscribeLinkIn(mailTo(outsider)).href;
@@ -48,15 +48,15 @@ describe('every mail of a schedule', () => {
     expect(linkTo(outsider)).not.toBe(linkTo(company.owner.email));
   });
 
-  it('has one where nothing but the configuration says where the API is', async () => {
+  it('has a link to the PUBLIC_URL that is configured', async () => {
     const schedule = await aSchedule(company.as, chart, { recipients: [{ email: outsider }] });
     await runNow(company.as, schedule._id, { PUBLIC_URL: 'https://data.example.com/' });
     expect(unsubscribeLinkIn(mailTo(outsider)).origin).toBe('https://data.example.com');
   });
 });
 
-describe('whoever has the link', () => {
-  it('opens a page that ends nothing', async () => {
+describe('the link to unsubscribe', () => {
+  it('opens a page that by itself unsubscribes nobody', async () => {
     const schedule = await sent();
     const path = linkTo(outsider);
     for (const [query, accepted, lang] of [
@@ -76,7 +76,7 @@ describe('whoever has the link', () => {
     expect((await get(schedule)).unsubscribed).toEqual([]);
   });
 
-  it('ends what that recipient gets of that schedule, with one click, and nothing else', async () => {
+  it('unsubscribes its recipient from its schedule, with one click, and from nothing else', async () => {
     const [schedule, other] = [await sent(), await sent()];
     const path = linkTo(outsider);
     const { status } = await press(path);
@@ -101,15 +101,18 @@ describe('whoever has the link', () => {
         return { body };
       })(),
     ],
-    ['nothing', {}],
-    ['a page of another site', { ...ONE_CLICK, headers: { ...ONE_CLICK.headers, origin: 'https://mail.example.com' } }],
-  ])('can do it with %s', async (_what, sending) => {
+    ['an empty body', {}],
+    [
+      'an Origin of another site',
+      { ...ONE_CLICK, headers: { ...ONE_CLICK.headers, origin: 'https://mail.example.com' } },
+    ],
+  ])('can be requested with %s', async (_what, sending) => {
     const schedule = await sent();
     expect((await press(linkTo(outsider), sending)).status).toBe(200);
     expect((await get(schedule)).unsubscribed).toEqual([{ email: outsider }]);
   });
 
-  it('leaves a record in the audit trail of the company', async () => {
+  it('leaves an audit record without its token', async () => {
     await sent();
     await press(linkTo(outsider));
     const { results } = await must(signed(company.apiKey).get('/admin/audit-events?quantity=100'));
@@ -119,8 +122,8 @@ describe('whoever has the link', () => {
   });
 });
 
-describe('nobody else', () => {
-  it('ends anything: a token that was changed anywhere, or is of another', async () => {
+describe('an unsubscribed recipient', () => {
+  it('is the only one: a token that was changed, or is for another schedule, unsubscribes nobody', async () => {
     const [schedule, other] = [await sent(), await sent()];
     const token = linkTo(outsider).split('/').at(-1) as string;
     const [version, companyId] = token.split('-') as [string, string];
@@ -147,7 +150,7 @@ describe('nobody else', () => {
     expect([(await get(schedule)).unsubscribed, (await get(other)).unsubscribed]).toEqual([[], []]);
   });
 
-  it('brings a user back by saving the schedule: only who takes them off and puts them on again', async () => {
+  it('within the company stays so when the schedule is saved, until removed and added again', async () => {
     const schedule = await sent();
     const path = `${SCHEDULES}/${schedule._id}`;
     const [me, them] = [{ user_id: company.owner.id }, { email: outsider }];
@@ -164,7 +167,7 @@ describe('nobody else', () => {
     expect(countTo(company.owner.email)).toBe(before + 1);
   });
 
-  it('brings an address back: it has ended the schedule for good', async () => {
+  it('outside the company stays so even when added again: the address has ended the schedule for good', async () => {
     const schedule = await sent();
     const path = `${SCHEDULES}/${schedule._id}`;
     const [me, them] = [{ user_id: company.owner.id }, { email: outsider }];
@@ -179,11 +182,11 @@ describe('nobody else', () => {
   });
 });
 
-describe('an address', () => {
+describe('an outside address', () => {
   const everything = (path: string, sending?: Parameters<typeof call>[2]) => press(`${path}?scope=company`, sending);
   const HTML = { headers: { ...ONE_CLICK.headers, accept: 'text/html,*/*;q=0.8' }, body: '' };
 
-  it('is asked by the page whether it means this mail or all of the company, by forms that need no script', async () => {
+  it('can choose on the page between this mail and all of the company, without scripts', async () => {
     await sent();
     const { headers, body } = await call('GET', linkTo(outsider));
     expect(headers.get('content-security-policy')).toContain("form-action 'self'");
@@ -198,7 +201,7 @@ describe('an address', () => {
     expect((await everything(linkTo(company.owner.email))).status).toBe(404);
   });
 
-  it('is told by a page what was ended, if a browser asks', async () => {
+  it('is told on a page what it unsubscribed from, if a browser asks', async () => {
     const schedule = await sent();
     const { status, body } = await press(`${linkTo(outsider)}?locale=es`, HTML);
     expect([status, body]).toEqual([200, expect.stringContaining('Listo: no volverás a recibir este correo.')]);
@@ -207,7 +210,7 @@ describe('an address', () => {
     expect(unknown.body).toContain('There is nothing to unsubscribe from');
   });
 
-  it('can end everything of a company for good, which another company does not notice', async () => {
+  it('can unsubscribe for good from all mails of a company, and keeps those of other companies', async () => {
     const email = `tired@${company.slug}.test`;
     const grants = [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }];
     await aContext(company, grants, [email]);
@@ -238,7 +241,7 @@ describe('an address', () => {
   });
 });
 
-describe('who unsubscribes while a run is under way', () => {
+describe('a recipient who unsubscribes while a run is under way', () => {
   it('gets nothing of it', async () => {
     const { id, email } = await aUser(company, { can: ['visualizations:execute'] });
     const schedule = await aSchedule(company.as, chart, { recipients: [{ user_id: id }] });
@@ -254,7 +257,7 @@ describe('who unsubscribes while a run is under way', () => {
     expect(countTo(email)).toBe(1);
   });
 
-  it('gets nothing of it either where everything of the company was ended', async () => {
+  it('gets nothing of it either after ending everything of the company', async () => {
     const email = `leaves-all@${company.slug}.test`;
     await aContext(company, [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }], [email]);
     await hasAgreed(company, email);
