@@ -46,8 +46,8 @@ const comparisonsIn = (filter: Filter): number => {
 const fits = (filter: Filter): boolean =>
   comparisonsIn(filter) <= BOUNDS.comparisons && printFilter(filter).length <= BOUNDS.characters;
 
-describe('a filter', () => {
-  it('is the same again, printed and parsed', () => {
+describe('a SCIM filter', () => {
+  it('is unchanged after printing and parsing', () => {
     fc.assert(
       fc.property(filters(3, true).filter(fits), (filter) => {
         expect(parseFilter(printFilter(filter))).toEqual(filter);
@@ -56,7 +56,7 @@ describe('a filter', () => {
     );
   });
 
-  it('that was parsed is the same again, however it was written', () => {
+  it('parsed from random text is unchanged after printing and parsing', () => {
     const noise = fc.array(
       fc.constantFrom(
         'a',
@@ -95,7 +95,7 @@ describe('a filter', () => {
     expect(parsed).toBeGreaterThan(100);
   });
 
-  it('has or below and, in any case', () => {
+  it('may have operators in any case, and “and” binds more tightly than “or”', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ op: 'pr' as const, path: { name } }));
     expect(parseFilter('a PR Or b pR AND c pr')).toEqual({ op: 'or', of: [a, { op: 'and', of: [b, c] }] });
     expect(parseFilter('(a pr or b pr) and c pr')).toEqual({ op: 'and', of: [{ op: 'or', of: [a, b] }, c] });
@@ -103,7 +103,7 @@ describe('a filter', () => {
     expect(parseFilter('not pr')).toEqual({ op: 'pr', path: { name: 'not' } });
   });
 
-  it.each([100_000, 10_000, BOUNDS.depth + 1])('%i deep is refused at once', (depth) => {
+  it.each([100_000, 10_000, BOUNDS.depth + 1])('nested %i levels deep is refused at once', (depth) => {
     const began = performance.now();
     for (const [open, close] of [
       ['(', ')'],
@@ -128,18 +128,18 @@ describe('a filter', () => {
     '',
     ' ',
     '"a" eq 1',
-  ])('is not %s', (text) => {
+  ])('is refused: %s', (text) => {
     expect(() => parseFilter(text)).toThrow(NotInForm);
   });
 });
 
-describe('a path', () => {
+describe('a SCIM attribute path', () => {
   const paths: fc.Arbitrary<TargetPath> = fc.oneof(
     attribute,
     fc.record({ name: word, sub: word, schema, of: filters(2, false).filter(fits) }, { requiredKeys: ['name', 'of'] }),
   );
 
-  it('is the same again, printed and parsed', () => {
+  it('is unchanged after printing and parsing', () => {
     fc.assert(
       fc.property(paths, (path) => {
         expect(parsePath(printPath(path))).toEqual(path);

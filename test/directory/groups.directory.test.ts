@@ -47,8 +47,8 @@ const members = (...values: (string | undefined)[]) => values.map((value) => ({ 
 const change = async (id: string, ...operations: object[]) =>
   must(directory.patch(`${GROUPS}/${id}`, patch(...operations)));
 
-describe('a group of a directory', () => {
-  it('is made with its members, and is the console’s', async () => {
+describe('a SCIM group', () => {
+  it('is made with its members, and is the same group on the console', async () => {
     const json = groupInput({ displayName: 'Sales', externalId: 'sales', members: members(ids[0], ids[1], ids[0]) });
     const { status, headers, body } = await directory.post(GROUPS, { json });
     const location = `${BASE_URL}${GROUPS}/${body.id}`;
@@ -75,13 +75,13 @@ describe('a group of a directory', () => {
     expect(inGroup.groups).toContainEqual({ value: body.id, $ref: location, display: 'Sales', type: 'direct' });
   });
 
-  it('is made once: by its name, and by what the directory calls it', async () => {
+  it('is made once per displayName and per externalId', async () => {
     const { displayName, externalId } = await aDirectoryGroup(directory, { externalId: 'once' });
     expect(refusal(await directory.post(GROUPS, { json: groupInput({ displayName }) }))).toEqual([409, 'uniqueness']);
     expect(refusal(await directory.post(GROUPS, { json: groupInput({ externalId }) }))).toEqual([409, 'uniqueness']);
   });
 
-  it('is replaced by PUT, members and all, as Okta sends it; what is not sent stays', async () => {
+  it('is replaced by PUT, members and all, as Okta sends it, and keeps what is not sent', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0], ids[1]), externalId: 'put' });
     const json = { schemas: [GROUP_SCHEMA], id: group.id, displayName: 'Put', members: members(ids[1], ids[2]) };
     const body = await must(directory.put(`${GROUPS}/${group.id}`, { json }));
@@ -93,7 +93,7 @@ describe('a group of a directory', () => {
     expect(empty.members).toEqual([]);
   });
 
-  it('keeps its service accounts, whom a directory does not know', async () => {
+  it('keeps its service accounts, which SCIM does not show', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const robot = await aServiceAccount(company, [group.id]);
     const body = await change(group.id, { op: 'replace', path: 'members', value: [] });
@@ -101,7 +101,7 @@ describe('a group of a directory', () => {
     expect(await boundTo(group.id)).toEqual([robot.id]);
   });
 
-  it('has a user once who is in it in two accounts, and loses both at once, and no other group', async () => {
+  it('lists a member of two accounts once, and loses both memberships at once, and no other group does', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const other = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const { id: account } = await must(signed(company.apiKey).post('/accounts', { json: { name: `A ${group.id}` } }));
@@ -112,7 +112,7 @@ describe('a group of a directory', () => {
     expect(memberIds(await get(other.id))).toEqual([ids[0]]);
   });
 
-  it('is deleted, and is gone', async () => {
+  it('is deleted, and then not found', async () => {
     const { id } = await aDirectoryGroup(directory, { members: members(ids[0]) });
     expect((await directory.delete(`${GROUPS}/${id}`)).status).toBe(204);
     expect(refusal(await directory.get(`${GROUPS}/${id}`))).toEqual([404, undefined]);
@@ -134,7 +134,7 @@ describe('a group of a directory', () => {
   });
 });
 
-describe('members', () => {
+describe('the members of a SCIM group', () => {
   const strangers = async () => {
     const other = await aDirectoryUser(await aDirectory(await aCompany()));
     const robot = await aServiceAccount(company);
@@ -143,7 +143,7 @@ describe('members', () => {
     return [other.id, robot.id, gone.id, 'f'.repeat(24), 'none'];
   };
 
-  it('that are no users of the company are refused alike, and nothing is done', async () => {
+  it('that are no users of the company are all refused alike, and nothing is changed', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const told: unknown[] = [];
     for (const id of await strangers()) {
@@ -183,23 +183,23 @@ describe('members', () => {
 
   it.each([
     ['add', (id: string) => [{ op: 'add', path: 'members', value: members(id) }], [0, 1, 2]],
-    ['add one that is no list', (id: string) => [{ op: 'Add', path: 'members', value: { value: id } }], [0, 1, 2]],
+    ['add one, not as a list', (id: string) => [{ op: 'Add', path: 'members', value: { value: id } }], [0, 1, 2]],
     ['add without a path', (id: string) => [{ op: 'add', value: { members: members(id) } }], [0, 1, 2]],
-    ['add who is there', () => [{ op: 'add', path: 'members', value: members(ids[0]) }], [0, 1]],
+    ['add a present member', () => [{ op: 'add', path: 'members', value: members(ids[0]) }], [0, 1]],
     ['remove by value path', () => [{ op: 'remove', path: `members[value eq "${ids[0]}"]` }], [1]],
     ['remove by value', () => [{ op: 'Remove', path: 'members', value: members(ids[0]) }], [1]],
     [
-      'remove either',
+      'remove by a filter with or',
       () => [{ op: 'remove', path: `members[value eq "${ids[0]}" or not (value ne "${ids[1]}")]` }],
       [],
     ],
     ['remove by name', () => [{ op: 'remove', path: 'members[display sw "person" and type eq "User"]' }], []],
-    ['remove who is not there', (id: string) => [{ op: 'remove', path: `members[value eq "${id}"]` }], [0, 1]],
+    ['remove an absent one', (id: string) => [{ op: 'remove', path: `members[value eq "${id}"]` }], [0, 1]],
     ['remove all', () => [{ op: 'remove', path: 'members' }], []],
     ['replace', (id: string) => [{ op: 'replace', path: 'members', value: members(id) }], [2]],
     ['replace without a path', (id: string) => [{ op: 'Replace', value: { id: 'x', members: members(id) } }], [2]],
     [
-      'one after the other',
+      'remove all and add two',
       (id: string) => [
         { op: 'remove', path: 'members' },
         { op: 'add', path: 'members', value: members(id) },
@@ -208,7 +208,7 @@ describe('members', () => {
       [0, 2],
     ],
     [
-      'of whom nothing else changes',
+      'replace the display, which is ignored',
       () => [{ op: 'replace', path: `members[value eq "${ids[0]}"].display`, value: 'x' }],
       [0, 1],
     ],
@@ -234,7 +234,7 @@ describe('members', () => {
     expect(await get(group.id)).toEqual(group);
   });
 
-  it('are added to nothing that allows more than the directory may', async () => {
+  it('are not added to a group that may do more than the SCIM client', async () => {
     const strong = await aDirectoryGroup(directory);
     const json = {
       name: `Strong ${strong.id}`,
@@ -252,7 +252,7 @@ describe('members', () => {
     );
   });
 
-  it('stay in what denies more than the directory may', async () => {
+  it('are not removed from a group whose Deny forbids more than the SCIM client may do', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const json = {
       name: `Denying ${group.id}`,
@@ -265,7 +265,7 @@ describe('members', () => {
     expect(memberIds(await get(group.id))).toEqual([ids[0]]);
   });
 
-  it('that others change meanwhile are read again', async () => {
+  it('that others change meanwhile are read again before they are replaced', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const rival = rivalBefore(/^insert into "group_bindings"/, () => bind(company, group.id, ids[1] as string));
     const sending = { ...patch({ op: 'replace', path: 'members', value: members(ids[2]) }), env: rival.env };
@@ -297,8 +297,8 @@ describe('members', () => {
   });
 });
 
-describe('a global group', () => {
-  it('is shown, and only read', async () => {
+describe('a global group in SCIM', () => {
+  it('is shown, but cannot be changed', async () => {
     const { administrators: id } = await globalGroups(company);
     const before = await get(id);
     for (const answer of [
@@ -317,8 +317,8 @@ describe('a global group', () => {
   });
 });
 
-describe('a version of a group', () => {
-  it('is another with another member, and one that is stale changes nothing', async () => {
+describe('the ETag of a SCIM group', () => {
+  it('changes with its members, and a stale one in If-Match changes nothing', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     await bind(company, group.id, ids[1] as string);
     const { headers } = await directory.get(`${GROUPS}/${group.id}`);

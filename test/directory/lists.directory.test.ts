@@ -33,7 +33,7 @@ async function found(path: string, filter: string): Promise<string[]> {
 
 const ALL = ['ana', 'bruno', 'zoe'];
 
-describe('a filter of users', () => {
+describe('a SCIM filter in a search', () => {
   it.each([
     ['userName eq "ana@one.example"', ['ana']],
     ['USERNAME EQ "ANA@one.example"', ['ana']],
@@ -81,11 +81,11 @@ describe('a filter of users', () => {
     ['userName sw "a" or userName sw "b" and active eq false', ['ana']],
     ['(userName sw "a" or userName sw "z") and active eq false', ['zoe']],
     ['schemas eq "urn:ietf:params:scim:schemas:core:2.0:User"', ALL],
-  ])('%s', async (filter, names) => {
+  ])('finds the right users: %s', async (filter, names) => {
     expect((await found(USERS, filter)).toSorted()).toEqual(names);
   });
 
-  it('finds a group’s members, and groups by theirs', async () => {
+  it('finds users by their groups, and groups by their members', async () => {
     expect(await found(USERS, `groups.value eq "${sales.id}"`)).toEqual(['ana', 'bruno']);
     expect(await found(GROUPS, `members eq "${ana.id}"`)).toEqual(['Sales']);
     expect(await found(GROUPS, `id eq "${sales.id}" and members[value eq "${bruno.id}" and type eq "User"]`)).toEqual([
@@ -135,7 +135,7 @@ describe('a filter of users', () => {
     expect(answer.body.detail.length).toBeLessThan(400);
   });
 
-  it('takes as much as it says', async () => {
+  it('may be as deep and as long as its limits', async () => {
     const many = Array.from({ length: 24 }, (_, index) => `userName sw "a${index}" `).join('or ');
     expect(await found(USERS, `${'('.repeat(10)}${many}${')'.repeat(10)}`)).toEqual([]);
     const letters = Array.from({ length: 24 }, () => 'displayName co "ãéíõüçñøåæðþßœ"').join(' and ');
@@ -144,7 +144,7 @@ describe('a filter of users', () => {
     expect(await found(USERS, groups)).toEqual([]);
   });
 
-  it('takes as much of those from whom something is hidden', async () => {
+  it('of a client that is denied some users may have at most eight terms about groups or members', async () => {
     const denied = { effect: 'Deny' as const, actions: ['users:get', 'groups:get', 'users:list', 'groups:list'] };
     const robot = await aServiceAccountThat(company, allow('users:*', 'groups:*'), {
       ...denied,
@@ -168,8 +168,8 @@ describe('a filter of users', () => {
   });
 });
 
-describe('a list', () => {
-  it('is paged from any place, with the exact number of all', async () => {
+describe('a SCIM list', () => {
+  it('is paged from any start index, with the exact total', async () => {
     const all = await must(search(USERS, { sortBy: 'userName', sortOrder: 'descending' }));
     expect(all).toMatchObject({ schemas: [LIST], startIndex: 1 });
     expect(all.itemsPerPage).toBe(all.totalResults);
@@ -216,7 +216,7 @@ describe('a list', () => {
     [{ startIndex: '-1', count: '1' }, 1],
     [{ startIndex: '0', count: '2' }, 2],
     [{ count: '5000' }, 4],
-  ])('makes %j fit', async (query, items) => {
+  ])('clamps %j to the limits', async (query, items) => {
     const { totalResults, itemsPerPage, Resources } = await must(search(USERS, query));
     expect([totalResults, itemsPerPage, Resources.length]).toEqual([4, items, items]);
   });
@@ -228,7 +228,7 @@ describe('a list', () => {
     },
   );
 
-  it('refuses a parameter that it does not know, by name', async () => {
+  it('refuses an unknown parameter, and names it', async () => {
     const { status, body } = await search(USERS, { surprise: '1' });
     expect([status, body.detail]).toEqual([422, expect.stringContaining('surprise')]);
   });
@@ -242,13 +242,13 @@ describe('a list', () => {
       ['active', 'displayName', 'externalId', 'id', 'schemas', 'userName'],
     ],
     [{ attributes: 'nothing' }, ['id', 'schemas']],
-  ])('shows by %j', async (query, names) => {
+  ])('shows only the attributes requested by %j', async (query, names) => {
     const filter = 'userName eq "ana@one.example"';
     const { Resources } = await must(search(USERS, { filter, ...query }));
     expect(Object.keys(Resources[0]).toSorted()).toEqual(names);
   });
 
-  it('shows parts of what has some', async () => {
+  it('shows single sub-attributes on request', async () => {
     const { Resources } = await must(
       search(USERS, { filter: 'userName sw "ana"', attributes: 'emails.value,meta.location' }),
     );
@@ -264,7 +264,7 @@ describe('a list', () => {
     expect(without.Resources[0].emails).toEqual([{ value: 'ana@one.example', primary: true }]);
   });
 
-  it('leaves out members where they are not asked for', async () => {
+  it('leaves out the members of groups on request', async () => {
     const [without] = (await must(search(GROUPS, { filter: 'displayName eq "Sales"', excludedAttributes: 'members' })))
       .Resources;
     expect([without.members, without.meta.version]).toEqual([undefined, undefined]);
@@ -273,8 +273,8 @@ describe('a list', () => {
   });
 });
 
-describe('.search', () => {
-  it('asks the same by a body', async () => {
+describe('a SCIM search by POST', () => {
+  it('takes the parameters of a list in its body', async () => {
     const query = { filter: 'userName co "two"', count: 1, startIndex: 2, sortBy: 'userName' };
     const json = {
       schemas: ['urn:ietf:params:scim:api:messages:2.0:SearchRequest'],
@@ -290,7 +290,7 @@ describe('.search', () => {
     });
   });
 
-  it('of both kinds shows users, then groups, on pages that go on from one to the other', async () => {
+  it('of both resource types shows users, then groups, on consecutive pages', async () => {
     const at = '/scim/v2/.search';
     const all = await must(directory.post(at, { json: { filter: 'displayName pr', attributes: ['displayName'] } }));
     const kinds = all.Resources.map(({ schemas }: { schemas: string[] }) => schemas[0]?.split(':').at(-1));
@@ -308,7 +308,7 @@ describe('.search', () => {
     expect(onlyGroups.Resources.every(({ members }: { members?: unknown }) => members)).toBe(true);
   });
 
-  it('shows nothing of what the caller may not list', async () => {
+  it('shows nothing that the caller may not list', async () => {
     const by = withSecret(await aServiceAccountThat(company, allow('groups:list')));
     const { Resources } = await must(by.post('/scim/v2/.search', { json: {} }));
     expect(Resources.map(({ meta }: { meta: { resourceType: string } }) => meta.resourceType)).not.toContain('User');
@@ -329,7 +329,7 @@ describe('.search', () => {
     expect(refusal(await directory.post(`${GROUPS}/.search`, { json }))).toEqual([400, scimType]);
   });
 
-  it('takes no more than it can need', async () => {
+  it('refuses a body of 70,000 characters', async () => {
     const sending = {
       body: `{"filter":"${' '.repeat(70_000)}"}`,
       headers: { 'content-type': 'application/scim+json' },
@@ -338,8 +338,8 @@ describe('.search', () => {
   });
 });
 
-describe('discovery', () => {
-  it('says what there is', async () => {
+describe('SCIM discovery', () => {
+  it('answers the configuration, the resource types and the schemas', async () => {
     const config = await must(directory.get('/scim/v2/ServiceProviderConfig'));
     expect(config).toMatchObject({
       patch: { supported: true },
@@ -358,7 +358,7 @@ describe('discovery', () => {
     }
   });
 
-  it('describes each attribute that is shown, and no other', async () => {
+  it('describes exactly the attributes of a user that are shown', async () => {
     const {
       Resources: [user],
     } = await must(search(USERS, { filter: 'userName sw "ana"' }));

@@ -62,16 +62,16 @@ const overtakenBy = (
 
 const addressOf = async ({ id }: Person): Promise<string> => (await must(directory.get(`${USERS}/${id}`))).userName;
 
-describe('another address', () => {
+describe('a new email address that SCIM sets', () => {
   it.each<[string, (person: Person) => Promise<unknown>]>([
-    ['enters a group', async ({ id }) => bind(company, await aGroupThat('policies:create'), id)],
+    ['enters a group that may do more', async ({ id }) => bind(company, await aGroupThat('policies:create'), id)],
     [
-      'is allowed more by a policy that is attached',
+      'may do more by a policy that is attached',
       async ({ group }) =>
         must(company.as.post(`/v1/groups/${group}/policies/${await aPolicy(company, [allow('policies:create')])}`)),
     ],
     [
-      'is allowed more by a policy that is changed',
+      'may do more by a policy that is changed',
       ({ policy }) =>
         must(
           company.as.put(`/v1/policies/${policy}`, {
@@ -80,7 +80,7 @@ describe('another address', () => {
         ),
     ],
     [
-      'is allowed more by a permission of the older model',
+      'may do more by a legacy permission',
       async ({ group }) => {
         const json = {
           name: `Older ${group}`,
@@ -98,7 +98,7 @@ describe('another address', () => {
     expect([answer.status, await addressOf(person)]).toEqual([403, person.userName]);
   });
 
-  it('is given to somebody who meanwhile is allowed no more than the caller', async () => {
+  it('is given to a user who meanwhile gets only permissions that the caller has', async () => {
     const person = await aPerson();
     const to = taking();
     const answer = await overtakenBy(person, to, async () =>
@@ -107,7 +107,7 @@ describe('another address', () => {
     expect([answer.status, await addressOf(person)]).toEqual([200, to]);
   });
 
-  it('for a version is given to nobody who meanwhile is another version, or allowed more', async () => {
+  it('for a version in If-Match is refused if the user meanwhile changes or may do more', async () => {
     const [renamed, strong] = [await aPerson(), await aPerson()];
     const sent = ({ version }: Person) => ({ 'if-match': version });
     const rename = () => must(company.as.put(`/v1/users/${renamed.id}`, { json: { name: 'Rival' } }));
@@ -121,7 +121,7 @@ describe('another address', () => {
     expect([refused.status, await addressOf(strong)]).toEqual([403, strong.userName]);
   });
 
-  it('is given together with all else that is sent, or nothing is', async () => {
+  it('is given together with all other changes of the request, or nothing is', async () => {
     const { id } = await aDirectoryUser(directory);
     const other = await aDirectoryUser(directory);
     const sending = patch({ op: 'replace', value: { userName: other.userName, displayName: 'New', active: false } });

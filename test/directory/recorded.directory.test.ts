@@ -20,17 +20,17 @@ const find = (path: string, filter: string, more = '') =>
 
 const PATCH_OP = ['urn:ietf:params:scim:api:messages:2.0:PatchOp'];
 
-describe('Microsoft Entra ID', () => {
+describe('Microsoft Entra ID as a SCIM client', () => {
   const UPN = 'Test_User_dfeef4c5-5681-4387-b016-bdf221e82081@contoso.example';
   const EXTERNAL = '0a21f0f2-8d2a-4f8e-bf98-7363c4aed4ef';
   let id: string;
 
-  it('tests the connection by asking for somebody who is not there', async () => {
+  it('tests the connection by a search for an unknown user', async () => {
     const answer = await find(USERS, `userName eq "${crypto.randomUUID()}"`);
     expect(answer).toMatchObject({ totalResults: 0, Resources: [], startIndex: 1 });
   });
 
-  it('looks for a user, makes one, and finds it by a filter of another case', async () => {
+  it('searches for a user, makes one, and finds it by a filter in another case', async () => {
     expect((await find(USERS, `userName eq "${UPN}"`)).totalResults).toBe(0);
     const body = await sent('post', USERS, {
       schemas: [
@@ -66,7 +66,7 @@ describe('Microsoft Entra ID', () => {
       expect((await find(USERS, filter)).Resources.map((user: { id: string }) => user.id)).toEqual([id]);
   });
 
-  it('changes attributes in capitals, one by one, and some that nobody keeps', async () => {
+  it('patches attributes one by one with capitalized operations, and some that are not stored', async () => {
     const body = await sent('patch', `${USERS}/${id}`, {
       schemas: PATCH_OP,
       Operations: [
@@ -83,7 +83,7 @@ describe('Microsoft Entra ID', () => {
     expect(body.emails).toEqual([{ value: UPN.toLowerCase(), type: 'work', primary: true }]);
   });
 
-  it('changes several at once, without a path and with dotted names', async () => {
+  it('patches several attributes at once, without a path and with dotted names', async () => {
     const operations = {
       schemas: PATCH_OP,
       Operations: [
@@ -105,7 +105,7 @@ describe('Microsoft Entra ID', () => {
     expect(await sent('patch', `${USERS}/${id}`, operations)).toEqual(body);
   });
 
-  it('disables softly, finds who is disabled, and lets come back', async () => {
+  it('deactivates a user, finds them as inactive, and reactivates them', async () => {
     const setActive = (value: unknown) =>
       sent('patch', `${USERS}/${id}`, { schemas: PATCH_OP, Operations: [{ op: 'Replace', path: 'active', value }] });
     expect((await setActive('False')).active).toBe(false);
@@ -115,7 +115,7 @@ describe('Microsoft Entra ID', () => {
     expect((await setActive(true)).active).toBe(true);
   });
 
-  it('makes a group, asks for it without its members, and for one member', async () => {
+  it('makes a group, reads it without its members, and asks for a single member', async () => {
     const group = await sent('post', GROUPS, {
       schemas: [
         'urn:ietf:params:scim:schemas:core:2.0:Group',
@@ -141,14 +141,14 @@ describe('Microsoft Entra ID', () => {
     expect((await directory.delete(`${GROUPS}/${group.id}`)).status).toBe(204);
   });
 
-  it('deletes for good', async () => {
+  it('deletes a user for good', async () => {
     expect((await directory.delete(`${USERS}/${id}`)).status).toBe(204);
     expect((await directory.get(`${USERS}/${id}`)).status).toBe(404);
     expect((await find(USERS, `userName eq "${UPN}"`)).totalResults).toBe(0);
   });
 });
 
-describe('Okta', () => {
+describe('Okta as a SCIM client', () => {
   const profile = {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
     userName: 'test.user@okta.local',
@@ -163,7 +163,7 @@ describe('Okta', () => {
   };
   let id: string;
 
-  it('looks for a user by name, on a page of 100, and makes one with a password that is not kept', async () => {
+  it('searches for a user by name, 100 a page, and makes one with a password that is not stored', async () => {
     const filter = `userName eq "${profile.userName}"`;
     expect((await find(USERS, filter, '&startIndex=1&count=100')).totalResults).toBe(0);
     ({ id } = await sent('post', USERS, profile));
@@ -174,7 +174,7 @@ describe('Okta', () => {
     expect(JSON.stringify(Resources)).not.toContain('1mz050nq');
   });
 
-  it('replaces the whole user as it read it, with one change', async () => {
+  it('replaces a whole user as it was read, with one change', async () => {
     const read = await must(directory.get(`${USERS}/${id}`));
     const json = { ...read, displayName: 'Another User', name: { givenName: 'Another', familyName: 'User' } };
     const body = await sent('put', `${USERS}/${id}`, json);
@@ -182,7 +182,7 @@ describe('Okta', () => {
     expect(await sent('put', `${USERS}/${id}`, json)).toEqual(body);
   });
 
-  it('deactivates by PATCH without a path, and by PUT', async () => {
+  it('deactivates a user by PATCH without a path, and activates it by PUT', async () => {
     const deactivate = { schemas: PATCH_OP, Operations: [{ op: 'replace', value: { active: false } }] };
     expect((await sent('patch', `${USERS}/${id}`, deactivate)).active).toBe(false);
     expect((await sent('put', `${USERS}/${id}`, { ...profile, id, active: true })).active).toBe(true);
@@ -212,8 +212,8 @@ describe('Okta', () => {
   });
 });
 
-describe('Google', () => {
-  it('makes users with nothing but names, looks for them, replaces and suspends them', async () => {
+describe('Google as a SCIM client', () => {
+  it('makes users with names only, finds, replaces and suspends them', async () => {
     const userName = 'liz@google.example';
     expect((await find(USERS, `userName eq "${userName}"`)).totalResults).toBe(0);
     const json = {
@@ -237,8 +237,8 @@ describe('Google', () => {
   });
 });
 
-describe('Authentik', () => {
-  it('reads what is supported, and keeps users and groups by PUT and PATCH', async () => {
+describe('Authentik as a SCIM client', () => {
+  it('reads the supported features, and updates users and groups by PUT and PATCH', async () => {
     const config = await must(directory.get('/scim/v2/ServiceProviderConfig'));
     expect([config.patch.supported, config.bulk.supported, config.filter.supported]).toEqual([true, false, true]);
     const json = {

@@ -120,7 +120,7 @@ const CHANGES: Record<string, Change> = {
     // Making asks a directory for the action of inviting.
     records: { console: ['users:CreateUser user'], directory: ['users:invite user'] },
   },
-  'a user who is called otherwise': {
+  'a user who is renamed': {
     console: ({ user }) => owner().put(`/v1/users/${user}`, { json: { name: 'Otherwise' } }),
     directory: ({ user }) => changeUser(user, { displayName: 'Otherwise' }),
     events: ['user.updated user active'],
@@ -139,7 +139,7 @@ const CHANGES: Record<string, Change> = {
     events: ['user.activated user active'],
     records: alike('users:activate user'),
   },
-  'a user who is called otherwise and deactivated': {
+  'a user who is renamed and deactivated': {
     console: ({ user }) => [
       () => owner().put(`/v1/users/${user}`, { json: { name: 'Otherwise' } }),
       () => owner().post(`/v1/users/${user}/deactivate`),
@@ -176,7 +176,7 @@ const CHANGES: Record<string, Change> = {
       directory: ['groups:create group user'],
     },
   },
-  'a group that is called otherwise': {
+  'a group that is renamed': {
     console: ({ group }) => owner().put(`/v1/groups/${group}`, { json: { name: `Other ${group}` } }),
     directory: ({ group }) => directory.put(`${GROUPS}/${group}`, { json: { displayName: `Other ${group}` } }),
     events: ['group.updated group'],
@@ -204,8 +204,8 @@ const CHANGES: Record<string, Change> = {
   },
 };
 
-describe('what is told', () => {
-  it.each(Object.entries(CHANGES))('of %s is the same, by the console and by a directory', async (_, change) => {
+describe('the events and audit records of a change by SCIM', () => {
+  it.each(Object.entries(CHANGES))('of %s are complete, by the console and by SCIM', async (_, change) => {
     for (const way of ['console', 'directory'] as const) {
       const subject = { user: (await aDirectoryUser(directory)).id, group: (await aDirectoryGroup(directory)).id };
       await change.first?.(subject);
@@ -214,7 +214,7 @@ describe('what is told', () => {
     }
   });
 
-  it('of a deactivation that is refused is that it was one', async () => {
+  it('that is a refused deactivation name the action users:deactivate', async () => {
     const { id } = await aDirectoryUser(directory);
     const { id: ownerId } = company.owner;
     const refused = await changeUser(ownerId, { active: false });
@@ -224,7 +224,7 @@ describe('what is told', () => {
     expect(await recordOf(nothing)).toMatchObject({ action: 'users:update', resource_id: id, status: 200 });
   });
 
-  it('of an answer that is given again is the same', async () => {
+  it('are the same for a response that is replayed by its idempotency key', async () => {
     const { id: user } = await aDirectoryUser(directory);
     const json = directoryGroupInput({ members: members(user) });
     for (const replayed of [null, 'true']) {
@@ -235,7 +235,7 @@ describe('what is told', () => {
     }
   });
 
-  it('of more than a hundred members at once names the group alone', async () => {
+  it('of more than a hundred members at once name the group alone', async () => {
     const { id } = await aDirectoryGroup(directory);
     const users = await Promise.all(Array.from({ length: 101 }, () => aDirectoryUser(directory)));
     const value = users.map((user) => ({ value: user.id }));

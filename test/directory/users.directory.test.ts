@@ -40,8 +40,8 @@ beforeAll(async () => {
 
 const get = (id: string) => must(directory.get(`${USERS}/${id}`));
 
-describe('a user of a directory', () => {
-  it('is made without a password, active, and shown as SCIM shows users', async () => {
+describe('a SCIM user', () => {
+  it('is made without a password, active, and in the form of SCIM', async () => {
     const input = userInput({ userName: 'Ana.Souza@Example.com', displayName: 'Ana Souza' });
     const { status, headers, body } = await directory.post(USERS, { json: input });
     const location = `${BASE_URL}${USERS}/${body.id}`;
@@ -85,17 +85,17 @@ describe('a user of a directory', () => {
     [{ displayName: '', name: { familyName: 'Family' } }, 'Family'],
     [{ DisplayName: 'Any case' }, 'Any case'],
     [{ [`${USER_SCHEMA}:displayName`]: 'With its schema' }, 'With its schema'],
-  ])('is called by %j', async (names, name) => {
+  ])('gets the display name from %j', async (names, name) => {
     const { displayName: _, ...input } = userInput();
     expect(await must(directory.post(USERS, { json: { ...input, ...names } }))).toMatchObject({ displayName: name });
   });
 
-  it('is called by its address where nothing else was sent', async () => {
+  it('gets the display name from the user name if no name was sent', async () => {
     const user = await aDirectoryUser(directory, { displayName: undefined, userName: 'only@example.com' });
     expect(user.displayName).toBe('only');
   });
 
-  it('may be sent with all that the RFC has, and has its email from the user name alone', async () => {
+  it('may be sent with all attributes of the RFC, and has only the user name as email', async () => {
     const user = await aDirectoryUser(directory, {
       userName: 'whole@example.com',
       emails: [{ value: 'other@example.com', type: 'home', primary: true }],
@@ -128,7 +128,7 @@ describe('a user of a directory', () => {
     ]);
   });
 
-  it('is made once: by its user name, and by what the directory calls it', async () => {
+  it('is made once per userName and per externalId', async () => {
     const first = await aDirectoryUser(directory);
     const { userName, externalId } = first;
     expect(refusal(await directory.post(USERS, { json: userInput({ userName: userName.toUpperCase() }) }))).toEqual([
@@ -146,7 +146,7 @@ describe('a user of a directory', () => {
     });
   });
 
-  it('is another’s, in another company', async () => {
+  it('is unknown to another company, which may use the same externalId', async () => {
     const user = await aDirectoryUser(directory);
     const stranger = await aDirectory(await aCompany());
     expect(await aDirectoryUser(stranger, { externalId: user.externalId })).toMatchObject({
@@ -162,7 +162,7 @@ describe('a user of a directory', () => {
     expect((await must(stranger.get(`${USERS}?filter=id eq "${user.id}"`))).totalResults).toBe(0);
   });
 
-  it('is replaced by PUT; what is not sent stays', async () => {
+  it('is replaced by PUT, and keeps what is not sent', async () => {
     const user = await aDirectoryUser(directory);
     const json = { userName: 'renamed@example.com', name: { givenName: 'New', familyName: 'Name' } };
     const { body } = await directory.put(`${USERS}/${user.id}`, { json });
@@ -177,7 +177,7 @@ describe('a user of a directory', () => {
     ]);
   });
 
-  it('is not written where nothing differs', async () => {
+  it('is not written if nothing differs', async () => {
     const input = userInput();
     const user = await must(directory.post(USERS, { json: input }));
     const again = await must(directory.put(`${USERS}/${user.id}`, { json: input }));
@@ -187,7 +187,7 @@ describe('a user of a directory', () => {
     expect([again, patched]).toEqual([user, user]);
   });
 
-  it('is deleted, and is gone', async () => {
+  it('is deleted, and then not found', async () => {
     const user = await aDirectoryUser(directory);
     expect((await directory.delete(`${USERS}/${user.id}`)).status).toBe(204);
     expect(refusal(await directory.get(`${USERS}/${user.id}`))).toEqual([404, undefined]);
@@ -195,7 +195,7 @@ describe('a user of a directory', () => {
   });
 });
 
-describe('PATCH of a user', () => {
+describe('PATCH of a SCIM user', () => {
   it.each([
     [[{ op: 'replace', path: 'displayName', value: 'By path' }], { displayName: 'By path' }],
     [[{ op: 'Add', path: 'name.formatted', value: 'Formatted' }], { displayName: 'Formatted' }],
@@ -216,7 +216,7 @@ describe('PATCH of a user', () => {
     [[{ op: 'replace', value: { surprise: [1], 'sur.prise': 2, constructor: 3 } }], {}],
     [[{ op: 'remove', path: 'emails[type eq "home"]' }], {}],
     [[{ op: 'replace', value: { id: 'another', schemas: [], 'emails[type eq "work"].value': 'z@example.com' } }], {}],
-  ])('does %j', async (operations, changes) => {
+  ])('applies %j', async (operations, changes) => {
     const user = await aDirectoryUser(directory, { externalId: undefined });
     const { meta: _, name, ...before } = user;
     const { status, body } = await directory.patch(`${USERS}/${user.id}`, patch(...operations));
@@ -225,13 +225,13 @@ describe('PATCH of a user', () => {
     if (!('displayName' in changes)) expect(body.name).toEqual(name);
   });
 
-  it('removes what the directory calls the user', async () => {
+  it('removes the externalId', async () => {
     const user = await aDirectoryUser(directory);
     const body = await must(directory.patch(`${USERS}/${user.id}`, patch({ op: 'remove', path: 'externalId' })));
     expect(body).not.toHaveProperty('externalId');
   });
 
-  it('takes one part of a name into the name that there is, and twice changes nothing more', async () => {
+  it('changes one part of a name and keeps the rest, also when it is repeated', async () => {
     const user = await aDirectoryUser(directory, { displayName: 'Ana Souza Lima' });
     const change = (path: string, value: string) =>
       must(directory.patch(`${USERS}/${user.id}`, patch({ op: 'replace', path, value })));
@@ -267,8 +267,8 @@ describe('PATCH of a user', () => {
   });
 });
 
-describe('leaving and coming back', () => {
-  it('ends the sessions on the next request, and lets in again', async () => {
+describe('a change of a SCIM user to inactive or active', () => {
+  it('ends the sessions on the next request, and lets the user sign in again', async () => {
     const { id, email, password } = await aUser(company);
     const { token } = await must(logIn(company.slug, email, password));
     expect((await bearer(token).get('/v1/auth/me')).status).toBe(200);
@@ -280,7 +280,7 @@ describe('leaving and coming back', () => {
     expect((await logIn(company.slug, email, password)).status).toBe(200);
   });
 
-  it('is not for those who are only invited', async () => {
+  it('is refused for users who are only invited, and so is a new address', async () => {
     const { id } = (await invite(company, 'guest@example.com')).user;
     expect(await get(id)).toMatchObject({ active: false });
     const activating = patch({ op: 'replace', path: 'active', value: true });
@@ -290,20 +290,20 @@ describe('leaving and coming back', () => {
   });
 });
 
-describe('the owner', () => {
+describe('the owner of a company', () => {
   it.each([
     ['PATCH', patch({ op: 'replace', path: 'active', value: false })],
     ['PATCH', patch({ op: 'Replace', value: { active: 'False', displayName: 'x' } })],
     ['PATCH', patch({ op: 'replace', path: 'userName', value: 'taken-over@example.com' })],
     ['DELETE', {}],
-  ])('is neither deactivated, deleted nor given another address: %s', async (method, sending) => {
+  ])('is neither deactivated, deleted nor given another address by SCIM: %s', async (method, sending) => {
     const before = await get(owner);
     const send = method === 'PATCH' ? directory.patch : directory.delete;
     expect(refusal(await send(`${USERS}/${owner}`, sending))).toEqual([403, 'mutability']);
     expect(await get(owner)).toEqual(before);
   });
 
-  it('keeps the link that resets their password where another address is refused', async () => {
+  it('keeps the password reset link when SCIM is refused to set another address', async () => {
     // A reset ends sessions.
     const theirs = await aCompany();
     const { email, password } = theirs.owner;
@@ -316,7 +316,7 @@ describe('the owner', () => {
     expect(confirmed.status).toBe(200);
   });
 
-  it('is not removed by a PATCH, from where nobody could be: what is required stays', async () => {
+  it('keeps all required attributes when PATCH removes them', async () => {
     const before = await get(owner);
     for (const [operation, expected] of [
       [{ op: 'remove' }, [400, 'noTarget']],
@@ -328,7 +328,7 @@ describe('the owner', () => {
     expect(await get(owner)).toEqual(before);
   });
 
-  it('may leave a group of the company, and is the owner still', async () => {
+  it('may leave a group by SCIM, and stays the owner', async () => {
     const group = await aDirectoryGroup(directory, { members: [{ value: owner }] });
     const leaving = patch({ op: 'remove', path: `members[value eq "${owner}"]` });
     expect((await must(directory.patch(`${GROUPS}/${group.id}`, leaving))).members).toEqual([]);
@@ -336,7 +336,7 @@ describe('the owner', () => {
     expect(await get(owner)).toMatchObject({ active: true });
   });
 
-  it('is called otherwise as anybody is', async () => {
+  it('can be renamed by SCIM like any user', async () => {
     const body = await must(
       directory.patch(`${USERS}/${owner}`, patch({ op: 'replace', value: { displayName: 'The Owner', active: true } })),
     );
@@ -344,8 +344,8 @@ describe('the owner', () => {
   });
 });
 
-describe('another address', () => {
-  it('is given only by those who may do all that the person may', async () => {
+describe('a new address of a SCIM user', () => {
+  it('is set only by a client with all permissions of that user', async () => {
     const group = await aDirectoryGroup(directory);
     const policy = await must(
       company.as.post('/v1/policies', {
@@ -364,7 +364,7 @@ describe('another address', () => {
   });
 });
 
-describe('what a directory may do', () => {
+describe('the permissions of a SCIM client', () => {
   it.each([
     ['users:update', { path: 'displayName', value: 'x' }, 200],
     ['users:update', { path: 'active', value: false }, 403],
@@ -372,14 +372,14 @@ describe('what a directory may do', () => {
     ['users:deactivate', { path: 'active', value: false }, 200],
     ['users:deactivate', { path: 'displayName', value: 'x' }, 403],
     ['users:get', { path: 'active', value: false }, 403],
-  ] as const)('by %s: %j is %i', async (action, operation, status) => {
+  ] as const)('with %s: a replacement of %j is answered %i', async (action, operation, status) => {
     const user = await aDirectoryUser(directory);
     const by = withSecret(await aServiceAccountThat(company, allow(action, 'users:get')));
     const answer = await by.patch(`${USERS}/${user.id}`, patch({ op: 'replace', ...operation }));
     expect(answer.status).toBe(status);
   });
 
-  it('is nothing of whom a Deny keeps from it', async () => {
+  it('do not reach a user whom a Deny keeps from it', async () => {
     const user = await aDirectoryUser(directory);
     const arn = `arn:svc:users::${company.id}:user/${user.id}`;
     const by = withSecret(
@@ -389,7 +389,7 @@ describe('what a directory may do', () => {
     expect(totalResults).toBe(0);
   });
 
-  it('is shown by a service token too, and never by a person', async () => {
+  it('also apply with a service token, but neither with a session nor with a signed request', async () => {
     const robot = await aServiceAccountThat(company, allow('users:list'));
     expect((await (await withServiceToken(robot)).get(USERS)).status).toBe(200);
     for (const by of [company.as, bearer('none'), signed(robot.key)]) {
@@ -403,8 +403,8 @@ describe('what a directory may do', () => {
   });
 });
 
-describe('a version', () => {
-  it('is that of the whole, whatever is asked for', async () => {
+describe('the ETag of a SCIM user', () => {
+  it('is that of the whole user, whatever attributes are requested', async () => {
     const user = await aDirectoryUser(directory);
     const { headers, body } = await directory.get(`${USERS}/${user.id}?attributes=userName`);
     expect(body).toEqual({ schemas: [USER_SCHEMA], id: user.id, userName: user.userName });
@@ -413,7 +413,7 @@ describe('a version', () => {
     expect((await directory.get(`${USERS}/${user.id}`, known)).status).toBe(304);
   });
 
-  it('that is stale changes nothing, by any method', async () => {
+  it('that is stale in If-Match changes nothing, by any method', async () => {
     const user = await aDirectoryUser(directory);
     const json = userInput({ userName: user.userName });
     const stale = { headers: { 'if-match': user.meta.version } };
@@ -432,7 +432,7 @@ describe('a version', () => {
     expect((await directory.delete(`${USERS}/${user.id}`, fresh)).status).toBe(204);
   });
 
-  it('is another once somebody else has changed the user in between', async () => {
+  it('that goes stale during the request changes nothing', async () => {
     const user = await aDirectoryUser(directory);
     const { env } = rivalBefore(/^update "users"/, () =>
       must(company.as.put(`/v1/users/${user.id}`, { json: { name: 'Rival' } })),
@@ -446,10 +446,10 @@ describe('a version', () => {
   });
 });
 
-describe('a body', () => {
+describe('the body of a SCIM request', () => {
   it.each([
-    ['is no JSON', { body: '{', headers: { 'content-type': 'application/scim+json' } }, 'invalidSyntax'],
-    ['says it is something else', { body: '{}', headers: { 'content-type': 'text/plain' } }, 'invalidSyntax'],
+    ['is not JSON', { body: '{', headers: { 'content-type': 'application/scim+json' } }, 'invalidSyntax'],
+    ['has another content type', { body: '{}', headers: { 'content-type': 'text/plain' } }, 'invalidSyntax'],
     ['is a list', { json: [] }, 'invalidSyntax'],
     [
       'is nested too deeply',
@@ -460,7 +460,7 @@ describe('a body', () => {
     expect(refusal(await directory.post(USERS, sending))).toEqual([400, scimType]);
   });
 
-  it('may say that it is of SCIM', async () => {
+  it('may have the content type application/scim+json', async () => {
     const sending = {
       body: JSON.stringify(userInput()),
       headers: { 'content-type': 'application/scim+json; charset=utf-8' },
@@ -468,12 +468,12 @@ describe('a body', () => {
     expect((await directory.post(USERS, sending)).status).toBe(201);
   });
 
-  it('that is too large is refused in the words of SCIM', async () => {
+  it('that is too large is refused with a SCIM error', async () => {
     const sending = { body: `{"a":"${'x'.repeat(1024 * 1024)}"}`, headers: { 'content-type': 'application/json' } };
     expect(refusal(await directory.post(USERS, sending))).toEqual([413, undefined]);
   });
 
-  it('of a request that no route takes is answered in the words of SCIM, too', async () => {
+  it('to an unknown path is answered with a SCIM error', async () => {
     const { status, body } = await call('GET', '/scim/v2/Nothing');
     expect([status, body]).toEqual([404, expect.objectContaining({ schemas: [ERROR], status: '404' })]);
   });

@@ -28,7 +28,7 @@ export const USERS_AND_INVITATIONS = [
       text: 'exists(users, byId(users, companyId, id), eq(users.email, email))',
       without: 'undefined',
       tests: ['test/directory/users.directory.test.ts'],
-      title: 'keeps the link',
+      title: 'reset link',
     },
     { in: 'updateUser', text: 'livingById(', without: 'byId(' },
     { in: 'updateUser', text: 'eq(users.isOwner, false)', without: 'undefined' },
