@@ -44,8 +44,8 @@ async function keep(...records: ReturnType<typeof recordAt>[]) {
   await runDurableObjectAlarm(log());
 }
 
-describe('the audit stream', () => {
-  it('has no record of a pause, and all from before it, whenever they are handed out', async () => {
+describe('the audit stream of a webhook endpoint', () => {
+  it('has all records from before a pause and none from during it, whenever they are delivered', async () => {
     const receiver = aReceiver();
     const { _id } = await anEndpoint(company, receiver, ['audit.records']);
     const wait = () => new Promise((go) => setTimeout(go, 5));
@@ -69,7 +69,7 @@ describe('the audit stream', () => {
     expect(routes.filter((route) => told.includes(route))).toEqual(['/before', '/active']);
   });
 
-  it('has each record of the company as the list shows it, however late it comes', async () => {
+  it('has each record of the company as the list shows it, however late it arrives', async () => {
     const receiver = aReceiver();
     const { secret } = await anEndpoint(company, receiver, ['audit.records']);
     await company.as.post('/v1/groups', { json: groupInput() });
@@ -92,7 +92,7 @@ describe('the audit stream', () => {
     expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
   });
 
-  it('hands out the same again until it is kept, and then goes on', async () => {
+  it('hands out the same records until they are acknowledged, and then goes on', async () => {
     const own = env.COMPANY_LOG.getByName('of-a-test') as unknown as DurableObjectStub<CompanyLog>;
     await runInDurableObject(own, (object) => {
       object.follow('of-a-test', ['audit']);
@@ -119,7 +119,7 @@ describe('the audit stream', () => {
     expect((await ids()).next).toBeUndefined();
   });
 
-  it('is followed by nobody once no endpoint wants it', async () => {
+  it('ends once no endpoint subscribes to it', async () => {
     const other = await aCompany();
     const { _id } = await anEndpoint(other, aReceiver(), ['audit.records']);
     const ofOther = env.COMPANY_LOG.getByName(other.id) as unknown as DurableObjectStub<CompanyLog>;
@@ -146,14 +146,14 @@ async function move(object: DurableObjectStub<CompanyLog>, name: string, kind: L
   });
 }
 
-describe('the audit stream, of days that were moved to R2 before anybody was told,', () => {
+describe('the audit stream, of days that were moved to R2 before they were delivered,', () => {
   const NAME = 'of-a-moved-test';
   const own = () => env.COMPANY_LOG.getByName(NAME) as unknown as DurableObjectStub<CompanyLog>;
   const day = Math.ceil(Date.now() / DAY_MS) * DAY_MS;
   const next = async (limit = 3) => (await own().following('audit', limit)) as Followed;
   const idsOf = (records: Followed['records']) => records.map(({ id }) => id);
 
-  it('has each record in the order of the log, the same until they are kept', async () => {
+  it('has each record in the order of the log, and repeats them until they are acknowledged', async () => {
     await own().follow(NAME, ['audit']);
     const records = Array.from({ length: 8 }, (_, n) => recordAt(day + n * (DAY_MS / 3)));
     await own().append(NAME, 'audit', records as never);
@@ -171,7 +171,7 @@ describe('the audit stream, of days that were moved to R2 before anybody was tol
     expect(all).toEqual([...records, more].map(({ id }) => id));
   });
 
-  it('has what comes later still of such a day, wherever that is by then', async () => {
+  it('has records that arrive late for a moved day, before and after their merge into its file', async () => {
     const late = recordAt(day + 1000);
     await own().append(NAME, 'audit', [late] as never);
     expect(idsOf((await next()).lateRecords)).toEqual([late.id]);
@@ -184,7 +184,7 @@ describe('the audit stream, of days that were moved to R2 before anybody was tol
     expect((await next()).late).toEqual([]);
   });
 
-  it('has what comes of such a day before the stream has come to it', async () => {
+  it('has late records of a moved day that it has not reached yet', async () => {
     const behind = 'of-a-test-behind';
     const object = env.COMPANY_LOG.getByName(behind) as unknown as DurableObjectStub<CompanyLog>;
     await object.follow(behind, ['audit']);
@@ -197,7 +197,7 @@ describe('the audit stream, of days that were moved to R2 before anybody was tol
     expect([idsOf(found.records), idsOf(found.lateRecords)]).toEqual([[one.id, two.id], [late.id]]);
   });
 
-  it('is told anew of whom was taken out of the log meanwhile', async () => {
+  it('hands out records anew that were redacted meanwhile', async () => {
     const named = 'of-a-test-of-a-person';
     const object = env.COMPANY_LOG.getByName(named) as unknown as DurableObjectStub<CompanyLog>;
     await object.follow(named, ['audit']);
@@ -211,7 +211,7 @@ describe('the audit stream, of days that were moved to R2 before anybody was tol
     expect(again.records).toMatchObject([{ id: record.id, principalId: person.pseudonym }]);
   });
 
-  it('goes on once a company is active that was suspended for so long', async () => {
+  it('goes on once the company is active again after 100 days of suspension', async () => {
     const other = await aCompany();
     const receiver = aReceiver();
     const { _id } = await anEndpoint(other, receiver, ['audit.records']);
@@ -241,8 +241,8 @@ describe('the audit stream, of days that were moved to R2 before anybody was tol
   });
 });
 
-describe('a backfill', () => {
-  it('has days that were moved to R2, the newest first, behind the newest of the stream', async () => {
+describe('a backfill of the audit stream', () => {
+  it('has days that were moved to R2, the newest first, after the newest of the stream', async () => {
     const own = await aCompany();
     const log = env.COMPANY_LOG.getByName(own.id) as unknown as DurableObjectStub<CompanyLog>;
     const before = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
@@ -257,7 +257,7 @@ describe('a backfill', () => {
     await expect.poll(moved).toEqual(records.map(({ id }) => id).toReversed());
   });
 
-  it('sends what is kept, the newest first', async () => {
+  it('sends the stored records, the newest first', async () => {
     company = await aCompany();
     const before = Date.now() - 3 * DAY_MS;
     await keep(...Array.from({ length: 700 }, (_, n) => recordAt(before + n, '/past')));
@@ -279,7 +279,7 @@ describe('a backfill', () => {
     expect((await arrived(receiver)).some(({ event }) => (event.data.records as object[]).length === 500)).toBe(true);
   });
 
-  it('is only for who gets the stream', async () => {
+  it('is refused for an endpoint that does not get the stream', async () => {
     const { _id } = await anEndpoint(company, aReceiver(), ['company.updated']);
     const json = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' };
     const { status, body } = await company.as.post(`${ENDPOINTS}/${_id}/backfill`, { json });

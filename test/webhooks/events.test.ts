@@ -21,14 +21,14 @@ const WRITES = SURFACES.flatMap(({ endpoints }) =>
     .map(({ method, path }) => `${method.toUpperCase()} ${path}`),
 );
 
-describe('a route that writes', () => {
-  it('tells something, or says why not', () => {
+describe('an API route that writes', () => {
+  it('has its webhook event types listed here, or a reason why it has none', () => {
     const unsaid = WRITES.filter((route) => !(route in TOLD));
     expect(unsaid.map((route) => `${route}: say in test/webhooks/told.ts what it tells, or why nothing`)).toEqual([]);
     expect(Object.keys(TOLD).filter((route) => !WRITES.includes(route))).toEqual([]);
   });
 
-  it('and only such a one, or a person outside, leads to each type', () => {
+  it('causes every event type, except those that viewers and the audit stream cause', () => {
     const told = new Set(Object.values(TOLD).flatMap((types) => (typeof types === 'string' ? [] : types)));
     const others = EVENT_TYPES.map(({ type }) => type).filter((type) => !told.has(type));
     expect(others).toEqual([
@@ -44,8 +44,8 @@ describe('a route that writes', () => {
   });
 });
 
-describe('an event type', () => {
-  it('has an example of its schema, stands in OpenAPI, and is listed', async () => {
+describe('a webhook event type', () => {
+  it('has an example that fits its schema, is in OpenAPI, and is listed by the API', async () => {
     const company = await aProvisionedCompany();
     const { records } = await must(company.as.get('/v1/webhook-event-types'));
     expect(records.map(({ type }: { type: string }) => type)).toEqual(EVENT_TYPES.map(({ type }) => type));
@@ -56,7 +56,7 @@ describe('an event type', () => {
     }
   });
 
-  it('that a trigger writes is known, and the session watches its table', () => {
+  it("that a database trigger writes is known, and the session watches the trigger's table", () => {
     const written = new Set([...migration.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, type = '']) => type));
     written.delete('webhooks.disabled');
     for (const type of written) expect(findEventType(type).type).toBe(type);
@@ -68,7 +68,7 @@ describe('an event type', () => {
   });
 });
 
-describe('what happens', () => {
+describe('a webhook event', () => {
   let company: Company;
   let receiver: Receiver;
   beforeAll(async () => {
@@ -94,7 +94,7 @@ describe('what happens', () => {
     return (type: string) => events.findLast((event) => event.type === type)?.data;
   }
 
-  it('to people and what they may do is told', async () => {
+  it('is sent for changes of users, groups and policies', async () => {
     const { as } = company;
     const group = await must(as.post('/v1/groups', { json: groupInput() }));
     await must(as.put(`/v1/groups/${group._id}`, { json: { description: 'Changed by a test.' } }));
@@ -130,7 +130,7 @@ describe('what happens', () => {
     expect(JSON.stringify(await receiver.received())).not.toContain(secret);
   });
 
-  it('to tables and uploads is told, without a cell', async () => {
+  it('is sent for tables and uploads, without the value of a cell', async () => {
     const { as } = company;
     const path = '/v1/managed-tables';
     const table = await must(as.post(path, { json: { display_name: 'told', columns: [column('a')] } }));
@@ -149,14 +149,14 @@ describe('what happens', () => {
     expect(JSON.stringify(await receiver.received())).not.toContain('cell-of-a-table');
   });
 
-  it('with shares is told, but what is seen of them only to who names it', async () => {
+  it('is sent for a new share', async () => {
     const dashboard = await aDashboard(company.as, []);
     await must(company.as.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: { share_type: 'link' } }));
     const dataOf = await told('share.created');
     expect(dataOf('share.created')).toMatchObject({ target_id: dashboard._id, actor: { id: company.owner.id } });
   });
 
-  it('is told of one unit of work with its change: neither comes without the other', async () => {
+  it('is written in one transaction with its change: neither exists without the other', async () => {
     const { as } = company;
     const input = groupInput();
     const { _id: first } = await must(as.post('/v1/groups', { json: input }));
@@ -177,7 +177,7 @@ describe('what happens', () => {
       .toBe(1);
   });
 
-  it('in a company without an active endpoint leaves nothing behind', async () => {
+  it('is not stored in a company without an active endpoint', async () => {
     const other = await aProvisionedCompany();
     const { _id } = await anEndpoint(other, aReceiver());
     await must(other.as.put(`${ENDPOINTS}/${_id}`, { json: { status: 'paused' } }));

@@ -7,7 +7,7 @@ import { anEndpoint, aReceiver, arrived, ENDPOINTS } from './support.ts';
 
 const JSON_OF_TEST = { json: { event_type: 'user.invited' } };
 
-it('two rotations at once keep every secret', async () => {
+it('two concurrent rotations of a webhook secret keep every secret', async () => {
   const company = await aCompany();
   const receiver = aReceiver();
   const { _id, secret } = await anEndpoint(company, receiver, ['company.updated']);
@@ -27,7 +27,7 @@ it('two rotations at once keep every secret', async () => {
   }
 });
 
-it('an endpoint that has another address by now is not disabled by the answer of the one before', async () => {
+it('a webhook endpoint with a new address is not disabled by a late answer of the former address', async () => {
   const company = await aCompany();
   const [former, next] = [aReceiver('late.410'), aReceiver()];
   const { _id } = await anEndpoint(company, former, ['company.updated']);
@@ -41,7 +41,7 @@ it('an endpoint that has another address by now is not disabled by the answer of
   expect((await company.as.get(path)).body.status).toBe('active');
 });
 
-it('an endpoint that was paused meanwhile is not disabled', async () => {
+it('a webhook endpoint that was paused meanwhile is not disabled by a late answer', async () => {
   const company = await aCompany();
   const receiver = aReceiver('late.410');
   const { _id } = await anEndpoint(company, receiver, ['company.updated']);
@@ -53,7 +53,7 @@ it('an endpoint that was paused meanwhile is not disabled', async () => {
   expect((await company.as.get(path)).body.status).toBe('paused');
 });
 
-it('a company has at most twenty endpoints', async () => {
+it('a company has at most twenty webhook endpoints', async () => {
   const company = await aCompany();
   const receiver = aReceiver();
   for (let n = 0; n < 20; n += 1) await anEndpoint(company, receiver);

@@ -48,8 +48,8 @@ async function sendAsOf(id: string, milliseconds: number): Promise<void> {
   await runDurableObjectAlarm(senderOf(id));
 }
 
-describe('a try', () => {
-  it('fails at a certificate that nobody vouches for', async () => {
+describe('an attempt to deliver a webhook', () => {
+  it('fails at a certificate of an unknown authority', async () => {
     const receiver = aReceiver('ok', inject('untrustedReceiverUrl'));
     const { _id } = await anEndpoint(company, receiver, ['company.updated']);
     await test(_id);
@@ -62,7 +62,7 @@ describe('a try', () => {
     expect(await count(receiver)).toBe(0);
   });
 
-  it.concurrent.each(['mute', 'drip'])('ends after fifteen seconds at a receiver that is %s', async (behaviour) => {
+  it.concurrent.each(['mute', 'drip'])('times out in fifteen seconds if the receiver is %s', async (behaviour) => {
     const { _id } = await anEndpoint(company, aReceiver(behaviour), ['company.updated']);
     await test(_id);
     await expect.poll(async () => (await firstOf(_id)).attempts.length, { timeout: 60_000 }).toBeGreaterThan(0);
@@ -82,14 +82,14 @@ describe('a try', () => {
     'https://127.0.0.1.nip.io/hook',
     'https://10-0-0-1.sslip.io/hook',
     'https://metadata.internal/hook',
-  ])('is not made where the address leads inside by then: %s', async (url) => {
+  ])('is refused at an address that is not public HTTPS: %s', async (url) => {
     const result = await postWebhook(url, {}, '{}', { allowPrivate: false, now: Date.now() });
     expect(result).toEqual({ status: null, error: 'address_refused', retryAfter: 0 });
   });
 });
 
-describe('an endpoint, in the midst of its tries,', () => {
-  it('that is deleted is asked no more, and nothing of it is kept', async () => {
+describe('a webhook endpoint with a failed delivery', () => {
+  it('that is deleted gets no further attempt, and nothing of it is stored', async () => {
     const { receiver, id } = await aRefused();
     await must(company.as.delete(`${ENDPOINTS}/${id}`).then((answer) => ({ ...answer, status: 200 })));
     const before = await count(receiver);
@@ -103,7 +103,7 @@ describe('an endpoint, in the midst of its tries,', () => {
     expect(await count(receiver)).toBe(before);
   });
 
-  it('that is paused is asked no more, until it is active again', async () => {
+  it('that is paused gets no further attempt until it is active again', async () => {
     const { receiver, id } = await aRefused();
     const path = `${ENDPOINTS}/${id}`;
     await must(company.as.put(path, { json: { status: 'paused' } }));
@@ -117,7 +117,7 @@ describe('an endpoint, in the midst of its tries,', () => {
     expect(await count(receiver)).toBe(before + 1);
   });
 
-  it('whose secret is replaced signs the next try with both', async () => {
+  it('whose secret is rotated signs the next attempt with both secrets', async () => {
     const { receiver, id, secret } = await aRefused();
     const { secret: next } = await must(company.as.post(`${ENDPOINTS}/${id}/rotate-secret`));
     await receiver.behave('ok');
@@ -132,7 +132,7 @@ describe('an endpoint, in the midst of its tries,', () => {
     expect(() => new Webhook(next).verify(first?.body ?? '', first?.headers ?? {})).toThrow();
   });
 
-  it('signs with a secret that was replaced for a day, and no longer', async () => {
+  it('signs with a replaced secret for a day, and no longer', async () => {
     const { receiver, id, secret } = await aRefused();
     const { secret: next } = await must(company.as.post(`${ENDPOINTS}/${id}/rotate-secret`));
     await receiver.behave('ok');
@@ -150,7 +150,7 @@ describe('an endpoint, in the midst of its tries,', () => {
     expect(signature).not.toBe(new Webhook(secret).sign('late', at, body));
   });
 
-  it('that is asked for again while its last try is under way is tried again', async () => {
+  it('gets a delivery again that is asked for again during its last attempt', async () => {
     const receiver = aReceiver('late.500');
     const { _id } = await anEndpoint(company, receiver, ['company.updated']);
     await test(_id);
@@ -161,7 +161,7 @@ describe('an endpoint, in the midst of its tries,', () => {
     await expect.poll(async () => (await firstOf(_id)).status, { timeout: 30_000 }).toBe('delivered');
   });
 
-  it('of a company that is suspended is asked no more, until that is active again', async () => {
+  it('of a company that is suspended gets no further attempt until that is active again', async () => {
     const own = await aCompany();
     const { receiver, id } = await aRefused(own);
     await receiver.behave('ok');
@@ -177,8 +177,8 @@ describe('an endpoint, in the midst of its tries,', () => {
   });
 });
 
-describe('an event', () => {
-  it('of a company that is suspended waits for its time, and makes no write of others cost more', async () => {
+describe('a webhook event', () => {
+  it('of a company that is suspended waits, and makes the queries of others no slower', async () => {
     const [own, other] = [await aCompany(), await aCompany()];
     const [receiver, theirs] = [aReceiver(), aReceiver()];
     await anEndpoint(own, receiver);
@@ -201,7 +201,7 @@ describe('an event', () => {
     expect(await countOf('events where company_id = ?', own.id)).toBe(waiting);
   });
 
-  it('is told to each of twenty endpoints that want all, once', async () => {
+  it('is sent once to each of twenty endpoints that want all types', async () => {
     const own = await aCompany();
     const receivers = Array.from({ length: 20 }, () => aReceiver());
     for (const receiver of receivers) await anEndpoint(own, receiver);
@@ -215,7 +215,7 @@ describe('an event', () => {
       .toEqual(receivers.map(() => [`group.created ${_id}`]));
   });
 
-  it('is told of no name with half an emoji, which is refused, and of a whole one as it is shown', async () => {
+  it('cannot hold half an emoji, which is refused in a name, and holds whole ones unchanged', async () => {
     const own = await aCompany();
     const receiver = aReceiver();
     const { secret } = await anEndpoint(own, receiver);

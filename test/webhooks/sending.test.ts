@@ -32,8 +32,8 @@ const untilEnded = async (id: string) => {
 const test = (id: string, event_type = 'user.invited') =>
   company.as.post(`${ENDPOINTS}/${id}/test`, { json: { event_type } });
 
-describe('a delivery', () => {
-  it('is tried again under the same id, until it succeeds', async () => {
+describe('a webhook delivery', () => {
+  it('is retried under the same id until it succeeds', async () => {
     const receiver = aReceiver('once.503');
     const { _id, secret } = await anEndpoint(company, receiver, ['group.created']);
     const { _id: groupId } = await aGroup();
@@ -62,7 +62,7 @@ describe('a delivery', () => {
     ['status.500', 500, null],
     ['redirect', 301, 'redirect'],
     ['hangup', null, 'connection_failed'],
-  ])('to a receiver that answers by %s fails after the last try', async (behaviour, status, error) => {
+  ])('to a receiver that answers by %s fails after the last attempt', async (behaviour, status, error) => {
     const receiver = aReceiver(behaviour);
     const { _id } = await anEndpoint(company, receiver, ['company.updated']);
     expect((await test(_id)).status).toBe(202);
@@ -72,7 +72,7 @@ describe('a delivery', () => {
     expect(await receiver.received()).toHaveLength(3);
   });
 
-  it('is delivered as soon as there is a status, however long the answer is', async () => {
+  it('succeeds as soon as a status arrives, however long the response is', async () => {
     const receiver = aReceiver('huge');
     const { _id } = await anEndpoint(company, receiver, ['company.updated']);
     await test(_id);
@@ -80,7 +80,7 @@ describe('a delivery', () => {
     expect([delivery.status, delivery.attempts[0].status]).toEqual(['delivered', 200]);
   });
 
-  it('waits as long as the receiver asks for, and not more than a day', async () => {
+  it('waits for the Retry-After of the receiver, but not more than a day', async () => {
     const receiver = aReceiver(`after.429.${365 * 86_400}`);
     const { _id } = await anEndpoint(company, receiver, ['company.updated']);
     await test(_id);
@@ -91,7 +91,7 @@ describe('a delivery', () => {
     expect([status, hours > 23.9, hours <= 24]).toEqual(['pending', true, true]);
   });
 
-  it('can be asked for again, and so can all that failed', async () => {
+  it('can be sent again on request, alone or with all that failed', async () => {
     const receiver = aReceiver('status.500');
     const { _id } = await anEndpoint(company, receiver, ['company.updated']);
     await test(_id);
@@ -113,7 +113,7 @@ describe('a delivery', () => {
   });
 });
 
-describe('an endpoint', () => {
+describe('a webhook endpoint', () => {
   it('that answers 410 is disabled, and the administrators are mailed', async () => {
     const receiver = aReceiver('status.410');
     const { _id } = await anEndpoint(company, receiver, ['company.updated']);
@@ -163,7 +163,7 @@ describe('an endpoint', () => {
     expect((await deliveriesOf(_id))[0].status).toBe('failed');
   });
 
-  it('signs with the secret before as well for a day', async () => {
+  it('also signs with the former secret for a day', async () => {
     const receiver = aReceiver();
     const { _id, secret } = await anEndpoint(company, receiver, ['company.updated']);
     const { status, body } = await company.as.post(`${ENDPOINTS}/${_id}/rotate-secret`);
@@ -176,7 +176,7 @@ describe('an endpoint', () => {
     }
   });
 
-  it('that is slow delays no other', async () => {
+  it('that is slow does not delay others', async () => {
     const [mute, good] = [aReceiver('mute'), aReceiver()];
     await anEndpoint(company, mute, ['group.created']);
     await anEndpoint(company, good, ['group.created']);
@@ -186,7 +186,7 @@ describe('an endpoint', () => {
     expect(Date.now() - begun).toBeLessThan(12_000);
   });
 
-  it('is not told while it is paused, and not told later', async () => {
+  it('gets no events from while it is paused, not even later', async () => {
     const receiver = aReceiver();
     const { _id } = await anEndpoint(company, receiver, ['group.created', 'group.deleted']);
     const path = `${ENDPOINTS}/${_id}`;
@@ -202,7 +202,7 @@ describe('an endpoint', () => {
   });
 });
 
-describe('the address of an endpoint', () => {
+describe('the address of a webhook endpoint', () => {
   it.each([
     'http://example.com/hook',
     'https://10.0.0.1/hook',
@@ -211,7 +211,7 @@ describe('the address of an endpoint', () => {
     `https://user:${'x'.repeat(6)}@example.com/hook`,
     'https://metadata.internal/hook',
     'nonsense',
-  ])('may not be just any: %s', async (url) => {
+  ])('must be public HTTPS: %s', async (url) => {
     const { status, body } = await company.as.post(ENDPOINTS, { json: { url } });
     expect([status, body.details?.[0]?.field]).toEqual([422, 'url']);
   });

@@ -25,7 +25,7 @@ beforeAll(async () => {
   dashboard = await aDashboard(company.as, [visualization]);
 });
 
-it('shares that are made just before a pause are told after it, those of the pause are not', async () => {
+it('share events from just before a pause are sent after it, those from during the pause never', async () => {
   const paused = aReceiver();
   const { _id } = await anEndpoint(company, paused, ['share.created']);
   const turn = (status: string) => must(company.as.put(`${ENDPOINTS}/${_id}`, { json: { status } }));
@@ -172,15 +172,15 @@ const inLog = async (type: string): Promise<number> =>
 
 const WAITING = "outbox where company_id = ? and message ->> '$.event.type' = ?";
 
-describe('a change of what is shared', () => {
-  it('has its event in its unit of work, whichever route makes it', () => {
+describe('a change of a share, context or embed', () => {
+  it('is tested here for every route that writes an event about it', () => {
     const told = Object.entries(TOLD).flatMap(([route, types]) =>
       typeof types !== 'string' && types.some(isOfShares) ? route : [],
     );
     expect(told.toSorted()).toEqual([...Object.keys(CHANGES), ...CHANGES_NOTHING].toSorted());
   });
 
-  it.each(Object.entries(CHANGES))('by %s tells nothing when its commit fails', async (_, { type, request }) => {
+  it.each(Object.entries(CHANGES))('by %s writes no event when its transaction fails', async (_, { type, request }) => {
     const send = await request();
     await expect.poll(() => countOf(WAITING, company.id, type)).toBe(0);
     const before = await inLog(type);
@@ -188,7 +188,7 @@ describe('a change of what is shared', () => {
     expect([await countOf(WAITING, company.id, type), await inLog(type)]).toEqual([0, before]);
   });
 
-  it.each(Object.entries(CHANGES))('by %s is told although all breaks off right after', async (_, change) => {
+  it.each(Object.entries(CHANGES))('by %s has its event sent later if the queue is down', async (_, change) => {
     const { type } = change;
     const send = await change.request();
     await expect.poll(() => countOf(WAITING, company.id, type)).toBe(0);
@@ -200,7 +200,7 @@ describe('a change of what is shared', () => {
     await expect.poll(() => countOf(WAITING, company.id, type)).toBe(0);
   });
 
-  it('is told to endpoints under the id of its event, once', async () => {
+  it('is sent to endpoints once, under the id of its event', async () => {
     const types = [...new Set(Object.values(CHANGES).map(({ type }) => type))];
     const told = async () => {
       const ids = new Map((await receiver.received()).map(({ event, headers }) => [headers['webhook-id'], event.type]));

@@ -35,7 +35,7 @@ describe('a webhook endpoint', () => {
     expect((await company.as.get(path)).status).toBe(404);
   });
 
-  it('is sent what happens, so that the official library verifies it', async () => {
+  it('is sent events that the official library verifies', async () => {
     const receiver = aReceiver();
     const { secret } = await anEndpoint(company, receiver);
     const group = (await company.as.post('/v1/groups', { json: groupInput() })).body;

@@ -47,14 +47,14 @@ export const WEBHOOKS = [
     },
   ]),
   ...guardsOf('src/objects/company-log.ts', STREAM, [
-    { text: 'told.redactions !== this.#redactions', without: 'told.redactions < 0', title: 'taken out of the log' },
+    { text: 'told.redactions !== this.#redactions', without: 'told.redactions < 0', title: 'redacted meanwhile' },
   ]),
   ...guardsOf('src/logs/following.ts', STREAM, [
     {
       in: 'noteLate',
       text: ' || (moved !== undefined && compareKeys(key, moved) <= 0)',
       without: '',
-      title: 'before the stream has come to it',
+      title: 'not reached yet',
     },
   ]),
   ...guardsOf('src/db/webhook-endpoints.ts', RACES, [
@@ -64,7 +64,7 @@ export const WEBHOOKS = [
       without: '',
       title: 'paused meanwhile',
     },
-    { in: 'disableEndpoint', text: '        eq(webhookEndpoints.url, url),\n', without: '', title: 'another address' },
+    { in: 'disableEndpoint', text: '        eq(webhookEndpoints.url, url),\n', without: '', title: 'a new address' },
   ]),
   ...guardsOf(
     'src/platform/outside-fetch.ts',
