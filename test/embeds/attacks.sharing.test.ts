@@ -114,25 +114,25 @@ const FORGED: Attack[] = [
     },
   ],
   [
-    'an own key pair',
+    'a key pair of the attacker',
     async ({ theirs }) => {
       const { privateKey, publicKey } = await generateKeyPair('EdDSA');
       const header = { alg: 'EdDSA', kid: '1', jwk: await exportJWK(publicKey) };
       return new SignJWT(payloadOf(theirs)).setProtectedHeader(header).sign(privateKey);
     },
   ],
-  ['an own company’s token that names another company', ({ own, victim }) => changed(own, { com: victim.id })],
-  ['an own token that names another’s dashboard', ({ own, dashboard }) => changed(own, { sub: dashboard })],
+  ['a token of the attacker that names another company', ({ own, victim }) => changed(own, { com: victim.id })],
+  ['a token of the attacker that names another dashboard', ({ own, dashboard }) => changed(own, { sub: dashboard })],
   ['another dashboard', ({ theirs }) => changed(theirs, { sub: '0'.repeat(24) })],
-  ['a later end', ({ theirs }) => changed(theirs, { exp: 9_999_999_999 })],
-  ['no end', ({ theirs }) => changed(theirs, { exp: undefined })],
-  ['nothing fixed', ({ theirs }) => changed(theirs, { fix: undefined })],
-  ['more allowed', ({ theirs }) => changed(theirs, { alw: ['days', 'regions'] })],
-  ['nothing required', ({ theirs }) => changed(theirs, { req: [] })],
+  ['a later expiry', ({ theirs }) => changed(theirs, { exp: 9_999_999_999 })],
+  ['no expiry', ({ theirs }) => changed(theirs, { exp: undefined })],
+  ['no fixed parameters', ({ theirs }) => changed(theirs, { fix: undefined })],
+  ['more allowed parameters', ({ theirs }) => changed(theirs, { alw: ['days', 'regions'] })],
+  ['no required parameters', ({ theirs }) => changed(theirs, { req: [] })],
   ['other origins', ({ theirs }) => changed(theirs, { org: ['https://evil.test'] })],
-  ['another number of rotations', ({ theirs }) => changed(theirs, { rot: 1 })],
-  ['a number of rotations that is none', ({ theirs }) => changed(theirs, { rot: 'x' })],
-  ['a negative number of rotations', ({ theirs }) => changed(theirs, { rot: -1 })],
+  ['another count of key rotations', ({ theirs }) => changed(theirs, { rot: 1 })],
+  ['a count of key rotations that is a text', ({ theirs }) => changed(theirs, { rot: 'x' })],
+  ['a negative count of key rotations', ({ theirs }) => changed(theirs, { rot: -1 })],
   ['a company that is no id', ({ theirs }) => changed(theirs, { com: '*' })],
   ['a company that is a list', ({ theirs }) => changed(theirs, { com: [] })],
   ['a payload that is a list', ({ theirs }) => [parts(theirs)[0], encode([]), parts(theirs)[2]].join('.')],
@@ -161,7 +161,7 @@ const expectRefused = ({ status, body }: Answer, what: string) =>
   expect([what, status, body.error_code]).toEqual([what, 401, 'TOKEN_INVALID']);
 
 describe('an embed token', () => {
-  it('opens the dashboard as long as it is not changed', async () => {
+  it('opens the dashboard if it is unchanged', async () => {
     expect((await embedOf('d', world.theirs).info()).status).toBe(200);
     expect((await embedOf('d', world.own).info()).status).toBe(200);
   });
@@ -173,7 +173,7 @@ describe('an embed token', () => {
     expectRefused(await embed.execute({ days: { from: '2024-01-01' } }), what);
   });
 
-  it('opens no visualization when it is for a dashboard', async () => {
+  it('opens no visualization if it is for a dashboard', async () => {
     const embed = embedOf('v', world.theirs);
     expectRefused(await embed.info(), 'info');
     expectRefused(await embed.execute(), 'execute');
@@ -189,14 +189,14 @@ describe('an embed token', () => {
     expectRefused(await embedOf('d', body.token).info(), 'elsewhere');
   });
 
-  it('is verified anew by an isolate that has seen forged ones', async () => {
+  it('is still verified correctly after 50 forged ones in the same isolate', async () => {
     for (let n = 0; n < 50; n++) await embedOf('d', changed(world.theirs, { rot: n, com: world.company.id })).info();
     expect((await embedOf('d', world.theirs).info()).status).toBe(200);
     expectRefused(await embedOf('d', changed(world.theirs, { exp: 9_999_999_999 })).info(), 'after');
   });
 });
 
-describe('a token', () => {
+describe('a token of a share, embed, portal or session', () => {
   it('opens only what it was issued for', async () => {
     const { theirs, share, outsider, victim } = world;
     const resolve = (token: string) => call('GET', `/api/v1/public/shares/${token}/resolve`);
@@ -209,7 +209,7 @@ describe('a token', () => {
     expectRefused(await bearer(outsider.refresh_token).get('/api/v1/share-portal/contexts'), 'refresh token');
   });
 
-  it('is refused when its company, person or session is changed', async () => {
+  it('is refused when a claim such as company, user or session is changed', async () => {
     const other = await aCompany();
     const { access_token: token } = world.outsider;
     const [header, , signature] = parts(token);

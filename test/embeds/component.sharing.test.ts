@@ -4,8 +4,8 @@ import { call } from '../support/api.ts';
 
 const COMPONENT = '/embed.js';
 
-describe('the component for hosts', () => {
-  it('is led to for five minutes, and is kept for ever under the name of its version', async () => {
+describe('the web component for embeds', () => {
+  it('is found by a redirect cached for five minutes, and cached forever under its versioned name', async () => {
     const found = await call('GET', COMPONENT);
     const path = found.headers.get('location') as string;
     expect([found.status, path]).toEqual([302, expect.stringMatching(/^\/embed\/component-[A-Z0-9]{8}\.js$/)]);
@@ -27,7 +27,7 @@ describe('the component for hosts', () => {
     expect(script).not.toMatch(/\bimport\b/);
   });
 
-  it('is the present one in the place of one that is gone, and nothing else', async () => {
+  it('is the current one under the name of an old version, and not found under other names', async () => {
     const gone = await call('GET', '/embed/component-AAAAAAAA.js');
     expect([gone.status, gone.headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
     for (const name of ['current', 'component-.js', 'component-AAAAAAAA.js.map', '..%2Fpages%2Fview.en.html']) {

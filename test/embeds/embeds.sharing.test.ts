@@ -50,11 +50,11 @@ describe('the creation of an embed', () => {
     ['a parameter both fixed and allowed', { fixed_params: { regions: ['north'] }, allowed_params: ['regions'] }],
     ['a required parameter that is neither fixed nor allowed', { required_params: ['regions'] }],
     ['a parameter both required and fixed', { fixed_params: { regions: ['north'] }, required_params: ['regions'] }],
-    ['a fixed value of another kind', { fixed_params: { days: 'yesterday' } }],
+    ['a fixed value of the wrong type', { fixed_params: { days: 'yesterday' } }],
     ['a list of fixed parameters', { fixed_params: [] }],
     ['an expiry after less than a minute', { expires_in: 59 }],
     ['an expiry after more than a year', { expires_in: 31_536_001 }],
-    ['an expiry in half a second more than a minute', { expires_in: 60.5 }],
+    ['an expiry with half a second', { expires_in: 60.5 }],
     ['an origin with a path', { allowed_origins: ['https://a.test/x'] }],
     ['an origin with a wildcard', { allowed_origins: ['*'] }],
     [
@@ -62,7 +62,7 @@ describe('the creation of an embed', () => {
       { fixed_params: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`p${n}`, n])) },
     ],
     [
-      'more than an address can hold',
+      'more values than fit into a URL',
       { fixed_params: { regions: Array.from({ length: 900 }, (_, n) => `value ${n}`) } },
     ],
   ])('refuses %s', async (_what, json) => {
@@ -193,7 +193,7 @@ describe('an embedded visualization', () => {
   });
 });
 
-describe('an embed', () => {
+describe('an embed token', () => {
   const refused = async (token: string) => {
     const embed = embedOf('d', token);
     for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
@@ -227,7 +227,7 @@ describe('an embed', () => {
     await refused(renewed);
   });
 
-  it('ends by somebody who may share everything and rotates the key', async () => {
+  it('ends by a rotation of the key, which needs the permission to share everything', async () => {
     for (const can of [['dashboards:share'], ['visualizations:share'], ['dashboards:get']]) {
       const { as } = await aUser(company, { can });
       expect((await as.post('/api/v1/embed/rotate-key')).body.error_code).toBe('FORBIDDEN');
@@ -236,7 +236,7 @@ describe('an embed', () => {
     expect((await as.post('/api/v1/embed/rotate-key')).status).toBe(204);
   });
 
-  it('ends when what it shows is deleted', async () => {
+  it('ends when the dashboard that it shows is deleted', async () => {
     const { dashboard } = await aSalesDashboard(company, { name: 'Short-lived' });
     const embed = embedOf('d', await anEmbed(company, 'dashboards', dashboard._id));
     await company.as.delete(`/v1/dashboards/${dashboard._id}`);
@@ -259,7 +259,7 @@ describe('an embed', () => {
   });
 });
 
-describe('the origins of an embed', () => {
+describe('the allowed origins of an embed', () => {
   it('are those that its token names, and those of our own pages', async () => {
     const partner = 'https://partner.test';
     const token = await anEmbed(company, 'dashboards', id, { allowed_origins: [partner] });
@@ -283,8 +283,8 @@ describe('the origins of an embed', () => {
   });
 });
 
-describe('the round trips of an embed', () => {
-  it('are one batch of D1 for its info and for a cached execution, and none for an invalid token', async () => {
+describe('the database calls of an embed', () => {
+  it('are one D1 batch for its info or a cached execution, and none for an invalid token', async () => {
     const token = await anEmbed(company, 'dashboards', id);
     const info = countedD1();
     expect((await embedOf('d', token).info({ env: info.env })).status).toBe(200);
@@ -299,7 +299,7 @@ describe('the round trips of an embed', () => {
   });
 });
 
-describe('the limits of an embed', () => {
+describe('the rate limits of an embed', () => {
   it('are counted per token', async () => {
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2' } };
     const [one, other] = [await anEmbed(company, 'dashboards', id), await anEmbed(company, 'dashboards', id)];

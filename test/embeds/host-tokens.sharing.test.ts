@@ -43,7 +43,7 @@ const expectInvalid = async (token: string, kind: 'd' | 'v' = 'd') => {
   }
 };
 
-describe('a signing key', () => {
+describe('a signing key for tokens of a host', () => {
   it('shows its secret once, is listed without it, and ends with its tokens', async () => {
     const own = await aCompany();
     const shown = (await aSalesDashboard(own)).dashboard._id;
@@ -77,7 +77,7 @@ describe('a signing key', () => {
     await expectTypes(own, 'type=embed.signing_key_deleted', ['embed.signing_key_deleted']);
   });
 
-  it('is one of two at most, also where two are made at once', async () => {
+  it('is refused if there are two already, also if two are made at once', async () => {
     const own = await aCompany();
     const first = await aSigningKey(own);
     const late = await overtaken(
@@ -90,7 +90,7 @@ describe('a signing key', () => {
     await aSigningKey(own);
   });
 
-  it('is for those who may share everything, and made by nobody who is denied a part', async () => {
+  it('needs the permission to share everything, without a Deny on any part', async () => {
     for (const can of [['dashboards:share'], ['visualizations:share'], ['dashboards:get']]) {
       const { as } = await aUser(company, { can });
       for (const { status } of [
@@ -116,7 +116,7 @@ describe('a signing key', () => {
     expect((await as.post(SIGNING_KEYS)).status).toBe(201);
   });
 
-  it('is no other company’s', async () => {
+  it('is unknown to other companies', async () => {
     const other = await aCompany();
     expect((await other.as.delete(`${SIGNING_KEYS}/${key.id}`)).status).toBe(404);
     expect((await other.as.get(SIGNING_KEYS)).body.total).toBe(0);
@@ -125,7 +125,7 @@ describe('a signing key', () => {
 });
 
 describe('a token that a host signs', () => {
-  it('opens what it names, under the rules of its claims', async () => {
+  it('opens its dashboard, under the rules of its claims', async () => {
     const allowed_origins = ['https://host.test'];
     const token = await signed({
       fixed_params: { regions: ['north', 'south'] },
@@ -155,7 +155,7 @@ describe('a token that a host signs', () => {
     expect(await statusOf('d', alone)).toBe(401);
   });
 
-  it('costs one read, as our own do', async () => {
+  it('costs one database call, as our own tokens do', async () => {
     const token = await signed();
     const counted = countedD1();
     expect((await embedOf('d', token).info({ env: counted.env })).status).toBe(200);
@@ -185,12 +185,12 @@ describe('a token that a host signs', () => {
     ['a time at which it was made that is to come', () => ({ iat: seconds(120) })],
     ['a time from which it is good that is to come', () => ({ nbf: seconds(120) })],
     ['neither a dashboard nor a visualization', () => ({ dashboard_id: undefined })],
-    ['both', () => ({ visualization_id: visualization })],
+    ['both a dashboard and a visualization', () => ({ visualization_id: visualization })],
     ['a dashboard that is no id', () => ({ dashboard_id: `${dashboard}' or 1=1` })],
     ['a list of dashboards', () => ({ dashboard_id: [dashboard] })],
     ['a jti that is a number', () => ({ jti: 7 })],
     ['a jti of two hundred and one characters', () => ({ jti: 'x'.repeat(201) })],
-    ['a jti like the ids of ours', () => ({ jti: `d-${dashboard}-${'0'.repeat(24)}` })],
+    ['a jti in the form of our own token ids', () => ({ jti: `d-${dashboard}-${'0'.repeat(24)}` })],
     ['fixed parameters that are a list', () => ({ fixed_params: [] })],
     ['a fixed parameter that is an object', () => ({ fixed_params: { regions: { north: true } } })],
     ['an unknown fixed parameter', () => ({ fixed_params: { nothing: 1 } })],
@@ -203,9 +203,9 @@ describe('a token that a host signs', () => {
     ['a required parameter that is not allowed', () => ({ required_params: ['regions'] })],
     ['downloads that are a text', () => ({ allow_downloads: 'yes' })],
     ['a theme that is a text', () => ({ theme: 'dark' })],
-    ['a theme whose text nobody can read', () => ({ theme: { background: '#ffffff', text_color: '#fefefe' } })],
+    ['a theme with too little contrast', () => ({ theme: { background: '#ffffff', text_color: '#fefefe' } })],
     ['a locale that is a list', () => ({ locale: ['en'] })],
-    ['a locale that no page is in', () => ({ locale: 'fr' })],
+    ['a locale that is not supported', () => ({ locale: 'fr' })],
     ['a locale that is no tag', () => ({ locale: '../en' })],
     ['an origin with a path', () => ({ allowed_origins: ['https://a.test/x'] })],
     ['ten thousand values', () => ({ fixed_params: { regions: Array.from({ length: 10_000 }, (_, n) => `${n}`) } })],
@@ -215,7 +215,7 @@ describe('a token that a host signs', () => {
     await expectInvalid(await signed(claims()));
   });
 
-  it('is good for a day at most, and as long as it says', async () => {
+  it('is valid for a day at most, and until its expiry', async () => {
     const token = await signed({ exp: seconds(86_400) });
     expect(await statusOf('d', token)).toBe(200);
     later(86_000_000);
@@ -224,7 +224,7 @@ describe('a token that a host signs', () => {
     await expectInvalid(token);
   });
 
-  it('is signed with HS256 and the company’s key, or not at all', async () => {
+  it('is refused unless it is signed with HS256 and the company’s key', async () => {
     const claims = { aud: 'embed', iat: seconds(), exp: seconds(60), dashboard_id: dashboard };
     const secret = new TextEncoder().encode(key.secret);
     const header = { alg: 'HS256', kid: key.id };
@@ -267,7 +267,7 @@ describe('a token that a host signs', () => {
     await expectInvalid(`${forged}.${signature.toBase64({ alphabet: 'base64url', omitPadding: true })}`);
   });
 
-  it('opens nothing of another company', async () => {
+  it('opens no dashboard of another company', async () => {
     const other = await aCompany();
     const theirs = (await aSalesDashboard(other)).dashboard._id;
     const { status, body } = await embedOf('d', await signed({ dashboard_id: theirs })).info();
@@ -276,7 +276,7 @@ describe('a token that a host signs', () => {
     await expectInvalid(await signed({ dashboard_id: theirs }, { ...key, secret: 'x'.repeat(43) }));
   });
 
-  it('ends by its jti, by what it shows, with all others, and on deletion of what it shows', async () => {
+  it('ends by its jti, by its dashboard, with all others, and when its dashboard is deleted', async () => {
     const own = await aCompany();
     const made = await aSalesDashboard(own);
     const ownKey = await aSigningKey(own);
@@ -303,7 +303,7 @@ describe('a token that a host signs', () => {
     expect(await statusOf('d', last)).toBe(404);
   });
 
-  it('is counted by itself, whatever id its host gives it', async () => {
+  it('has a rate limit of its own, whatever id its host gives it', async () => {
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '1' } };
     const theirs = await anEmbed(company, 'dashboards', dashboard);
     const one = await signed({ jti: 'same' });
@@ -313,7 +313,7 @@ describe('a token that a host signs', () => {
     expect(statuses).toEqual([200, 429, 200, 200]);
   });
 
-  it('leaves events as ours do', async () => {
+  it('leaves events as our own tokens do', async () => {
     const own = await aCompany();
     const made = await aSalesDashboard(own);
     const ownKey = await aSigningKey(own);

@@ -17,8 +17,8 @@ beforeAll(async () => {
 
 const embed = (json: unknown) => company.as.post(`/api/v1/embed/dashboards/${dashboardId}`, { json });
 
-describe('a token', () => {
-  it('may bring a theme, whose members go before the brand of the company', async () => {
+describe('an embed token', () => {
+  it('may carry a theme, which overrides the brand of the company', async () => {
     const { token } = await must(embed({ theme: THEME }));
     const { branding } = await must(call('GET', `/api/embed/d/${token}/info`));
     expect(branding).toEqual({ ...THEME, font: 'serif' });
@@ -29,7 +29,7 @@ describe('a token', () => {
     expect(own).toEqual({ name: 'Aves & Cia', font: 'serif', radius: 8 });
   });
 
-  it('of a host may do the same', async () => {
+  it('signed by a host may carry a theme and a language, too', async () => {
     const key: SigningKey = await must(company.as.post('/api/v1/embed/signing-keys'));
     const token = await hostToken(key, { dashboard_id: dashboardId, theme: THEME, locale: 'es-MX' });
     const { branding } = await must(call('GET', `/api/embed/d/${token}/info`));
@@ -41,12 +41,12 @@ describe('a token', () => {
   it.each([
     [{ background: '#ffffff', text_color: '#eeeeee' }, 'theme.text_color'],
     [{ font: 'Papyrus' }, 'theme.font'],
-  ])('brings no theme that nobody can read, or that is none: %j', async (theme, field) => {
+  ])('is refused with a theme of low contrast or unknown font: %j', async (theme, field) => {
     const { status, body } = await embed({ theme });
     expect([status, body.details?.[0]?.field]).toEqual([422, field]);
   });
 
-  it('may name the language of its page, which the address changes', async () => {
+  it('may name the language of its page, which the URL can override', async () => {
     const { token } = await must(embed({ locale: 'pt-BR' }));
     const languageOf = async (query = '') => {
       const headers = { 'accept-language': 'es' };

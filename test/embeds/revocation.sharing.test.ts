@@ -34,8 +34,8 @@ const rowsOf = async ({ id }: Company): Promise<string[]> => {
   return results.map(({ subject }) => subject);
 };
 
-describe('a revocation', () => {
-  it('of a token ends that one, on the next request', async () => {
+describe('a revocation of embed tokens', () => {
+  it('by token id ends that token alone, on the next request', async () => {
     const [one, other] = [await aDashboardToken(), await aDashboardToken()];
     await revoked({ token_id: one.id });
     const embed = embedOf('d', one.token);
@@ -46,7 +46,7 @@ describe('a revocation', () => {
     await revoked({ token_id: one.id });
   });
 
-  it('of a dashboard ends the tokens that show it, and those alone that were made before', async () => {
+  it('by dashboard ends the earlier tokens of that dashboard, and no others', async () => {
     const own = await aSalesDashboard(company);
     const before = [
       await aDashboardToken(company, own.dashboard._id),
@@ -59,14 +59,14 @@ describe('a revocation', () => {
     expect(await dash((await aDashboardToken(company, own.dashboard._id)).token)).toBe(200);
   });
 
-  it('of a visualization ends the tokens that show it alone', async () => {
+  it('by visualization ends its own tokens, but not those of a dashboard with it', async () => {
     const [alone, onDashboard] = [await aVisualizationToken(), await aDashboardToken()];
     await revoked({ visualization_id: visualization });
     expect([await viz(alone.token), await dash(onDashboard.token)]).toEqual([401, 200]);
     expect(await viz((await aVisualizationToken()).token)).toBe(200);
   });
 
-  it('ends what was made in the same millisecond before it, and nothing that was made after it', async () => {
+  it('ends tokens of the same millisecond before it, and none made after it', async () => {
     const own = (await aSalesDashboard(company)).dashboard._id;
     const now = Date.now();
     standAt(now);
@@ -84,7 +84,7 @@ describe('a revocation', () => {
     expect([await dash(before.token), await dash(after.token)]).toEqual([401, 200]);
   });
 
-  it('ends a token that is made meanwhile from what was before', async () => {
+  it('ends a token whose creation began before it', async () => {
     const own = (await aSalesDashboard(company)).dashboard._id;
     const answer = await overtaken(
       /update "dashboards"/i,
@@ -94,7 +94,7 @@ describe('a revocation', () => {
     expect([answer.status, await dash(answer.body.token)]).toEqual([201, 401]);
   });
 
-  it('reaches no other company', async () => {
+  it('has no effect on another company', async () => {
     const other = await aCompany();
     const theirs = (await aSalesDashboard(other)).dashboard._id;
     const token = await aDashboardToken(other, theirs);
@@ -110,13 +110,13 @@ describe('a revocation', () => {
   });
 
   it.each([
-    ['none of its members', {}, 'token_id'],
-    ['two of its members', { token_id: 'x', viewer_id: 'y' }, 'viewer_id'],
-    ['all of its members', { token_id: 'x', dashboard_id: 'd', visualization_id: 'v', viewer_id: 'y' }, 'dashboard_id'],
-    ['a member of another kind', { token_id: 7 }, 'token_id'],
-    ['an empty member', { viewer_id: '' }, 'viewer_id'],
-    ['nothing', { token_id: null }, 'token_id'],
-    ['more than an id can be', { viewer_id: 'x'.repeat(201) }, 'viewer_id'],
+    ['no field', {}, 'token_id'],
+    ['two fields', { token_id: 'x', viewer_id: 'y' }, 'viewer_id'],
+    ['all fields', { token_id: 'x', dashboard_id: 'd', visualization_id: 'v', viewer_id: 'y' }, 'dashboard_id'],
+    ['a number as id', { token_id: 7 }, 'token_id'],
+    ['an empty id', { viewer_id: '' }, 'viewer_id'],
+    ['null as id', { token_id: null }, 'token_id'],
+    ['an id of 201 characters', { viewer_id: 'x'.repeat(201) }, 'viewer_id'],
   ])('with %s is refused', async (_what, json, field) => {
     const { status, body } = await revoke(json);
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
@@ -165,7 +165,7 @@ describe('a revocation', () => {
     for (const json of dashboards) expect((await revoke(json, as)).status).toBe(403);
   });
 
-  it('is an event about what the tokens show', async () => {
+  it('is logged as an event about the dashboard or visualization of the tokens', async () => {
     const own = await aCompany();
     const made = await aSalesDashboard(own);
     const { id } = await aDashboardToken(own, made.dashboard._id);
@@ -183,8 +183,8 @@ describe('a revocation', () => {
   });
 });
 
-describe('what is kept of revocations', () => {
-  it('costs no query: it is read with the token’s target', async () => {
+describe('the stored revocations of embed tokens', () => {
+  it('cost no query: they are read with the token’s target', async () => {
     const { token } = await aDashboardToken();
     for (const [kind, of] of [
       ['d', token],
@@ -196,7 +196,7 @@ describe('what is kept of revocations', () => {
     }
   });
 
-  it('is one row a subject; a dashboard’s takes the place of those of its tokens', async () => {
+  it('are one row each; that of a dashboard replaces those of its tokens', async () => {
     const own = await aCompany();
     const [one, other] = [await aSalesDashboard(own), await aSalesDashboard(own)];
     const tokens = [];
@@ -216,7 +216,7 @@ describe('what is kept of revocations', () => {
     expect(await rowsOf(foreign)).toHaveLength(3);
   });
 
-  it('keeps what ends more than the dashboard does', async () => {
+  it('keep a revocation of a token that is later than that of its dashboard', async () => {
     const own = await aCompany();
     const shown = (await aSalesDashboard(own)).dashboard._id;
     const { id, token } = await aDashboardToken(own, shown);
@@ -228,7 +228,7 @@ describe('what is kept of revocations', () => {
     expect(await dash(token)).toBe(401);
   });
 
-  it('is forgotten when every token has expired that it could have ended', async () => {
+  it('are deleted when every token has expired that they could have ended', async () => {
     const own = await aCompany();
     const shown = (await aSalesDashboard(own)).dashboard._id;
     await revoked({ dashboard_id: shown }, own.as);
@@ -241,7 +241,7 @@ describe('what is kept of revocations', () => {
     expect(await rowsOf(own)).toEqual([]);
   });
 
-  it('is bounded: a company ends ten thousand tokens and viewers one by one, and any number together', async () => {
+  it('are limited to ten thousand tokens and viewers of a company, but not for whole dashboards', async () => {
     const own = await aCompany();
     const shown = (await aSalesDashboard(own)).dashboard._id;
     const { id } = await aDashboardToken(own, shown);
