@@ -24,7 +24,7 @@ const accept = (token: string) =>
 const DEAD = [400, 'INVALID_INVITATION_TOKEN'];
 
 describe('a change of a user', () => {
-  it('changes what is sent, and nothing else', async () => {
+  it('changes only the fields that are sent', async () => {
     const { id } = await aUser(company);
     const before = await must(company.as.get(path(id)));
     const named = await must(company.as.put(path(id), { json: { name: ' Ana Andrade ' } }));
@@ -37,7 +37,7 @@ describe('a change of a user', () => {
     expect(await must(company.as.get(path(id)))).toEqual(named);
   });
 
-  it('names somebody who is only invited, and they are called so once they accept', async () => {
+  it('can rename an invited user, who keeps the name on acceptance', async () => {
     const { id, token } = await anInvited();
     expect(await must(company.as.put(path(id), { json: { name: 'Ines' } }))).toMatchObject({ status: 'invited' });
     await must(accept(token));
@@ -71,7 +71,7 @@ describe('a change of a user', () => {
     expect(group_ids).not.toContain(hidden._id);
   });
 
-  it('is not made of somebody who was deleted meanwhile, of another company, or of nobody', async () => {
+  it('is refused for a user who was deleted meanwhile, is of another company or does not exist', async () => {
     const { id } = await aUser(company);
     const late = await overtaken(
       /^update "users"/,
@@ -106,7 +106,7 @@ describe('the deletion of a user', () => {
     expect([again.status, again.body._id === user.id]).toEqual([201, false]);
   });
 
-  it('takes an invitation back: the link works no more', async () => {
+  it('revokes an invitation, whose link stops working', async () => {
     const { id, email, token } = await anInvited();
     expect((await company.as.delete(path(id))).status).toBe(204);
     expect(statusAndCode(await call('GET', `/v1/users/invitation?token=${token}`))).toEqual(DEAD);
@@ -119,7 +119,7 @@ describe('the deletion of a user', () => {
     await must(accept(linkIn(mailTo(email)).searchParams.get('token') as string));
   });
 
-  it('wins over an acceptance under way', async () => {
+  it('wins over an acceptance of the invitation at the same time', async () => {
     const { id, token } = await anInvited();
     const late = await overtaken(
       /^delete from "invitations"/,
@@ -143,7 +143,7 @@ describe('the deletion of a user', () => {
     for (const as of [manager.as, company.as]) expect((await as.get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('is refused of whom the caller may not touch, and of another company', async () => {
+  it('is refused under a Deny for that user, and for a user of another company', async () => {
     const { id } = await aUser(company);
     const { as } = await aUser(company, {
       can: ['users:*'],
@@ -157,7 +157,7 @@ describe('the deletion of a user', () => {
     expect((await other.as.get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('is not what UserManager allows, who may update', async () => {
+  it('is not allowed by the policy UserManager, which allows changes', async () => {
     const { document } = MANAGED_POLICIES.find(
       ({ name }) => name === 'UserManager',
     ) as (typeof MANAGED_POLICIES)[number];
@@ -168,10 +168,10 @@ describe('the deletion of a user', () => {
   });
 });
 
-describe('an invitation, by its link', () => {
+describe('the link of an invitation', () => {
   const shown = (token: string) => call('GET', `/v1/users/invitation?token=${encodeURIComponent(token)}`);
 
-  it('tells whoever holds it whom it is for, and nothing more', async () => {
+  it('tells its holder whom it is for, and nothing more', async () => {
     const { email, token } = await anInvited();
     const { status, body } = await shown(token);
     expect([status, body]).toEqual([
@@ -198,7 +198,7 @@ describe('an invitation, by its link', () => {
     });
   });
 
-  it('is the same failure, whatever is wrong with the token', async () => {
+  it('fails in the same way, whatever is wrong with the token', async () => {
     const used = await anInvited();
     await must(accept(used.token));
     const expired = await anInvited();

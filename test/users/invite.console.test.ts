@@ -57,7 +57,7 @@ describe('an invitation', () => {
     expect(seen.status).toBe(200);
   });
 
-  it('makes the first of the teams the claim of whoever accepts it', async () => {
+  it('sets the team claim of the user’s session token to the first of its teams', async () => {
     const email = anEmail();
     await must(invite({ email, team_ids: ['t2', 't1'] }));
     await must(accept(email));
@@ -65,7 +65,7 @@ describe('an invitation', () => {
     expect(decodeJwt(body.token).team_id).toBe('t2');
   });
 
-  it('is renewed by another, whose link works while the earlier one stops working', async () => {
+  it('is renewed by another, whose link works while the earlier link stops working', async () => {
     const email = anEmail();
     const { _id: groupId } = await aConsoleGroup(company);
     const first = await invite({ email, team_ids: ['t1'] });

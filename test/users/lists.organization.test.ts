@@ -79,7 +79,7 @@ describe('the list of users', () => {
     expect(ids(results)).toEqual(ids((await must(admin.get('/users?order_by=-created_at&quantity=20'))).results));
   });
 
-  it('is the same from either end at every page size', async () => {
+  it('has the same order at every page size', async () => {
     const forwards = await walk('/users?order_by=email', 100);
     for (const quantity of [1, 7, 55]) {
       expect(ids((await walk('/users?order_by=email', quantity)).results)).toEqual(ids(forwards.results));
@@ -112,7 +112,7 @@ describe('the list of users', () => {
   });
 });
 
-describe('the other lists', () => {
+describe('the other lists of the organization API', () => {
   it.each([
     ['/accounts', ['created_at', 'updated_at', 'name']],
     ['/admin/deleted/accounts', ['created_at', 'updated_at', 'name']],
@@ -137,7 +137,7 @@ describe('the other lists', () => {
     }
   });
 
-  it('of keys and bindings are answered by pages and in order', async () => {
+  it('of keys and bindings are paged and ordered', async () => {
     const robot = await aServiceAccount(company);
     for (let n = 0; n < 4; n++) await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
     await robot.as.get('/accounts');

@@ -55,8 +55,8 @@ describe('a user', () => {
   });
 });
 
-describe('somebody who is only invited', () => {
-  it('is not activated by anybody else', async () => {
+describe('a user who is only invited', () => {
+  it('is not activated by an administrator', async () => {
     const { user } = await invite(company, `invited@${company.slug}.test`);
     expect((await company.as.post(`/v1/users/${user.id}/activate`)).status).toBe(409);
     expect(await rowOf('select is_active from users where id = ?', user.id)).toEqual({ is_active: 0 });
@@ -77,8 +77,8 @@ describe('a company', () => {
   });
 });
 
-describe('the owner', () => {
-  it('is neither deactivated nor deleted, and stays in the groups', async () => {
+describe('the owner of a company', () => {
+  it('is neither deactivated nor deleted, and stays in their groups', async () => {
     const { id } = company.owner;
     const groupId = await aGroup(company);
     await bind(company, groupId, id);

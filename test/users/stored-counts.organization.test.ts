@@ -27,7 +27,7 @@ async function expectTrue(): Promise<void> {
   );
 }
 
-it('the stored counts and attachments stay right through everything that changes them', async () => {
+it('the stored counts of members and attachments stay right through everything that changes them', async () => {
   const company = await aCompany();
   const admin = signed(company.apiKey);
   await expectTrue();

@@ -67,7 +67,7 @@ describe('the list of users', () => {
     expect(seen.toSorted()).toEqual(ids.toSorted());
   });
 
-  it('shows no group that a Deny keeps from the caller, on any way', async () => {
+  it('shows no group that a Deny keeps from the caller, in any response', async () => {
     const { id } = await aUser(company, { can: [] });
     const [hidden, open] = [await aConsoleGroup(company), await aConsoleGroup(company)];
     await must(groups('post', id, [hidden._id, open._id]));
@@ -209,7 +209,7 @@ describe('the groups of a user', () => {
     expect(String((fieldsOf(answer)[2] as string).split('.')[0])).toBe('group_ids');
   });
 
-  it('are the last that somebody replaced them by, whoever else does so meanwhile', async () => {
+  it('are those of the last replacement, whoever else does so meanwhile', async () => {
     const { id } = await unboundUser(company);
     const [rival, last] = [(await aConsoleGroup(company))._id, (await aConsoleGroup(company))._id];
     const { status, body } = await overtaken(
@@ -220,7 +220,7 @@ describe('the groups of a user', () => {
     expect([status, body.group_ids, await groupsOf(id)]).toEqual([200, [last], [last]]);
   });
 
-  it('can be a hundred', async () => {
+  it('can be as many as a hundred', async () => {
     const { id } = await unboundUser(company);
     const permissionId = await aPermission(company);
     const ids: string[] = [];
@@ -250,7 +250,7 @@ describe('the users of the organization API', () => {
     expect((await admin().get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
   });
 
-  it('count once, and leave a group in all accounts', async () => {
+  it('are counted once, and leave a group in all accounts', async () => {
     const { id } = await unboundUser(company);
     const { _id: groupId } = await aConsoleGroup(company);
     const { id: account } = await must(admin().post('/accounts', { json: { name: 'second' } }));
@@ -264,7 +264,7 @@ describe('the users of the organization API', () => {
     expect((await admin().get(`/groups/${groupId}`)).body.member_count).toBe(0);
   });
 
-  it('have the same status', async () => {
+  it('have the same status as on the console', async () => {
     const made = await unboundUser(company);
     expect((await get(made.id)).body).toMatchObject({ status: 'active', name: made.email.split('@')[0] });
     await company.as.post(`/v1/users/${made.id}/deactivate`);

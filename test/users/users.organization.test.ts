@@ -184,7 +184,7 @@ describe('the list of users', () => {
   });
 });
 
-describe('an id', () => {
+describe('the id of a user', () => {
   it('is not found when it is malformed or another organization’s', async () => {
     for (const id of [other.owner.id, '0'.repeat(24), 'x', '%00']) {
       const path = `/users/${encodeURIComponent(id)}`;
