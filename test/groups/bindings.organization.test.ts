@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 const NOWHERE = '0'.repeat(24);
 
-describe('a binding', () => {
+describe('the binding of a member to a group', () => {
   it('puts a user into a group within an account, and is answered', async () => {
     const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
     const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
@@ -47,7 +47,7 @@ describe('a binding', () => {
     expect((await must(admin.get(`/groups/${groupId}/bindings?quantity=1&page=3`))).results).toHaveLength(1);
   });
 
-  it('is made once', async () => {
+  it('is refused with 409 the second time', async () => {
     const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
     const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
     await must(admin.post(`/groups/${groupId}/bindings`, { json }));
@@ -90,7 +90,7 @@ describe('a binding', () => {
     expect((await admin.post(`/groups/${NOWHERE}/bindings`, { json: good })).status).toBe(404);
   });
 
-  it('is removed once', async () => {
+  it('is removed once, and then not found', async () => {
     const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
     const { id } = await bind(company, groupId, user.id);
     const elsewhere = await aGroup(company);
@@ -100,7 +100,7 @@ describe('a binding', () => {
     await bind(company, groupId, user.id);
   });
 
-  it('never outlives its group, even when it is made while that is deleted', async () => {
+  it('never outlives its group, even if it is made while the group is deleted', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const answer = await overtaken(
       /^update "groups"/,

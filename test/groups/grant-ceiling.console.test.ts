@@ -54,7 +54,7 @@ const widerGroups = async (): Promise<string[]> => [
 const WIDE_PERMISSION = () => ({ target: { company_id: company.id, service_name: 'visualizations' } });
 
 describe('a membership of a group that may do more than the caller', () => {
-  it('is refused whatever gives the group more, for others and oneself', async () => {
+  it('is refused, whatever gives the group more, for others and oneself', async () => {
     const { id } = await unboundUser(company);
     const before = await groupsOf(manager.id);
     for (const group of await widerGroups()) {
@@ -66,14 +66,14 @@ describe('a membership of a group that may do more than the caller', () => {
     expect([await groupsOf(id), await groupsOf(manager.id)]).toEqual([[], before]);
   });
 
-  it('is refused together with one of a group that may do no more', async () => {
+  it('is refused together with a membership of a weaker group', async () => {
     const { id } = await unboundUser(company);
     const narrow = await groupThat(allow('users:list'));
     expectRefused(await put(manager.as, 'post', id, narrow, await groupThat(allow(WIDER))), WIDER);
     expect(await groupsOf(id)).toEqual([]);
   });
 
-  it('is accepted where it gives no more, and from administrators', async () => {
+  it('is accepted if the group may do no more, and from administrators', async () => {
     const { id } = await unboundUser(company);
     const narrow = await groupThat(allow('users:list', 'groups:*'), deny('visualizations:*'));
     expect((await put(manager.as, 'post', id, narrow)).status).toBe(200);
@@ -81,7 +81,7 @@ describe('a membership of a group that may do more than the caller', () => {
     for (const group of await widerGroups()) expect((await put(admin.as, 'post', id, group)).status).toBe(200);
   });
 
-  it('stays for those who have it', async () => {
+  it('stays when a user with it gets other groups', async () => {
     const { id } = await unboundUser(company);
     const wide = await groupThat(allow(WIDER));
     const narrow = await groupThat(allow('users:list'));
@@ -124,7 +124,7 @@ describe('the removal of a Deny', () => {
     expect((await put(company.as, 'put', id)).body.group_ids).toEqual([]);
   });
 
-  it('is refused to whom it binds', async () => {
+  it('is refused to the users whom it binds', async () => {
     const bound = await aUser(company, { can: [...MANAGES, WIDER] });
     const denying = await groupThat(deny(WIDER));
     await enter(company, bound.id, denying);
@@ -141,7 +141,7 @@ describe('the removal of a Deny', () => {
     expect((await bound.as.get('/v1/visualizations/x')).status).toBe(403);
   });
 
-  it('is allowed where the caller may do what is denied', async () => {
+  it('is allowed if the caller may do what is denied', async () => {
     const denying = await groupThat(deny('users:list'));
     const { id } = await unboundUser(company);
     await enter(company, id, denying);
@@ -156,7 +156,7 @@ describe('roles and legacy permissions that allow more than the caller may', () 
     { target: { company_id: company.id, service_name: 'accounts', service_id: '*' }, actions: ['*'] },
   ];
 
-  it('are not given to a new group', async () => {
+  it('cannot be given to a new group', async () => {
     const wide = await aPermission(company, WIDE_PERMISSION());
     const create = (json: object) =>
       manager.as.post('/v1/groups', { json: groupInput(json as Record<string, unknown>) });
@@ -167,7 +167,7 @@ describe('roles and legacy permissions that allow more than the caller may', () 
     expect((await create({ roles: [{ name: 'R', target: 'users', actions: ['*'] }] })).status).toBe(201);
   });
 
-  it('are not added to a group, and stay where they are', async () => {
+  it('cannot be added to a group, but stay where they are', async () => {
     const wide = await aPermission(company, WIDE_PERMISSION());
     const narrow = await aPermission(company);
     const { _id } = await aConsoleGroup(company, { permissionIds: [wide] });
@@ -181,14 +181,14 @@ describe('roles and legacy permissions that allow more than the caller may', () 
     expect((await must(company.as.get(`/v1/groups/${other}`))).permissionIds).toEqual([]);
   });
 
-  it('are not made', async () => {
+  it('cannot be created', async () => {
     for (const rest of wideTargets()) {
       expectRefused(await manager.as.post('/v1/permissions', { json: permissionInput(company, rest) }));
     }
     expect((await manager.as.post('/v1/permissions', { json: permissionInput(company) })).status).toBe(201);
   });
 
-  it('are not made by a change of others, which can be kept and narrowed', async () => {
+  it('cannot be made by changing weaker ones; stronger ones can be kept and narrowed', async () => {
     const narrow = await aPermission(company);
     for (const json of wideTargets()) expectRefused(await manager.as.put(`/v1/permissions/${narrow}`, { json }));
     const wide = await aPermission(company, { ...WIDE_PERMISSION(), actions: ['read', 'update'] });
@@ -205,14 +205,14 @@ describe('policies that allow more than the caller may', () => {
   const create = (as: Caller, ...statements: Parameters<typeof aPolicy>[1]) =>
     as.post('/v1/policies', { json: policyInput(statements) });
 
-  it('are not attached', async () => {
+  it('cannot be attached to a group', async () => {
     const { _id } = await aConsoleGroup(company);
     expectRefused(await manager.as.post(`/v1/groups/${_id}/policies/${FULL_ADMIN}`));
     expectRefused(await manager.as.post(`/v1/groups/${_id}/policies/${await aPolicy(company, [allow(WIDER)])}`), WIDER);
     expect((await must(company.as.get(`/v1/groups/${_id}`))).attached_policies).toEqual([]);
   });
 
-  it('are neither made nor cloned', async () => {
+  it('cannot be created or cloned', async () => {
     expectRefused(await create(manager.as, allow('*')));
     expectRefused(await create(manager.as, allow('users:list'), allow(WIDER)), WIDER);
     for (const id of [FULL_ADMIN, await aPolicy(company, [allow(WIDER)])]) {
@@ -226,7 +226,7 @@ describe('policies that allow more than the caller may', () => {
     );
   });
 
-  it('are not made by a change of others, attached or not', async () => {
+  it('cannot be made by changing others, attached or not', async () => {
     const groupId = await groupThat(allow('users:list'));
     const [attached] = (await must(company.as.get(`/v1/groups/${groupId}`))).attached_policies;
     const detached = await aPolicy(company, [allow('users:list')]);
@@ -239,7 +239,7 @@ describe('policies that allow more than the caller may', () => {
     }
   });
 
-  it('can be kept and narrowed, but what they deny cannot', async () => {
+  it('can be kept and narrowed, but their Deny statements cannot', async () => {
     const id = await aPolicy(company, [allow('visualizations:*'), deny('visualizations:delete')]);
     const change = (json: object) => manager.as.put(`/v1/policies/${id}`, { json });
     const document = (...statements: Parameters<typeof aPolicy>[1]) => policyInput(statements).document;
@@ -252,7 +252,7 @@ describe('policies that allow more than the caller may', () => {
     expectRefused(await change({ document: document(allow('users:list')) }));
   });
 
-  it('are made by administrators', async () => {
+  it('can be created by administrators', async () => {
     const { as } = await aUser(company, { can: ['*'] });
     expect((await create(as, allow('*'))).status).toBe(201);
     expect((await as.post(`/v1/policies/${FULL_ADMIN}/clone`, { json: { name: 'Admin too' } })).status).toBe(201);

@@ -87,7 +87,7 @@ describe('the addition of a member', () => {
 describe('the removal of a Deny', () => {
   const FORBIDDEN = 'users:DeleteUser';
 
-  it('is refused where the caller may not do what it denies, by detachment, removal of a member, or deletion of the group', async () => {
+  it('is refused if the caller may not do that: by detachment, removal of a member or deletion of the group', async () => {
     const denial = await aPolicy(company, [allow('users:ListUsers'), deny(FORBIDDEN)]);
     const groupId = await aGroup(company, denial);
     const { id: binding } = await bind(company, groupId, (await aUser(company)).id);
@@ -100,7 +100,7 @@ describe('the removal of a Deny', () => {
     });
   });
 
-  it('is refused to whom it binds', async () => {
+  it('is refused to the members whom it binds', async () => {
     const denial = await aPolicy(company, [deny(FORBIDDEN)]);
     const groupId = await aGroup(company, denial);
     const wide = await aGroup(company, await aPolicy(company, [allow('users:*', 'groups:*')]));
@@ -111,7 +111,7 @@ describe('the removal of a Deny', () => {
     expectRefused(await bound.as.delete(`/groups/${groupId}`), FORBIDDEN);
   });
 
-  it('is accepted where the caller may do what it denies, and where nothing is denied', async () => {
+  it('is accepted if the caller may do what it denies, and if nothing is denied', async () => {
     const denial = await aPolicy(company, [deny('users:ListUsers')]);
     const plain = await aPolicy(company, [allow('accounts:*')]);
     const groupId = await aGroup(company, denial, plain);

@@ -87,7 +87,7 @@ describe('a group', () => {
     expect((await create(groupInput({ name: first.name, slug: first.slug }))).status).toBe(201);
   });
 
-  it('changes only what is sent', async () => {
+  it('keeps the fields that a change does not send', async () => {
     const before = (await create(groupInput({ roles: [READER] }))).body;
     const put = async (json: object) => {
       const { status, body } = await company.as.put(`/v1/groups/${before._id}`, { json });
@@ -196,7 +196,7 @@ describe('the permissions of a group', () => {
   const change = (method: 'post' | 'put' | 'delete', id: string, permissionIds: unknown) =>
     company.as[method](`/v1/groups/${id}/permissions`, { json: { permissionIds } });
 
-  it('are replaced but for those that the caller is denied to get', async () => {
+  it('are replaced, except those that the caller is denied to get', async () => {
     const [hidden, other, wanted] = [
       await aPermission(company),
       await aPermission(company),
@@ -211,7 +211,7 @@ describe('the permissions of a group', () => {
     expect((await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [hidden] } })).status).toBe(404);
   });
 
-  it('are added, replaced, taken away and cleared', async () => {
+  it('are added, replaced, removed and cleared', async () => {
     const { _id } = await aConsoleGroup(company);
     const [a, b, c] = [await aPermission(company), await aPermission(company), await aPermission(company)];
     const steps = [

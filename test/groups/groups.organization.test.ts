@@ -55,7 +55,7 @@ describe('a group', () => {
     expect((await admin.patch(`/groups/${second}`, { json: { name } })).body.name).toBe(name);
   });
 
-  it('changes only what is sent', async () => {
+  it('keeps the fields that a change does not send', async () => {
     const before = await must(admin.post('/groups', { json: { name: aName(), description: 'Old' } }));
     const after = await must(admin.patch(`/groups/${before.id}`, { json: { description: 'New' } }));
     expect(after).toEqual({ ...before, description: 'New', updated_at: expect.any(String) });
@@ -142,7 +142,7 @@ describe('an attached policy', () => {
   });
 });
 
-describe('an id', () => {
+describe('the id of a group', () => {
   it('is not found when it is another organization’s', async () => {
     const foreign = await aGroup(other);
     const stranger = await aUser(other);

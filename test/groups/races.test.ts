@@ -31,21 +31,21 @@ describe('the binding of a principal to a group', () => {
     return [status, body.error, body.details?.field];
   };
 
-  it('finds no group that is deleted meanwhile', async () => {
+  it('is answered 404 when the group is deleted meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const answer = await bindOvertaken(binding(groupId, user.id), () => must(admin.delete(`/groups/${groupId}`)));
     expect(answer).toEqual([404, 'NotFound', 'id']);
     expect(await boundIn(groupId)).toBe(0);
   });
 
-  it('finds no user who is deleted meanwhile', async () => {
+  it('is answered 404 when the user is deleted meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const answer = await bindOvertaken(binding(groupId, user.id), () => must(admin.delete(`/users/${user.id}`)));
     expect(answer).toEqual([404, 'NotFound', 'principal_id']);
     expect(await boundIn(groupId)).toBe(0);
   });
 
-  it('finds no service account that is deleted meanwhile', async () => {
+  it('is answered 404 when the service account is deleted meanwhile', async () => {
     const [groupId, robot] = [await aGroup(company), await aServiceAccount(company)];
     const answer = await bindOvertaken(binding(groupId, robot.id, robot.accountId, 'service_account'), () =>
       must(admin.delete(`/service-accounts/${robot.id}`)),
@@ -54,7 +54,7 @@ describe('the binding of a principal to a group', () => {
     expect(await boundIn(groupId)).toBe(0);
   });
 
-  it('finds no account that is deleted meanwhile', async () => {
+  it('is answered 404 when the account is deleted meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const accountId = await anAccount('Gone before anybody is bound');
     const answer = await bindOvertaken(binding(groupId, user.id, accountId), () =>
@@ -64,7 +64,7 @@ describe('the binding of a principal to a group', () => {
     expect(await boundIn(groupId)).toBe(0);
   });
 
-  it('answers 409 to the second of two who bind the same', async () => {
+  it('is answered 409 when somebody else makes the same meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const answer = await bindOvertaken(binding(groupId, user.id), () => bind(company, groupId, user.id));
     expect(answer).toEqual([409, 'AlreadyExists', 'principal_id']);
@@ -78,14 +78,14 @@ describe('the attachment of a policy to a group', () => {
       as.post(`/v1/groups/${groupId}/policies/${policyId}`, { env }),
     );
 
-  it('finds no group that is deleted meanwhile', async () => {
+  it('is answered 404 when the group is deleted meanwhile', async () => {
     const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
     const answer = await attach(groupId, policyId, () => must(admin.delete(`/groups/${groupId}`)));
     expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
     expect(await attachedTo(groupId)).toBe(0);
   });
 
-  it('finds no policy that is deleted meanwhile', async () => {
+  it('is answered 404 when the policy is deleted meanwhile', async () => {
     const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
     const answer = await attach(groupId, policyId, () => must(as.delete(`/v1/policies/${policyId}`)));
     expect(statusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
@@ -142,21 +142,21 @@ describe('the addition of a user to groups', () => {
   const join = (userId: string, groupIds: string[], rival: () => Promise<unknown>) =>
     overtaken(joining, rival, (env) => as.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds }, env }));
 
-  it('finds no group that is deleted meanwhile', async () => {
+  it('is answered 404 when a group is deleted meanwhile', async () => {
     const [user, group] = [await aUser(company), await aConsoleGroup(company)];
     const answer = await join(user.id, [group._id], () => must(as.delete(`/v1/groups/${group._id}`)));
     expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
     expect(await boundIn(group._id)).toBe(0);
   });
 
-  it('finds no user who is deleted meanwhile', async () => {
+  it('is answered 404 when the user is deleted meanwhile', async () => {
     const [user, group] = [await aUser(company), await aConsoleGroup(company)];
     const answer = await join(user.id, [group._id], () => must(admin.delete(`/users/${user.id}`)));
     expect(statusAndCode(answer)).toEqual([404, 'USER_NOT_FOUND']);
     expect(await boundIn(group._id)).toBe(0);
   });
 
-  it('checks a membership again that was removed meanwhile', async () => {
+  it('checks the permission again for a membership that was removed meanwhile', async () => {
     const policyId = await aPolicy(company, [allow('*')]);
     const [powerful, member, user] = [await aGroup(company, policyId), await aUser(company), await aUser(company)];
     await enter(company, user.id, powerful);
@@ -173,7 +173,7 @@ describe('the addition of a user to groups', () => {
 });
 
 describe('a group', () => {
-  it('keeps its members and policies when it is global and somebody tries to delete it', async () => {
+  it('keeps its members and policies if it is a global one that somebody tries to delete', async () => {
     const [{ viewers }, user, permissionId] = [
       await globalGroups(company),
       await aUser(company),
