@@ -23,8 +23,8 @@ const shared = async (...policies: unknown[]) =>
 const filtersOf = async (link: ReturnType<typeof linkOf>) =>
   (await link.resolve()).body.dashboard.filters.map(({ slug }: { slug: string }) => slug);
 
-describe('what a link answers', () => {
-  it('is the dashboard as its viewer may use it', async () => {
+describe('the response to a share link', () => {
+  it('has the dashboard and the filters that its viewer may use', async () => {
     const share = await aShare(company, id, { expires_at: '2099-01-01T00:00:00.000Z' });
     const { status, body } = await linkOf(share.token).resolve();
     expect([status, body]).toEqual([
@@ -60,7 +60,7 @@ describe('what a link answers', () => {
     expect(JSON.stringify(body)).not.toMatch(/from sales|"sql"/i);
   });
 
-  it('is only where to sign in when it has a context', async () => {
+  it('only says where to sign in if the share has a context', async () => {
     const { id: contextId } = await aContext(company);
     const share = await aShare(company, id, { share_context_id: contextId });
     expect(share.requires_auth).toBe(true);
@@ -71,7 +71,7 @@ describe('what a link answers', () => {
     }
   });
 
-  it('is stored by no cache and shows no other site its address', async () => {
+  it('is cached nowhere and sends no Referer to other sites', async () => {
     const link = await shared();
     const answers = [
       await link.resolve(),
@@ -87,7 +87,7 @@ describe('what a link answers', () => {
 });
 
 describe('the execution of a shared dashboard', () => {
-  it('answers results, and then from the cache', async () => {
+  it('answers the results, and then the same from the cache', async () => {
     const link = await shared();
     const first = await link.execute({ regions: ['south'] });
     expect(first.body).toEqual({
@@ -152,7 +152,7 @@ describe('the execution of a shared dashboard', () => {
   });
 
   it.each([
-    ['a wrong kind', { days: 'yesterday' }],
+    ['a value of the wrong type', { days: 'yesterday' }],
     ['an unknown parameter', { nothing: 1 }],
     ['a deeply nested value', { regions: [[[['north']]]] }],
     ['a list of 5,000 values', { regions: Array.from({ length: 5000 }, String) }],
@@ -163,19 +163,19 @@ describe('the execution of a shared dashboard', () => {
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
-  it('refuses a parameter that no filter stands for', async () => {
+  it('refuses a parameter that no filter decides', async () => {
     const { status, body } = await (await shared()).execute({ least: 20 });
     expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
   });
 
-  it('refuses unknown parameters', async () => {
+  it('refuses parameters that are not an object', async () => {
     const link = await shared();
     for (const parameters of [[], 'x', 1, null]) expect((await link.execute(parameters)).status).toBe(422);
   });
 });
 
-describe('a filter policy', () => {
-  it('leaves a choice when it is selectable, of which all holds when none is sent', async () => {
+describe('a filter policy of a share', () => {
+  it('allows a choice among its values if selectable, and all of them if none is sent', async () => {
     const link = await shared(policy('regions', 'selectable', ['north', 'east']));
     expect(await filtersOf(link)).toContain('regions');
     expect(regionsOf((await link.execute()).body)).toEqual(['east', 'north']);
@@ -197,14 +197,14 @@ describe('a filter policy', () => {
     });
   });
 
-  it('binds all allowed values as a list when it is selectable on a select', async () => {
+  it('sends all allowed values as a list if selectable on a single select', async () => {
     const link = await shared(policy('region', 'selectable', ['north', 'east'], 'select'));
     expect(regionsOf((await link.execute()).body)).toEqual(['east', 'north']);
     expect(regionsOf((await link.execute({ region: 'north' })).body)).toEqual(['north']);
     expect((await link.execute({ region: 'south' })).status).toBe(403);
   });
 
-  it('fixes the values and does not show the filter when it is locked', async () => {
+  it('sets the values and hides the filter if locked', async () => {
     const link = await shared(policy('regions', 'locked', ['north']));
     expect(await filtersOf(link)).toEqual(['region', 'days']);
     expect(regionsOf((await link.execute()).body)).toEqual(['north']);
@@ -217,7 +217,7 @@ describe('a filter policy', () => {
     expect([options.status, options.body.error_code]).toEqual([403, 'FILTER_DISABLED_BY_POLICY']);
   });
 
-  it('does not show the filter when it is hidden', async () => {
+  it('hides the filter if hidden', async () => {
     const link = await shared(policy('regions', 'hidden'));
     expect(await filtersOf(link)).toEqual(['region', 'days']);
     expect(regionsIn((await link.execute()).body)).toHaveLength(6);
@@ -225,7 +225,7 @@ describe('a filter policy', () => {
     expect((await link.options('regions')).body.error_code).toBe('FILTER_DISABLED_BY_POLICY');
   });
 
-  it('holds when its filter is removed from the dashboard, and lets nothing be shown when it cannot hold', async () => {
+  it('still applies when its filter is removed, and refuses the results when it cannot apply', async () => {
     const { dashboard, rows } = await aSalesDashboard(company, { name: 'Losing a filter' });
     const share = await aShare(company, dashboard._id, {
       share_filter_policies: [policy('regions', 'locked', ['north'])],
@@ -255,7 +255,7 @@ describe('the options of a filter', () => {
     expect((await link.options('nothing')).status).toBe(404);
   });
 
-  it('are limited where there are a million, and a search finds the last of them', async () => {
+  it('are at most 1,000 of a million, and a search finds the last of them', async () => {
     const { dashboard } = await aSalesDashboard(company, {
       name: 'A million',
       filters: [
@@ -274,7 +274,7 @@ describe('the options of a filter', () => {
     ]);
   });
 
-  it('are answered with a failure that shows nothing of their SQL', async () => {
+  it('are answered with an error that reveals nothing of their SQL', async () => {
     const { dashboard } = await aSalesDashboard(company, {
       name: 'Failing options',
       filters: [{ slug: 'regions', label: 'R', kind: 'multi_select', options: { sql: 'SELECT hidden FROM nowhere' } }],
@@ -284,10 +284,10 @@ describe('the options of a filter', () => {
   });
 });
 
-describe('the origins of a share', () => {
+describe('the allowed origins of a share', () => {
   const PARTNER = 'https://partner.test';
 
-  it('are any when the share names none', async () => {
+  it('are all if the share names none', async () => {
     const share = await aShare(company, id);
     const { status, headers } = await linkOf(share.token, { origin: 'https://anyone.test' }).execute();
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
@@ -327,11 +327,11 @@ describe('the origins of a share', () => {
   });
 });
 
-describe('the limits', () => {
+describe('the rate limits of a share link', () => {
   it.each([
     ['the token', { RATE_LIMIT_TOKEN_PER_MINUTE: '1' }, '203.0.113.90'],
     ['the address', { RATE_LIMIT_IP_PER_SECOND: '1' }, '203.0.113.91'],
-  ])('of %s are told to a page that may use the token', async (_what, env, address) => {
+  ])('of %s are readable by a page of an allowed origin', async (_what, env, address) => {
     const PARTNER = 'https://partner.test';
     const share = await aShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
     const link = linkOf(share.token, { origin: PARTNER, 'cf-connecting-ip': address });
@@ -342,7 +342,7 @@ describe('the limits', () => {
     expect(headers.get('access-control-expose-headers')).toContain('Retry-After');
   });
 
-  it('are counted per token, so that one viewer does not starve another or the company', async () => {
+  it('are counted per token, so that viewers of one token slow neither others nor the company', async () => {
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '3' } };
     const [one, other] = [await aShare(company, id), await aShare(company, id)];
     for (let left = 2; left >= 0; left--) {
@@ -358,7 +358,7 @@ describe('the limits', () => {
 });
 
 describe('the token of a share', () => {
-  it('says which company it is of, and opens nothing without that or with another', async () => {
+  it('names its company, and opens nothing without that name or with another', async () => {
     const { token } = await aShare(company, id);
     const [named, secret] = [token.slice(0, 24), token.slice(25)];
     expect(named).toBe(company.id);
@@ -369,7 +369,7 @@ describe('the token of a share', () => {
     }
   });
 
-  it('goes on opening the share where it was made before tokens said that', async () => {
+  it('still opens a share that was made before tokens named the company', async () => {
     const { id: shareId } = await aShare(company, id);
     const token = newSecretToken();
     await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET token_digest = ? WHERE id = ?')
@@ -378,7 +378,7 @@ describe('the token of a share', () => {
     expect((await linkOf(token).resolve()).status).toBe(200);
   });
 
-  it('is in no record of requests, no event and no log', async () => {
+  it('is in no audit record, no event and no log', async () => {
     const logged = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')];
     const share = await aShare(company, id);
     const link = linkOf(share.token);

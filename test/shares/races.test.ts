@@ -42,7 +42,7 @@ describe.each([
   const make = async (json: object, env?: Env) =>
     as.post(path, { json: { name: `Slug of ${what}`, ...(await content()), ...json }, ...(env && { env }) });
 
-  it('gets another slug when somebody takes the one of its name meanwhile', async () => {
+  it('gets another slug when somebody takes the slug of its name meanwhile', async () => {
     const answer = await overtaken(
       making,
       () => must(make({})),
@@ -66,7 +66,7 @@ describe.each([
 });
 
 describe('a dashboard', () => {
-  it('is not made of a visualization that is deleted meanwhile', async () => {
+  it('is not made with a visualization that is deleted meanwhile', async () => {
     const chart = await aChart();
     const answer = await overtaken(
       /^insert into "dashboards"/,
@@ -76,7 +76,7 @@ describe('a dashboard', () => {
     expect(answer.status).toBe(404);
   });
 
-  it('gets no visualization that is deleted meanwhile', async () => {
+  it('does not get a visualization that is deleted meanwhile', async () => {
     const [chart, { _id }] = [await aChart(), await aDashboard(as, [])];
     const answer = await overtaken(
       /^update "dashboards"/,
@@ -104,7 +104,7 @@ describe.each([
     ]);
   });
 
-  it('counts as embedded until the last of its tokens expires, whatever is changed', async () => {
+  it('counts as embedded until its last token expires, whatever is changed', async () => {
     const { _id } = await make();
     const until = () => rowOf<{ embedded_until: number }>(`select embedded_until from ${table} where id = ?`, _id);
     await anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 86_400 });
@@ -131,14 +131,14 @@ it('a visualization is not deleted when it is put on a dashboard meanwhile', asy
   expect(answer.status).toBe(409);
 });
 
-describe('a context', () => {
+describe('a share context', () => {
   const grantsPath = (id: string): string => `${CONTEXTS}/${id}/grants`;
   const grantsOf = async (id: string): Promise<string[]> =>
     (await must(as.get(`${CONTEXTS}/${id}`))).grants.map(({ target_id }: { target_id: string }) => target_id);
   const CHANGED = [409, 'CONFLICT'];
 
   it.each([{}, { slug: 'of-a-changed-dashboard' }])(
-    'with %j is not made of a dashboard that changes meanwhile',
+    'with %j is not made with a dashboard that changes meanwhile',
     async (json) => {
       const { _id } = await aDashboard(as, []);
       const answer = await overtaken(
@@ -150,7 +150,7 @@ describe('a context', () => {
     },
   );
 
-  it('shows what a rival puts there, not what comes too late', async () => {
+  it('keeps the grants that somebody else sets meanwhile, and refuses the later ones', async () => {
     const [first, second, { id }] = [await aDashboard(as, []), await aDashboard(as, []), await aContext(company, [])];
     const put = (_id: string, env?: Env) =>
       as.put(grantsPath(id), { json: { grants: [dashboardGrant(_id)] }, ...(env && { env }) });
@@ -163,7 +163,7 @@ describe('a context', () => {
     expect(await grantsOf(id)).toEqual([first._id]);
   });
 
-  it('does not show a dashboard that changes meanwhile, and keeps showing what it did', async () => {
+  it('gets no grant of a dashboard that changes meanwhile, and keeps its own', async () => {
     const [shown, next] = [await aDashboard(as, []), await aDashboard(as, [])];
     const { id } = await aContext(company, [dashboardGrant(shown._id)]);
     const answer = await overtaken(
@@ -175,7 +175,7 @@ describe('a context', () => {
     expect(await grantsOf(id)).toEqual([shown._id]);
   });
 
-  it('is not renamed by somebody who may no more because of what it shows meanwhile', async () => {
+  it('is not renamed if its grants change meanwhile', async () => {
     const [dashboard, { id, slug }] = [await aDashboard(as, []), await aContext(company, [])];
     const answer = await overtaken(
       /^update "share_contexts"/,
@@ -186,7 +186,7 @@ describe('a context', () => {
     expect((await must(as.get(`${CONTEXTS}/${id}`))).slug).toBe(slug);
   });
 
-  it('keeps its grants, members and shares when it changes meanwhile and is not deleted', async () => {
+  it('keeps its grants, members and shares if they change while it is deleted', async () => {
     const dashboard = await aDashboard(as, []);
     const { id } = await aContext(company, [dashboardGrant(dashboard._id)]);
     await aMember(as, id, { member_type: 'external_email', email: 'member@elsewhere.test' });
@@ -202,7 +202,7 @@ describe('a context', () => {
     expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: null });
   });
 
-  it('revokes its shares when it is deleted, but for those revoked before', async () => {
+  it('leaves the revocation time of shares that were revoked before its deletion', async () => {
     const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
     const share = await aShare(company, dashboard._id, { share_context_id: id });
     await rowOf('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
@@ -211,13 +211,13 @@ describe('a context', () => {
   });
 });
 
-describe('a member', () => {
+describe('a member of a share context', () => {
   const email = 'once@elsewhere.test';
   const add = (id: string, env?: Env) =>
     as.post(`${CONTEXTS}/${id}/members`, { json: { member_type: 'external_email', email }, ...(env && { env }) });
   const joining = /^insert into "share_members"/;
 
-  it('is not added when the context shows something else meanwhile', async () => {
+  it('is not added if the grants of the context change meanwhile', async () => {
     const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
     const rival = () => must(as.put(`${CONTEXTS}/${id}/grants`, { json: { grants: [dashboardGrant(dashboard._id)] } }));
     expect((await overtaken(joining, rival, (env) => add(id, env))).status).toBe(409);

@@ -62,14 +62,14 @@ describe('the creation of a share', () => {
   it.each([
     ['no share_type', { share_type: undefined }],
     ['an unknown share_type', { share_type: 'mail' }],
-    ['an end in the past', { expires_at: '2020-01-01T00:00:00Z' }],
+    ['an expiry in the past', { expires_at: '2020-01-01T00:00:00Z' }],
     ['an origin with a path', { embed_options: { allowed_origins: ['https://a.test/path'] } }],
     ['an origin of another scheme', { embed_options: { allowed_origins: ['javascript://a'] } }],
     ['an unknown filter', { share_filter_policies: [policy('nope', 'locked', ['a'])] }],
-    ['a filter that is no choice', { share_filter_policies: [policy('days', 'locked', ['a'], 'date_range')] }],
-    ['another kind than the filter’s', { share_filter_policies: [policy('region', 'locked', ['a'])] }],
+    ['a filter without options', { share_filter_policies: [policy('days', 'locked', ['a'], 'date_range')] }],
+    ['another kind than that of the filter', { share_filter_policies: [policy('region', 'locked', ['a'])] }],
     ['an unknown mode', { share_filter_policies: [policy('regions', 'open', ['a'])] }],
-    ['nothing to choose from', { share_filter_policies: [policy('regions', 'selectable', [])] }],
+    ['a selectable policy without values', { share_filter_policies: [policy('regions', 'selectable', [])] }],
     [
       'two policies on one filter',
       { share_filter_policies: [policy('regions', 'hidden'), policy('regions', 'hidden')] },
@@ -109,8 +109,8 @@ describe('the creation of a share', () => {
   });
 });
 
-describe('the permission', () => {
-  it('to share the dashboard is needed before anything is shown', async () => {
+describe('the permission to share dashboards', () => {
+  it('is needed for every route, before anything is revealed', async () => {
     const share = await aShare(company, id);
     const { as } = await aUser(company, { can: ['dashboards:get', 'visualizations:share'] });
     const answers = [
@@ -126,7 +126,7 @@ describe('the permission', () => {
     for (const { status, body } of answers) expect([status, body.error_code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  it('may be for one dashboard alone', async () => {
+  it('may be for a single dashboard', async () => {
     const share = await aShare(company, id);
     const { dashboard } = await aSalesDashboard(company, { name: 'Another' });
     const other = await aShare(company, dashboard._id);
@@ -243,8 +243,8 @@ describe('the view count of a share', () => {
   });
 });
 
-describe('the candidates', () => {
-  it('for policies are the filters with options', async () => {
+describe('the filters that are offered', () => {
+  it('for a share policy are those with options', async () => {
     const { body } = await company.as.get(`/api/v1/dashboards/${id}/share-filter-candidates`);
     expect(body).toEqual({
       records: [
@@ -254,7 +254,7 @@ describe('the candidates', () => {
     });
   });
 
-  it('for embeds are all filters, and the parameters without a filter', async () => {
+  it('for an embed are all, and the parameters without a filter', async () => {
     const { body } = await company.as.get(`/api/v1/dashboards/${id}/embed-parameter-candidates`);
     expect(body.records).toEqual([
       { slug: 'regions', label: 'Regions', kind: 'multi_select', options_source: 'dynamic' },
