@@ -35,8 +35,8 @@ beforeAll(async () => {
 
 afterEach(resetClock);
 
-describe('the page to let a program in', () => {
-  it('says who asks for what, is nobody’s frame, and wears the brand of the company', async () => {
+describe('the OAuth consent page', () => {
+  it('says which program asks for what, is shown in no frame, and has the brand of the company', async () => {
     const answer = await authorize({ ...(await requestOf(client)), company_slug: company.slug });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -62,7 +62,7 @@ describe('the page to let a program in', () => {
     });
   });
 
-  it('says whether anything can be changed', async () => {
+  it('says whether the program could change anything', async () => {
     const { asked } = toldOn(
       await authorize(await requestOf(client, { scope: 'groups:create *:list', resource: MCP })),
     );
@@ -76,7 +76,7 @@ describe('the page to let a program in', () => {
   });
 });
 
-it('single sign-on leads back to the page, without an entry for it, and to no other page of ours', async () => {
+it('single sign-on returns to the consent page without it being configured, and to no other page of ours', async () => {
   const own = await aCompany();
   await configure(own, {
     type: 'oidc',
@@ -92,7 +92,7 @@ it('single sign-on leads back to the page, without an entry for it, and to no ot
   expect((await call('GET', '/oauth/signed-in?code=x')).status).toBe(200);
 });
 
-describe('a request that goes nowhere', () => {
+describe('an authorization request with an unusable client or redirect URI', () => {
   it.each([
     ['another path', `${REDIRECT}/`],
     ['another case', 'https://program.example.com/Callback'],
@@ -103,29 +103,29 @@ describe('a request that goes nowhere', () => {
     ['a fragment', `${REDIRECT}#`],
     ['a query', `${REDIRECT}?a=b`],
     ['an encoded slash', 'https://program.example.com/%2Fcallback'],
-    ['an encoded slash for one', 'https://program.example.com%2Fcallback'],
+    ['an encoded slash for a slash', 'https://program.example.com%2Fcallback'],
     ['encoded dots', 'https://program.example.com/%2e%2e/callback'],
     ['a port', 'https://program.example.com:443/callback'],
     ['another host', 'https://evil.example/callback'],
-  ])('is not redirected to a redirect with %s', async (_what, redirect) => {
+  ])('is not redirected to a redirect URI with %s', async (_what, redirect) => {
     const answer = await authorize(await requestOf(client, { redirect }));
     expect([answer.status, answer.headers.get('location'), toldOn(answer).problem]).toEqual([400, null, 'redirect']);
     expect(toldOn(answer).asked).toBe(null);
   });
 
   it.each([
-    ['another flow', { response_type: 'token' }],
+    ['the implicit flow', { response_type: 'token' }],
     ['no PKCE', { code_challenge: undefined }],
     ['an unknown scope', { scope: 'nonsense' }],
     ['another resource', { resource: 'https://other.test' }],
-    ['no page', { prompt: 'none' }],
+    ['prompt none', { prompt: 'none' }],
     ['a long state', { state: 'x'.repeat(5000) }],
-  ])('is not redirected to a foreign redirect after another error: %s', async (_what, wrong) => {
+  ])('is not redirected to a foreign redirect URI even with another error: %s', async (_what, wrong) => {
     const answer = await authorize(await requestOf(client, { ...wrong, redirect: 'https://evil.example/callback' }));
     expect([answer.status, answer.headers.get('location'), toldOn(answer).problem]).toEqual([400, null, 'redirect']);
   });
 
-  it('is one of an unknown client, or of two', async () => {
+  it('is answered 400 for an unknown client, two clients or two redirect URIs', async () => {
     for (const id of ['od_unknown', 'oc_ffffffffffffffffffffffff', 'x', '']) {
       const answer = await authorize({ ...(await requestOf(client)), client_id: id });
       expect([answer.status, answer.headers.get('location'), toldOn(answer).problem]).toEqual([400, null, 'client']);
@@ -136,25 +136,25 @@ describe('a request that goes nowhere', () => {
   });
 });
 
-describe('a request that is not good', () => {
+describe('an authorization request with an error', () => {
   it.each([
     ['no PKCE', { code_challenge: undefined }, 'invalid_request'],
     ['plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
-    ['no method', { code_challenge_method: undefined }, 'invalid_request'],
+    ['no PKCE method', { code_challenge_method: undefined }, 'invalid_request'],
     ['a short challenge', { code_challenge: 'short' }, 'invalid_request'],
     ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
-    ['an answer in the fragment', { response_mode: 'fragment' }, 'invalid_request'],
-    ['a scope that fits no action', { scope: 'groups:list nonsense:*' }, 'invalid_scope'],
-    ['a scope out of form', { scope: 'groups:list "quoted"' }, 'invalid_scope'],
+    ['a response in the fragment', { response_mode: 'fragment' }, 'invalid_request'],
+    ['a scope that matches no action', { scope: 'groups:list nonsense:*' }, 'invalid_scope'],
+    ['a malformed scope', { scope: 'groups:list "quoted"' }, 'invalid_scope'],
     ['10,000 scopes', { scope: 'groups:list '.repeat(10_000) }, 'invalid_scope'],
     ['more scopes than a hundred', { scope: ALL_ACTIONS.slice(0, 101).join(' ') }, 'invalid_scope'],
     ['another resource', { resource: 'https://other.test' }, 'invalid_target'],
     ['a resource with a fragment', { resource: `${MCP}#a` }, 'invalid_target'],
     ['a resource of another case', { resource: 'https://API.test/mcp' }, 'invalid_target'],
     ['a request object', { request: 'x.y.z' }, 'request_not_supported'],
-    ['no page', { prompt: 'none' }, 'interaction_required'],
-    ['a state without an end', { state: 'x'.repeat(5000) }, 'invalid_request'],
-  ])('is sent back to the program: %s', async (_what, wrong, error) => {
+    ['prompt none', { prompt: 'none' }, 'interaction_required'],
+    ['a state of 5,000 characters', { state: 'x'.repeat(5000) }, 'invalid_request'],
+  ])('is redirected to the program with the error: %s', async (_what, wrong, error) => {
     const { status, headers } = await authorize(await requestOf(client, wrong as Record<string, string>));
     expect(status).toBe(302);
     const to = new URL(headers.get('location') as string);
@@ -163,14 +163,14 @@ describe('a request that is not good', () => {
     if (!('state' in wrong)) expect(to.searchParams.get('state')).toBe('of-the-program');
   });
 
-  it('has two resources', async () => {
+  it('is redirected with an error for two resources', async () => {
     const query = Object.entries(await requestOf(client, { resource: MCP }));
     const { headers } = await authorize([...query, ['resource', BASE_URL]]);
     expect(new URL(headers.get('location') as string).searchParams.get('error')).toBe('invalid_target');
   });
 });
 
-describe('a redirect', () => {
+describe('a redirect URI', () => {
   it.each([
     ['http://127.0.0.1/cb', 'http://127.0.0.1:51004/cb', true],
     ['http://127.0.0.1:1/cb', 'http://127.0.0.1:51004/cb', true],
@@ -183,19 +183,19 @@ describe('a redirect', () => {
     ['http://127.0.0.1/cb', 'https://127.0.0.1:80/cb', false],
     ['https://a.example/cb', 'https://a.example:444/cb', false],
     ['com.example.app:/cb', 'com.example.app:/cb', true],
-  ])('%s is %s: %s', (registered, given, isSame) => {
+  ])('registered as %s allows %s: %s', (registered, given, isSame) => {
     expect(isSameRedirect(registered, given)).toBe(isSame);
   });
 
-  it('of the own machine may have any port', async () => {
+  it('on the user’s own machine may have any port', async () => {
     const own = await aClient(['http://127.0.0.1/callback']);
     const redirect = 'http://127.0.0.1:51004/callback';
     expect((await letIn(owner, { client: own, redirect })).tokens.access_token).toEqual(expect.any(String));
   });
 });
 
-describe('a consent', () => {
-  it('sends the browser back with a code, the state, and who answers', async () => {
+describe('the consent of a user', () => {
+  it('redirects the browser with a code, the state and the issuer', async () => {
     const answer = await consent(owner, await askedOf(client));
     expect(Object.fromEntries(answer)).toEqual({
       code: expect.any(String),
@@ -209,7 +209,7 @@ describe('a consent', () => {
     expect([denied.get('error'), denied.get('code'), denied.get('iss')]).toEqual(['access_denied', null, BASE_URL]);
   });
 
-  it('is given once, within half an hour, to what was asked for here', async () => {
+  it('is given once, within half an hour, to a request that was made here', async () => {
     const request = await askedOf(client);
     await consent(owner, request);
     const twice = await owner.post('/v1/oauth-grants', { json: { request, allow: true } });
@@ -223,7 +223,7 @@ describe('a consent', () => {
     expect((await bearer(token).post('/v1/oauth-grants', { json: { request: old, allow: true } })).status).toBe(409);
   });
 
-  it('is nobody’s who is not signed in: without a token, after the sign-out, by another site', async () => {
+  it('needs a session: not without a token, after a sign-out, or by a form of another site', async () => {
     const json = { request: await askedOf(client), allow: true };
     expect((await call('POST', '/v1/oauth-grants', { json })).status).toBe(401);
     const { token } = await must(logIn(company.slug, company.owner.email, company.owner.password));
@@ -247,7 +247,7 @@ describe('POST /oauth/register', () => {
   const register = (json: unknown, ip = '203.0.113.7') =>
     call('POST', '/oauth/register', { json, headers: { 'cf-connecting-ip': ip } });
 
-  it('registers a program without a secret, whatever it asks for', async () => {
+  it('registers a public client, whatever else is requested', async () => {
     const { status, body } = await register({
       redirect_uris: [REDIRECT],
       client_name: 'Mine',
@@ -279,7 +279,7 @@ describe('POST /oauth/register', () => {
     'https://program.example.com\\@evil.example',
     'http://localhost.evil.example/cb',
     '/callback',
-  ])('refuses the redirect %s', async (redirect) => {
+  ])('refuses the redirect URI %s', async (redirect) => {
     const { status, body } = await register(
       { redirect_uris: [redirect] },
       `198.51.100.${Math.floor(Math.random() * 250)}`,
@@ -295,7 +295,7 @@ describe('POST /oauth/register', () => {
     [{ redirect_uris: [REDIRECT], client_name: 'x'.repeat(1_000) }, 'invalid_client_metadata', "'client_name'"],
     [{ redirect_uris: [REDIRECT], grant_types: 'implicit' }, 'invalid_client_metadata', "'grant_types'"],
     [[], 'invalid_client_metadata', ''],
-  ])('refuses metadata of a wrong form, and counts them: %j', async (metadata, error, field) => {
+  ])('refuses invalid metadata, and counts the attempt: %j', async (metadata, error, field) => {
     const ip = `198.51.${100 + Math.floor(Math.random() * 100)}.${Math.floor(Math.random() * 250)}`;
     for (let tries = 0; tries < 10; tries += 1) {
       const { status, body } = await register(metadata, ip);
@@ -305,7 +305,7 @@ describe('POST /oauth/register', () => {
     expect((await register(metadata, ip)).status).toBe(429);
   });
 
-  it('takes ten tries an hour from an address', async () => {
+  it('allows ten attempts an hour from an IP address', async () => {
     const ip = '203.0.113.99';
     for (let tries = 0; tries < 10; tries += 1) {
       expect((await register({ redirect_uris: tries % 2 ? [REDIRECT] : ['x'] }, ip)).status).toBe(
@@ -317,7 +317,7 @@ describe('POST /oauth/register', () => {
   });
 });
 
-describe('a client with a metadata document', () => {
+describe('an OAuth client with a metadata document', () => {
   const documentAt = async (document: (address: string) => unknown, name = 'client.json'): Promise<string> => {
     const address = `${inject('fileServerUrl')}/kept/${crypto.randomUUID()}/0/${name}`;
     const body = JSON.stringify(document(address));
@@ -338,7 +338,7 @@ describe('a client with a metadata document', () => {
   const UNKNOWN = { problem: 'client', isAsked: true };
   const NOT_ASKED = { problem: 'client', isAsked: false };
 
-  it('is let in under its host', async () => {
+  it('is shown and let in under its host', async () => {
     const id = await documentAt(good);
     const { asked } = toldOn(await authorize(await requestOf(id)));
     expect(asked.client).toEqual({ name: 'By document', host: new URL(id).host, is_registered: false });
@@ -354,16 +354,16 @@ describe('a client with a metadata document', () => {
   it.each([
     ['names another id', (address: string) => ({ ...good(address), client_id: `${address}x` })],
     ['has no redirect', (address: string) => ({ ...good(address), redirect_uris: [] })],
-    ['has a redirect that runs', (address: string) => ({ ...good(address), redirect_uris: ['javascript:1'] })],
+    ['has a javascript: redirect', (address: string) => ({ ...good(address), redirect_uris: ['javascript:1'] })],
     ['has a secret', (address: string) => ({ ...good(address), client_secret: 'x' })],
     ['has a key', (address: string) => ({ ...good(address), token_endpoint_auth_method: 'private_key_jwt' })],
     ['is a list', () => []],
     ['has ten megabytes', (address: string) => ({ ...good(address), padding: 'x'.repeat(10_000_000) })],
-  ])('is not known where the document %s', async (_what, document) => {
+  ])('is unknown if its document %s', async (_what, document) => {
     expect(await outcomeOf(await documentAt(document))).toEqual(UNKNOWN);
   });
 
-  it('is not known where the document redirects, or nobody answers', async () => {
+  it('is unknown if its document redirects or cannot be fetched', async () => {
     const leadingTo = (address: string) => {
       const to = btoa(address).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
       return `${inject('fileServerUrl')}/to.${to}/k/0/client.json`;
@@ -387,12 +387,12 @@ describe('a client with a metadata document', () => {
     'https://10.0.0.8/client.json',
     'https://127.0.0.1.nip.io/client.json',
     'https://metadata.internal/client.json',
-  ])('is not asked for at %s', async (id) => {
+  ])('has its document fetched from no address like %s', async (id) => {
     expect(await outcomeOf(id)).toEqual(NOT_ASKED);
     expect(await outcomeOf(id, false)).toEqual(NOT_ASKED);
   });
 
-  it('is not asked for on the own machine, but in development', async () => {
+  it('has its document fetched from the own machine in development only', async () => {
     const id = await documentAt(good);
     for (const near of [
       id,
@@ -405,11 +405,11 @@ describe('a client with a metadata document', () => {
   });
 });
 
-describe('a client that administrators registered', () => {
+describe('an OAuth client that administrators registered', () => {
   const register = async () =>
     must(owner.post('/v1/oauth-clients', { json: { name: 'Ours', redirect_uris: [REDIRECT] } }));
 
-  it('is known without a warning, to people of its company alone', async () => {
+  it('is shown without a warning, and only to users of its company', async () => {
     const { client_id: id, _id } = await register();
     const told = toldOn(await authorize(await requestOf(id)));
     expect(told.asked.client).toEqual({ name: 'Ours', host: null, is_registered: true });
@@ -421,7 +421,7 @@ describe('a client that administrators registered', () => {
     expect((await letIn(owner, { client: id })).tokens.token_type).toBe('Bearer');
   });
 
-  it('loses what it was let in for when it is deleted, also a code that is on its way', async () => {
+  it('loses its tokens when it is deleted, also a code that is not exchanged yet', async () => {
     const { client_id: id, _id } = await register();
     const { program } = await letIn(owner, { client: id });
     const code = (await consent(owner, await askedOf(id))).get('code') as string;
@@ -434,7 +434,7 @@ describe('a client that administrators registered', () => {
     expect((await owner.delete(`/v1/oauth-clients/${_id}`)).status).toBe(404);
   });
 
-  it('has nothing in force that is deleted while its code is exchanged, or its tokens are renewed', async () => {
+  it('gets no tokens when it is deleted while its code is exchanged or its tokens are refreshed', async () => {
     for (const what of ['begun_at', 'refresh_digest']) {
       const { client_id: id, _id } = await register();
       const { tokens } = await letIn(owner, { client: id });
@@ -454,7 +454,7 @@ describe('a client that administrators registered', () => {
     }
   });
 
-  it('is one of two hundred at the most', async () => {
+  it('is refused when there are two hundred already', async () => {
     const { as, id } = await aCompany();
     const numbers = JSON.stringify(Array.from({ length: 200 }, (_, number) => number));
     await env.CONTROL_DB.prepare(

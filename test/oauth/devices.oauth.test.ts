@@ -27,8 +27,8 @@ const poll = (code: string, id = client) =>
 const find = (as: Caller, user_code: string) => as.post('/v1/oauth-devices', { json: { user_code } });
 const answer = (as: Caller, request: string, allow = true) => as.post('/v1/oauth-grants', { json: { request, allow } });
 
-describe('a device', () => {
-  it('is let in by whoever types its code', async () => {
+describe('an OAuth device', () => {
+  it('gets tokens once a user enters its code and consents', async () => {
     const begun = await begin({ scope: 'groups:list' });
     expect(begun).toEqual({
       device_code: expect.any(String),
@@ -53,7 +53,7 @@ describe('a device', () => {
     expect((await bearer(tokens.access_token).get('/v1/groups')).status).toBe(401);
   });
 
-  it('is told when it is not let in, and when it took too long', async () => {
+  it('gets an error when the user denies, and when its code has expired', async () => {
     const denied = await begin();
     const { request } = await must(find(owner, denied.user_code));
     await must(answer(owner, request, false));
@@ -65,7 +65,7 @@ describe('a device', () => {
     expect((await poll('unknown')).body.error).toBe('expired_token');
   });
 
-  it('is answered once', async () => {
+  it('gets the answer of one user only', async () => {
     const { user_code, device_code } = await begin();
     const { request } = await must(find(owner, user_code));
     const person = await aUser(company);
@@ -81,7 +81,7 @@ describe('a device', () => {
     expect((await poll(device_code)).status).toBe(200);
   });
 
-  it('of another client, or unknown, gets nothing', async () => {
+  it('gets nothing with the code of another client, or as an unknown client', async () => {
     const { device_code } = await begin();
     expect((await poll(device_code, await aClient())).body.error).toBe('invalid_grant');
     const unknown = await postForm('/oauth/device_authorization', { client_id: 'od_unknown' });
@@ -90,7 +90,7 @@ describe('a device', () => {
     expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_scope']);
   });
 
-  it('of a client of another company is as if it were not there', async () => {
+  it('of a client of one company is unknown to users of another', async () => {
     const own = await must(owner.post('/v1/oauth-clients', { json: { name: 'Ours', redirect_uris: [REDIRECT] } }));
     const { user_code, device_code } = await begin({}, own.client_id);
     const stranger = await aCompany();
@@ -101,7 +101,7 @@ describe('a device', () => {
     expect((await poll(device_code, own.client_id)).body.error).toBe('authorization_pending');
   });
 
-  it.each(['a person', 'an address'])('cannot be guessed: ten wrong codes an hour by %s', async (who) => {
+  it.each(['a person', 'an address'])('has codes that cannot be guessed: ten wrong ones an hour by %s', async (who) => {
     const guess = async (tries: number, ip: string, as: Caller) =>
       as.post('/v1/oauth-devices', {
         json: { user_code: `BCDF-GH${tries}` },
@@ -118,7 +118,7 @@ describe('a device', () => {
     expect([status, Number(headers.get('retry-after')) > 900]).toEqual([429, true]);
   });
 
-  it('is asked for by a page that anybody can open', async () => {
+  it('has a verification page that anybody can open', async () => {
     const { body, status } = await call('GET', '/oauth/device?user_code=BCDF-GHJK');
     expect([status, body.includes('BCDF-GHJK')]).toEqual([200, true]);
   });

@@ -129,7 +129,7 @@ function randomBy(seed: number) {
 }
 
 it.each([1, 2, 3])(
-  'a program may exactly what its grant, its client and its person allow, after any steps (%s)',
+  'an OAuth program may do exactly what its grant, client and user allow, after any random steps (%s)',
   async (run) => {
     const random = randomBy(inject('seed') + run);
     const names = Object.keys(COMMANDS);

@@ -34,7 +34,7 @@ async function viaWorker(url: string | URL | Request, init: RequestInit = {}): P
 
 const options = { [oauth.customFetch]: viaWorker as never };
 
-it('oauth4webapi finds the way from the address of the API alone', async () => {
+it('the library oauth4webapi discovers everything from the address of the API alone', async () => {
   const resource = new URL(BASE_URL);
   const found = await oauth.processResourceDiscoveryResponse(
     resource,
@@ -137,7 +137,7 @@ const STRANGERS: Record<
 const NAMED = { name: 'test', version: '1' };
 
 it.each(['1.x', '2.x'] as const)(
-  'the official client %s of MCP comes in from the address of /mcp alone',
+  'the official MCP client %s connects if it knows only the address of /mcp',
   async (of) => {
     let tokens: OAuthTokens | undefined;
     let information: { client_id: string } | undefined;
@@ -186,7 +186,7 @@ it.each(['1.x', '2.x'] as const)(
   },
 );
 
-it('a 401 tells where to ask, of the API and of /mcp', async () => {
+it('a 401 response names the OAuth metadata, of the API and of /mcp', async () => {
   const metadata = `${BASE_URL}/.well-known/oauth-protected-resource`;
   const challenge = async (path: string) => (await call('GET', path)).headers.get('www-authenticate');
   expect(await challenge('/v1/groups')).toBe(`Bearer resource_metadata="${metadata}"`);
@@ -195,7 +195,7 @@ it('a 401 tells where to ask, of the API and of /mcp', async () => {
   expect(ofMcp.headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${metadata}/mcp"`);
 });
 
-it('a Deny of mcp:connect keeps its principals off /mcp, whatever they bring, and nobody else', async () => {
+it('a Deny of mcp:connect keeps its users and service accounts off /mcp, with any credential', async () => {
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
   const denied = await aUser(company, { can: ['*'], denied: ['mcp:connect'] });
   expect((await denied.as.post('/mcp', { json: ping })).status).toBe(403);

@@ -38,8 +38,8 @@ const statusOf = async (program: Caller) => (await program.get('/v1/groups')).st
 const codeFor = async (client: string, more = {}) =>
   (await consent(owner, await askedOf(client, more))).get('code') as string;
 
-describe('a program that was let in', () => {
-  it('may what was agreed to, and nothing that asks for no action', async () => {
+describe('an OAuth program with tokens', () => {
+  it('may use the scopes of its consent, and no route without an action', async () => {
     const { tokens, program, client } = await letIn(owner);
     expect(tokens).toEqual({
       access_token: expect.any(String),
@@ -67,7 +67,7 @@ describe('a program that was let in', () => {
     });
   });
 
-  it('is ended by its person with effect on the next request', async () => {
+  it('loses its tokens on the next request after they are revoked by its person', async () => {
     const { tokens, program, client } = await letIn(owner);
     expect(await statusOf(program)).toBe(200);
     const grant = (await listed(owner)).find((each: { client: { id: string } }) => each.client.id === client);
@@ -77,7 +77,7 @@ describe('a program that was let in', () => {
     expect((await owner.delete(`/v1/oauth-grants/${grant._id}`)).status).toBe(404);
   });
 
-  it('loses what its person loses: out of a group 403, deactivated 401, for good', async () => {
+  it('loses what its person loses: 403 outside of the group, 401 for good when deactivated', async () => {
     const person = await aUser(company, { can: ['groups:list'] });
     const { program } = await letIn(person.as);
     expect(await statusOf(program)).toBe(200);
@@ -94,7 +94,7 @@ describe('a program that was let in', () => {
     expect(await statusOf(program)).toBe(401);
   });
 
-  it('of the API is refused by /mcp, and the other way round', async () => {
+  it('of the API is refused by /mcp, and one of /mcp by the API', async () => {
     const ofApi = await letIn(owner);
     const ofMcp = await letIn(owner, { resource: `${MCP}/` });
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
@@ -112,7 +112,7 @@ describe('a program that was let in', () => {
     expect(record.credential).toMatch(/^oauth:[a-f0-9]{24}:od_/);
   });
 
-  it('is mailed to its person the first time', async () => {
+  it('is reported to its user by mail the first time', async () => {
     const person = await aUser(company, { can: ['groups:list'] });
     const { client } = await letIn(person.as, {});
     await letIn(person.as, { client });
@@ -129,7 +129,7 @@ describe('an authorization code', () => {
     ['another redirect', { redirect_uri: `${REDIRECT}/` }],
     ['another client', { client_id: 'that of another program' }],
     ['another resource', { resource: MCP }],
-  ])('is ended by an exchange with %s', async (_what, wrong) => {
+  ])('ends after an exchange with %s', async (_what, wrong) => {
     const client = await aClient();
     const code = await codeFor(client);
     const failed = await exchange(client, code, 'client_id' in wrong ? { client_id: await aClient() } : wrong);
@@ -142,7 +142,7 @@ describe('an authorization code', () => {
     ['scope', 'invalid_request'],
     ['client_id', 'invalid_request'],
     ['grant_type', 'invalid_request'],
-  ])('is ended by an exchange with two of %s', async (name, error) => {
+  ])('ends after an exchange with two values of %s', async (name, error) => {
     const client = await aClient();
     const code = await codeFor(client);
     const form = exchangeForm(client, code).filter(([each]) => each !== name);
@@ -151,7 +151,7 @@ describe('an authorization code', () => {
     expect((await exchange(client, code)).body.error).toBe('invalid_grant');
   });
 
-  it('that stands there twice is no code', async () => {
+  it('is not used up by a request with two codes', async () => {
     const client = await aClient();
     const code = await codeFor(client);
     const failed = await postForm('/oauth/token', [...exchangeForm(client, code), ['code', 'another']]);
@@ -159,7 +159,7 @@ describe('an authorization code', () => {
     expect((await exchange(client, code)).status).toBe(200);
   });
 
-  it('lasts sixty seconds', async () => {
+  it('expires after sixty seconds', async () => {
     const client = await aClient();
     const code = await codeFor(client);
     later(61_000);
@@ -173,7 +173,7 @@ describe('an authorization code', () => {
     expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('that comes twice at the same time gives nobody anything, and takes nothing', async () => {
+  it('that comes twice at the same time gives nobody tokens, and ends no earlier grant', async () => {
     const { client, program: former } = await letIn(owner);
     const code = await codeFor(client);
     const { status, body } = await overtaken(
@@ -186,7 +186,7 @@ describe('an authorization code', () => {
     expect(await statusOf(former)).toBe(200);
   });
 
-  it('is worth nothing once its person was deactivated', async () => {
+  it('is not issued to a user who is deactivated meanwhile', async () => {
     const person = await aUser(company, { can: ['groups:list'] });
     const client = await aClient();
     const request = await askedOf(client);
@@ -198,8 +198,8 @@ describe('an authorization code', () => {
   });
 });
 
-describe('the company of a grant', () => {
-  it('that is suspended while tokens are renewed loses nothing of it', async () => {
+describe('the company of an OAuth grant', () => {
+  it('that is suspended during a refresh loses nothing of the grant', async () => {
     const other = await aCompany();
     const { client, tokens } = await letIn(other.as);
     const setStatus = (status: string) =>
@@ -228,7 +228,7 @@ describe('the company of a grant', () => {
     expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
   });
 
-  it('that is suspended meanwhile gets no new one', async () => {
+  it('that is suspended during the exchange of a code gets no grant', async () => {
     const other = await aCompany();
     const client = await aClient();
     const code = (await consent(other.as, await askedOf(client))).get('code') as string;
@@ -253,7 +253,7 @@ describe('a second consent to the same client', () => {
     expect(own.map(({ scopes }: { scopes: string[] }) => scopes)).toEqual([['groups:list']]);
   });
 
-  it('ends no code of the same client that is on its way', async () => {
+  it('ends no code of the same client that is not exchanged yet', async () => {
     const client = await aClient();
     const codes = [await codeFor(client), await codeFor(client)] as [string, string];
     const first = await must(exchange(client, codes[0]));
@@ -265,7 +265,7 @@ describe('a second consent to the same client', () => {
 });
 
 describe('a refresh token', () => {
-  it('is rotated, answered again for a moment, and ends the grant when it was copied', async () => {
+  it('is rotated, answered again for a moment, and ends the grant when it is used later', async () => {
     const { client, tokens, program } = await letIn(owner);
     const next = await must(refresh(client, tokens.refresh_token));
     const again = await must(refresh(client, tokens.refresh_token));
@@ -277,7 +277,7 @@ describe('a refresh token', () => {
     expect(await statusOf(bearer(next.access_token))).toBe(401);
   });
 
-  it('that comes twice at the same time is answered alike, but ends the grant where others have followed', async () => {
+  it('that comes twice at the same time is answered alike, but ends the grant if others followed it', async () => {
     const { client, tokens } = await letIn(owner);
     const meanwhile = (rival: () => Promise<unknown>, refresh_token: string) =>
       overtaken(/set "refresh_digest"/, rival, (env) =>
@@ -296,7 +296,7 @@ describe('a refresh token', () => {
     expect(await statusOf(bearer(alike.body.access_token))).toBe(401);
   });
 
-  it('works for thirty days, with each use for thirty more', async () => {
+  it('is valid for thirty days, and each use renews that', async () => {
     const { client, tokens } = await letIn(owner);
     later(29 * DAY);
     const next = await must(refresh(client, tokens.refresh_token));
@@ -306,7 +306,7 @@ describe('a refresh token', () => {
     expect((await refresh(client, last.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('is its own client’s, and gives no more than was agreed to', async () => {
+  it('is accepted from its own client only, and for no more than the consent', async () => {
     const { client, tokens } = await letIn(owner, { scope: 'groups:* users:list' });
     expect((await refresh(await aClient(), tokens.refresh_token)).body.error).toBe('invalid_grant');
     expect((await refresh(client, tokens.refresh_token, { scope: 'users:*' })).body.error).toBe('invalid_scope');
@@ -333,10 +333,10 @@ describe('POST /oauth/revoke', () => {
   });
 });
 
-describe('a new password', () => {
+describe('a change of a password', () => {
   const NEXT = 'another-quiet-harbour-lantern';
 
-  it('ends what its person let programs do, also a consent whose code is on its way', async () => {
+  it('ends all OAuth grants of the user, also those whose code is not exchanged yet', async () => {
     const user = await aUser(company);
     const { as } = user;
     const [{ client, tokens, program }, other] = [await letIn(as), await letIn(owner)];
@@ -353,7 +353,7 @@ describe('a new password', () => {
     expect(await statusOf((await letIn(as)).program)).not.toBe(401);
   });
 
-  it('that was changed meanwhile ends nothing that began since', async () => {
+  it('that fails because of another ends no grant that began since', async () => {
     const { as } = await aUser(company);
     const json = { current_password: PASSWORD, new_password: NEXT };
     let since: Caller | undefined;
@@ -369,7 +369,7 @@ describe('a new password', () => {
     expect(await statusOf(since as Caller)).not.toBe(401);
   });
 
-  it('by mail does so, too', async () => {
+  it('by a mailed link ends all OAuth grants of the user, too', async () => {
     const user = await aUser(company);
     const { program } = await letIn(user.as);
     const json = { email: user.email, company_slug: company.slug };
@@ -384,10 +384,10 @@ describe('a new password', () => {
   });
 });
 
-describe('client_credentials', () => {
+describe('the OAuth grant type client_credentials', () => {
   const keyOf = () => btoa(`${company.apiKey.access_key}:${company.apiKey.secret_key}`);
 
-  it('gives a token of the service account, within the scopes', async () => {
+  it('gives a token of the service account, restricted to the scopes', async () => {
     const { access_token, scope, refresh_token } = await must(
       postForm(
         '/oauth/token',
@@ -404,7 +404,7 @@ describe('client_credentials', () => {
     );
   });
 
-  it('gives a token of the tools, which the API refuses', async () => {
+  it('gives a token for /mcp, which the API refuses', async () => {
     const form = { grant_type: 'client_credentials', resource: MCP, scope: 'groups:list' };
     const { access_token } = await must(postForm('/oauth/token', form, { authorization: `Basic ${keyOf()}` }));
     const program = bearer(access_token);
@@ -424,7 +424,7 @@ describe('client_credentials', () => {
     expect(refused.status).toBe(401);
   });
 
-  it('takes the secret in the body, and no wrong one, nor scopes without sense or end', async () => {
+  it('accepts the secret in the body, and refuses a wrong one and invalid or too many scopes', async () => {
     const { access_key: client_id, secret_key: client_secret } = company.apiKey;
     const grant_type = 'client_credentials';
     expect((await postForm('/oauth/token', { grant_type, client_id, client_secret })).status).toBe(200);
@@ -445,7 +445,7 @@ describe('client_credentials', () => {
 describe('POST /oauth/token', () => {
   it.each([
     ['no grant type', { client_id: 'x' }, 'invalid_request'],
-    ['an unknown one', { grant_type: 'password', username: 'a', password: 'b' }, 'unsupported_grant_type'],
+    ['an unknown grant type', { grant_type: 'password', username: 'a', password: 'b' }, 'unsupported_grant_type'],
     ['no code', { grant_type: 'authorization_code' }, 'invalid_request'],
     ['an unknown code', { grant_type: 'authorization_code', code: 'x' }, 'invalid_grant'],
     ['no token', { grant_type: 'refresh_token', refresh_token: 'x.y.z', client_id: 'x' }, 'invalid_grant'],
@@ -454,7 +454,7 @@ describe('POST /oauth/token', () => {
     expect([status, body.error]).toEqual([400, error]);
   });
 
-  it('refuses what stands there twice, and what is no form', async () => {
+  it('refuses a parameter that occurs twice, and a body that is not a form', async () => {
     const twice = (name: string): [string, string][] => [
       ['grant_type', 'refresh_token'],
       [name, 'https://api.test'],
@@ -467,7 +467,7 @@ describe('POST /oauth/token', () => {
   });
 });
 
-it('does not bring back a client that is forgotten', async () => {
+it('a refresh does not bring back a client that is forgotten', async () => {
   const { client, tokens } = await letIn(owner);
   await env.CONTROL_DB.prepare('update oauth_public_clients set expires_at = 1 where client_id = ?').bind(client).run();
   await must(refresh(client, tokens.refresh_token));
@@ -478,7 +478,7 @@ it('does not bring back a client that is forgotten', async () => {
   expect(kept?.expires_at).toBe(1);
 });
 
-it('forgets what has expired, and a client that is not used, but none that is', async () => {
+it('the cron trigger deletes expired grants and unused clients, but none in use', async () => {
   const { client, tokens } = await letIn(owner);
   const isKept = () => countOf('oauth_public_clients where client_id = ?', client);
   later(29 * DAY);
