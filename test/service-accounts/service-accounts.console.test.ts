@@ -33,8 +33,8 @@ beforeAll(async () => {
 const arnOf = (id: string) => `arn:svc:users::${company.id}:user/${id}`;
 const aMachine = (json: Record<string, unknown> = {}) => must(manager.post(PATH, { json: { name: 'Robot', ...json } }));
 
-describe('whoever ApiKeyManager is attached to', () => {
-  it('makes a machine in a browser, gives it a key that signs, revokes the key, and deletes the machine', async () => {
+describe('a user with the policy ApiKeyManager', () => {
+  it('makes a service account and a key, revokes the key, and deletes the account', async () => {
     const made = await aMachine();
     const key = await must(manager.post(`${PATH}/${made._id}/keys`, { json: { description: 'CI' } }));
     expect((await signed(key).get('/accounts')).status).toBe(403);
@@ -45,7 +45,7 @@ describe('whoever ApiKeyManager is attached to', () => {
 });
 
 describe('a service account on the console', () => {
-  it('is the record of the organization API in the words of the console', async () => {
+  it('is the same one as in the organization API, with the field names of the console', async () => {
     const json = { name: 'Nightly load', description: 'Loads', account_id: company.accountId };
     const { status, body, headers } = await manager.post(PATH, { json });
     expect(status).toBe(201);
@@ -70,7 +70,7 @@ describe('a service account on the console', () => {
     });
   });
 
-  it('is made in the default account of its own company when it names none, whichever that is at the time', async () => {
+  it('is made in the default account of its company if it names none, whichever that is', async () => {
     const third = await aCompany();
     const as = { organization: signed(third.apiKey), console: third.as };
     const json = { name: 'Robot' };
@@ -102,7 +102,7 @@ describe('a service account on the console', () => {
 
   it.each([
     ['no name', {}, 'name'],
-    ['an account that is no text', { name: 'R', account_id: null }, 'account_id'],
+    ['an account that is null', { name: 'R', account_id: null }, 'account_id'],
     ['a long description', { name: 'R', description: 'd'.repeat(2001) }, 'description'],
   ])('is refused with %s', async (_what, json, field) => {
     const { status, body } = await manager.post(PATH, { json });
@@ -110,7 +110,7 @@ describe('a service account on the console', () => {
     expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });
 
-  it('is changed in what is sent; its keys are refused while it is inactive', async () => {
+  it('keeps the fields that are not sent; its keys are refused while it is inactive', async () => {
     const { _id } = await aMachine({ description: 'Stays' });
     const key = await must(manager.post(`${PATH}/${_id}/keys`));
     const json = { name: 'Renamed', is_active: false, metadata: { team: 'data' } };
@@ -132,7 +132,7 @@ describe('a service account on the console', () => {
     }
   });
 
-  it('is changed and deleted by who may act on that one alone', async () => {
+  it('is changed and deleted by a user who may act on it alone', async () => {
     const [one, two] = [await aMachine(), await aMachine()];
     const can = ['users:list_integration_users', 'users:create_integration_user', 'users:delete_integration_user'];
     const { as } = await aUser(company, { can, on: [arnOf(one._id)] });
@@ -148,7 +148,7 @@ describe('a service account on the console', () => {
     expect((await as.get(PATH)).status).toBe(403);
   });
 
-  it('is managed by a program with a service token, too', async () => {
+  it('can be managed with a service token, too', async () => {
     const robot = await aServiceAccountThat(company, allow('users:*'));
     const as = await withServiceToken(robot);
     const { _id } = await must(as.post(PATH, { json: { name: 'Made by a machine' } }));
@@ -157,7 +157,7 @@ describe('a service account on the console', () => {
 });
 
 describe('the list of service accounts on the console', () => {
-  it('has the newest first, and leaves out the deleted, and the inactive unless they are asked for', async () => {
+  it('has the newest first, without deleted ones, and without inactive ones unless requested', async () => {
     const { id: account_id } = await must(admin.post('/accounts', { json: { name: 'Listed on the console' } }));
     const made: string[] = [];
     for (let left = 0; left < 4; left++) made.push((await aMachine({ account_id }))._id);
@@ -175,7 +175,7 @@ describe('the list of service accounts on the console', () => {
   });
 
   it.each(['include_deleted=true', 'quantity=1', 'include_inactive=1', 'per_page=101'])(
-    'does not take %s',
+    'refuses the query %s',
     async (query) => {
       expect(statusAndCode(await manager.get(`${PATH}?${query}`))).toEqual([422, 'VALIDATION_ERROR']);
     },
@@ -183,7 +183,7 @@ describe('the list of service accounts on the console', () => {
 });
 
 describe('an API key on the console', () => {
-  it('shows its secret once, and is listed in the words of the console', async () => {
+  it('shows its secret once, and is listed without it', async () => {
     const { _id: id } = await aMachine();
     const { status, body } = await manager.post(`${PATH}/${id}/keys`, { json: { description: 'CI' } });
     expect([status, body]).toEqual([
@@ -232,7 +232,7 @@ describe('an API key on the console', () => {
     expect((await two.as.get('/accounts')).status).toBe(403);
   });
 
-  it('is revoked by who may revoke that one alone, and not where that is denied', async () => {
+  it('is revoked by a user who may revoke it alone, and not under a Deny', async () => {
     const robot = await aServiceAccount(company);
     const key = await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
     const arn = `arn:svc:api_keys::${company.id}:api-key/${key.id}`;
@@ -245,7 +245,7 @@ describe('an API key on the console', () => {
   });
 });
 
-describe('the ceiling of what a key of the console may do', () => {
+describe('the limit of what a new key of the console may do', () => {
   it('refuses a key for a service account that may do more than the caller, and accepts one for any other', async () => {
     const { as } = await aUser(company, { can: ['api_keys:create', 'users:*'] });
     const wider = await aServiceAccountThat(company, allow('users:*', 'groups:GetGroup'));
@@ -262,7 +262,7 @@ describe('the ceiling of what a key of the console may do', () => {
     expect((await company.as.post(`${PATH}/${wider.id}/keys`, { json: {} })).status).toBe(201);
   });
 
-  it('holds for a kept answer: it is given again only while a new one would be', async () => {
+  it('applies to an idempotent replay: the key is shown again only if a new one were allowed', async () => {
     const { as } = await aUser(company, { can: ['api_keys:create'] });
     const robot = await aServiceAccount(company);
     const sending = { json: {}, headers: { 'idempotency-key': 'a-key-of-the-console' } };
@@ -279,8 +279,8 @@ describe('the ceiling of what a key of the console may do', () => {
   });
 });
 
-describe('a service account that a Deny keeps from the caller', () => {
-  it('is not found by its keys, and cannot be simulated', async () => {
+describe('a service account that a Deny hides from the caller', () => {
+  it('is not found by the routes of its keys, and cannot be simulated', async () => {
     const robot = await aServiceAccount(company);
     const denied = await aUser(company, {
       can: ['*'],
@@ -307,7 +307,7 @@ describe('a service account that a Deny keeps from the caller', () => {
   });
 });
 
-describe('an id', () => {
+describe('the id of a service account', () => {
   it('is not found when it is malformed or another company’s', async () => {
     const stranger = await aServiceAccount(other);
     for (const id of [stranger.id, NOBODY, 'x', '%00']) {

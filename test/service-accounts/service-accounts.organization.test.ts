@@ -59,7 +59,7 @@ describe('a service account', () => {
     expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });
 
-  it('changes only what is sent', async () => {
+  it('keeps the fields that a change does not send', async () => {
     const before = await createServiceAccount();
     const after = await must(admin.patch(`/service-accounts/${before.id}`, { json: { description: 'New' } }));
     expect(after).toEqual({ ...before, description: 'New', updated_at: expect.any(String) });
@@ -68,7 +68,7 @@ describe('a service account', () => {
     );
   });
 
-  it('signs nothing while it is inactive', async () => {
+  it('is refused all signed requests while it is inactive', async () => {
     const robot = await aServiceAccount(company);
     await must(admin.patch(`/service-accounts/${robot.id}`, { json: { is_active: false } }));
     const refused = await robot.as.get('/accounts');
@@ -98,7 +98,7 @@ describe('a service account', () => {
     expect([again.status, again.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
 
-  it('leaves no working key behind when one is issued meanwhile', async () => {
+  it('leaves no working key behind when a key is issued during its deletion', async () => {
     const { id } = await createServiceAccount();
     const issue = () => must(admin.post(`/service-accounts/${id}/keys`, { json: {} }));
     let key: Awaited<ReturnType<typeof issue>>;
@@ -170,7 +170,7 @@ describe('an API key', () => {
     expect((await admin.post(`/service-accounts/${id}/keys`)).status).toBe(201);
   });
 
-  it('expires at the moment that was sent, in any offset', async () => {
+  it('expires at the moment that was sent, in any UTC offset', async () => {
     const { id } = await createServiceAccount();
     const json = { expires_at: '2100-01-01T02:00:00+02:00' };
     expect((await must(admin.post(`/service-accounts/${id}/keys`, { json }))).expires_at).toBe(
@@ -213,7 +213,7 @@ describe('an API key', () => {
   });
 });
 
-describe('the ceiling of what a key may do', () => {
+describe('the limit of what a new key may do', () => {
   it('refuses a key for a service account that may do more than the caller, and accepts one for any other', async () => {
     const caller = await aServiceAccountThat(company, allow('service-accounts:IssueKey', 'users:*'));
     const wider = await aServiceAccountThat(company, allow('users:*', 'groups:GetGroup'));
@@ -233,7 +233,7 @@ describe('the ceiling of what a key may do', () => {
   });
 });
 
-describe('an id', () => {
+describe('the id of a service account', () => {
   it('is not found when it is malformed or another organization’s', async () => {
     const stranger = await aServiceAccount(other);
     for (const id of [stranger.id, '0'.repeat(24), 'x', '%00']) {

@@ -34,7 +34,7 @@ afterEach(resetClock);
 const LISTED = '/v1/visualizations';
 
 describe('POST /tokens', () => {
-  it('gives any service account a token for as long as it says', async () => {
+  it('gives any service account a token for as long as expires_in says', async () => {
     const robot = await aServiceAccount(company);
     const { status, body } = await robot.as.post('/tokens', { json: { expires_in: 60 } });
     expect([status, body]).toEqual([201, { token: expect.any(String), token_type: 'Bearer', expires_in: 60 }]);
@@ -45,7 +45,7 @@ describe('POST /tokens', () => {
     expect((await as.get('/v1/auth/me')).status).toBe(401);
   });
 
-  it('takes no body, and refuses times out of bounds', async () => {
+  it('needs no body, and refuses an expiry out of bounds', async () => {
     const { as } = await aServiceAccount(company);
     expect((await as.post('/tokens')).body.expires_in).toBe(600);
     for (const json of [{ expires_in: 59 }, { expires_in: 601 }, { expires_in: '60' }, { expires_in: 90.5 }]) {
@@ -54,14 +54,14 @@ describe('POST /tokens', () => {
     }
   });
 
-  it('is for signed requests: neither a session nor another token is exchanged', async () => {
+  it('needs a signed request, and refuses a session or another token', async () => {
     const token = await withServiceToken(await aServiceAccount(company));
     for (const as of [company.as, token]) expect((await as.post('/tokens')).status).toBe(401);
   });
 });
 
 describe('a service token', () => {
-  it('tells whose it is', async () => {
+  it('gets the service account and the company from /v1/auth/me', async () => {
     const robot = await aServiceAccount(company);
     const { status, body } = await (await withServiceToken(robot)).get('/v1/auth/me');
     expect([status, body]).toEqual([
@@ -83,7 +83,7 @@ describe('a service token', () => {
     ]);
   });
 
-  it('may what its service account may, through the groups of its account', async () => {
+  it('has the permissions of its service account, by the groups of that account', async () => {
     const robot = await aServiceAccountThat(company, allow('visualizations:list'));
     const as = await withServiceToken(robot);
     expect((await as.get(LISTED)).status).toBe(200);
@@ -92,14 +92,14 @@ describe('a service token', () => {
     expect([actions, policies.length, is_owner, user_id]).toEqual([['visualizations:list'], 1, false, robot.id]);
   });
 
-  it('grants no more than it may itself', async () => {
+  it('cannot grant more than it may do', async () => {
     const as = await withServiceToken(await aServiceAccountThat(company, allow('policies:create')));
     const document = { version: '2024-01-01', statements: [allow('users:list')] };
     const { status, body } = await as.post('/v1/policies', { json: { name: 'Wider', document } });
     expect([status, body.details?.action]).toEqual([403, 'users:list']);
   });
 
-  it('is known to the isolate after one request, and then asks the control database nothing', async () => {
+  it('is cached in the isolate after one request, and then needs no query to the control database', async () => {
     const robot = await aServiceAccountThat(company, allow('users:list'));
     const as = await withServiceToken(robot);
     const counted = async () => {
@@ -117,7 +117,7 @@ describe('a service token', () => {
     expect(calls()).toBe(0);
   });
 
-  it('shows in the audit trail as its service account and key', async () => {
+  it('is recorded in the audit trail with its service account and key', async () => {
     const robot = await aServiceAccount(company);
     const { headers } = await (await withServiceToken(robot)).get('/v1/auth/me');
     const query = `correlation_id=${headers.get('x-correlation-id')}`;
@@ -137,7 +137,7 @@ describe('a service token', () => {
     });
   });
 
-  it('is of no use in the place of another credential, nor as a refresh token', async () => {
+  it('cannot be refreshed, and is refused when changed or forged', async () => {
     const { token } = await must((await aServiceAccount(company)).as.post('/tokens'));
     const refreshed = await bearer(token).post('/v1/auth/refresh', { json: { refresh_token: token } });
     expect(refreshed.status).toBe(401);
@@ -148,7 +148,7 @@ describe('a service token', () => {
   });
 });
 
-describe('a service token dies on the next request after', () => {
+describe('a service token is refused on the next request after', () => {
   /** A service account in an account of its own, whose token the isolate knows. */
   async function known() {
     const { id: accountId } = await must(admin.post('/accounts', { json: { name: `Of a robot ${Math.random()}` } }));
@@ -169,7 +169,7 @@ describe('a service token dies on the next request after', () => {
     ],
   ];
 
-  it.each(ENDS)('%s, known to the isolate or not', async (_name, end) => {
+  it.each(ENDS)('%s, cached in the isolate or not', async (_name, end) => {
     for (const forget of [() => {}, forgetPrincipals]) {
       const of = await known();
       await end(of);
@@ -189,7 +189,7 @@ describe('a service token dies on the next request after', () => {
     expect((await as.get(LISTED)).status).toBe(401);
   });
 
-  it('but not after another key of its service account is revoked', async () => {
+  it('a revocation of its own key, and not of another key of its service account', async () => {
     const { robot, as } = await known();
     const other = await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
     await must(admin.delete(`/service-accounts/${robot.id}/keys/${other.id}`));
@@ -198,7 +198,7 @@ describe('a service token dies on the next request after', () => {
 });
 
 describe('a service token', () => {
-  it('is taken by two routes of /v1/auth, for the rest is about a person', () => {
+  it('is accepted by two routes of /v1/auth only, since the others are about a user', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
     const takesToken = ({ path, access }: Contract) =>
       /^\/v1\/auth\/(?!(sso|social)\/)/.test(path) && access !== 'public';
@@ -210,7 +210,7 @@ describe('a service token', () => {
   });
 });
 
-describe('what is made with a service token', () => {
+describe('a resource made with a service token', () => {
   let made: Company;
   let id: string;
   beforeAll(async () => {
@@ -220,7 +220,7 @@ describe('what is made with a service token', () => {
     id = robot.id;
   });
 
-  it('names its service account as its maker', async () => {
+  it('names its service account as its creator', async () => {
     const { as } = made;
     const tableId = await aTable(as, 'orders', [column('total', 'decimal')]);
     expect((await as.get(`/v1/managed-tables/${tableId}`)).body.created_by_user_id).toBe(id);
@@ -242,13 +242,13 @@ describe('what is made with a service token', () => {
     expect(event.actor).toEqual({ kind: 'service_account', id, email: null });
   });
 
-  it('is loaded from a file, which a later confirm makes a table of the service account', async () => {
+  it('can be a table that is loaded from a file', async () => {
     const { status, user_table_id } = await load(made, [aFile('cities.csv', 'city\nLisboa\n')]);
     expect(status).toBe('done');
     expect((await made.as.get(`/v1/managed-tables/${user_table_id}`)).body.created_by_user_id).toBe(id);
   });
 
-  it('is embedded and seen in the portal like what a user of its groups makes', async () => {
+  it('can be embedded and shared with groups in the portal', async () => {
     const { as } = made;
     const dashboard = await aDashboard(as, [await aVisualization(as, 'SELECT 1 AS one')]);
     const embed = await as.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json: {} });
@@ -268,7 +268,7 @@ describe('what is made with a service token', () => {
     return { groupId, token: await withServiceToken(await aServiceAccount(made, [groupId])) };
   }
 
-  it('is told of by the name of the service account, without a link', async () => {
+  it('is mailed about with the name of the service account, without a link in that', async () => {
     const json = { name: 'Robot of https://evil.test/now' };
     await must(signed(made.apiKey).patch(`/service-accounts/${id}`, { json }));
     const invited = 'invited@robot.test';
