@@ -55,8 +55,8 @@ const some = fc.record({
   ipCountry: fc.constantFrom('BR', 'PT', null),
 });
 
-describe('analytics over days of which some were moved', () => {
-  it('are those of before, in any time zone and with any filter, however many viewers are told apart at once', async () => {
+describe('analytics over days of which some were moved to files', () => {
+  it('are the same as before the move, in any time zone, with any filter and many viewers', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(some, { minLength: 20, maxLength: 120 }),
@@ -111,7 +111,7 @@ describe('analytics over days of which some were moved', () => {
     );
   });
 
-  it('count a viewer of both sides once, in all and in the interval that both have', async () => {
+  it('count a viewer of moved and unmoved days once, in total and in an interval with both', async () => {
     const company = aCompany();
     const [old, recent] = [midnight(91) + 1000, midnight(90) + DAY_MS + 1000];
     await logOf(company).append(company, 'share', [anEvent(old), anEvent(recent), anEvent(recent, { viewer: 'v2' })]);
@@ -137,7 +137,7 @@ describe('analytics over days of which some were moved', () => {
     expect(get).toHaveBeenCalledTimes(1);
   });
 
-  it('begin anew where events are moved while they are counted', async () => {
+  it('begin anew if events are moved while they are counted', async () => {
     const company = aCompany();
     const events = [95, 94, 93].map((days) => anEvent(midnight(days), { viewer: `v${days}` }));
     await logOf(company).append(company, 'share', events);

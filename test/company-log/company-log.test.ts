@@ -41,8 +41,8 @@ const newestFirst = (records: readonly Logged<'audit'>[]) =>
   ids(records.toSorted((a, b) => b.occurredAt - a.occurredAt));
 const shown = async (): Promise<string[]> => ids((await recordsOf('audit', company)) as never);
 
-describe('keeping a record', () => {
-  it('writes one row, and none when it comes again', async () => {
+describe('storing a record in the log', () => {
+  it('writes one row, and none when the record is delivered again', async () => {
     const records = Array.from({ length: 1000 }, (_, n) => aRecord(Date.now() - n));
     let written = 0;
     for (let from = 0; from < records.length; from += 50)
@@ -54,7 +54,7 @@ describe('keeping a record', () => {
     expect(await ask(company, indexes)).toBe(0);
   });
 
-  it('writes one row for each by the platform’s own count of all that a call does', async () => {
+  it('writes one row per record, even counting all that a call writes', async () => {
     await append(company, [aRecord(Date.now())]);
     const rows = await runInDurableObject(logOf(company), async (log, { storage }) => {
       const exec = vi.spyOn(storage.sql, 'exec');
@@ -64,7 +64,7 @@ describe('keeping a record', () => {
     expect(rows / 100).toBeLessThanOrEqual(1.2);
   });
 
-  it('keeps what anybody can cause once a minute, whichever isolate told it first', async () => {
+  it('stores an event that anybody can cause once a minute, whichever isolate delivers it first', async () => {
     const minute = Math.floor(Date.now() / 60_000) * 60_000;
     const id = `${(minute / 1000).toString(16)}${'a'.repeat(16)}`;
     const told = (occurredAt: number) => ({ ...anEvent, id, occurredAt });
@@ -75,8 +75,8 @@ describe('keeping a record', () => {
   });
 });
 
-describe('days that are older than is kept', () => {
-  it('move to files of their day, and are listed as before', async () => {
+describe('days that are older than the log stores', () => {
+  it('are moved to a file per day, and listed as before', async () => {
     const records = [...recordsOfDay(95, 3), ...recordsOfDay(92, 25), ...recordsOfDay(89, 4)];
     await append(company, records);
     const before = await page(company, {}, 2, 20);
@@ -91,7 +91,7 @@ describe('days that are older than is kept', () => {
     expect(await shown()).toEqual(newestFirst(records));
   });
 
-  it('are not read where it is known what is in them', async () => {
+  it('are not read from files if the index of the files has the answer', async () => {
     const records = [...recordsOfDay(95, 30), ...recordsOfDay(92, 25), ...recordsOfDay(0, 40)];
     await append(company, records);
     setSizes({ partRows: 10 });
@@ -105,7 +105,7 @@ describe('days that are older than is kept', () => {
     expect(get).toHaveBeenCalledTimes(3);
   });
 
-  it('are not read to count what several filters let through', async () => {
+  it('are not read from files to count the matches of several filters', async () => {
     const records = recordsOfDay(95, 60).map((record, n) => ({
       ...record,
       principalId: n % 3 === 0 ? null : `p${n % 3}`,
@@ -130,7 +130,7 @@ describe('days that are older than is kept', () => {
     );
   });
 
-  it('with more values than are counted are read where one may be among them', async () => {
+  it('with too many values to index are read only if a value may be among them', async () => {
     const records = recordsOfDay(95, 4500);
     await append(company, records);
     setSizes({ partRows: 1500 });
@@ -148,7 +148,7 @@ describe('days that are older than is kept', () => {
     expect(get.mock.calls.length).toBeLessThan(10);
   });
 
-  it('loses and doubles nothing where the move breaks off between the file and its entry', async () => {
+  it('are neither lost nor doubled if the move is interrupted between the file and its index entry', async () => {
     const records = recordsOfDay(95, 20);
     await append(company, records);
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
@@ -169,7 +169,7 @@ describe('days that are older than is kept', () => {
     expect(await shown()).toEqual(newestFirst(records));
   });
 
-  it('keeps what comes for a day while that is moved', async () => {
+  it('keep records that arrive while they are moved', async () => {
     const [early, between, end] = [0, 10, 20].map((n) => recordsOfDay(95, 30)[n]) as Logged<'audit'>[] as [
       Logged<'audit'>,
       Logged<'audit'>,
@@ -183,7 +183,7 @@ describe('days that are older than is kept', () => {
     expect((await page(company, {})).total).toBe(3);
   });
 
-  it('keeps what comes before all others while these are moved, and once however often', async () => {
+  it('keep a record that arrives before all others while these are moved, and keep it once', async () => {
     const [first, ...rest] = recordsOfDay(95, 10) as [Logged<'audit'>, ...Logged<'audit'>[]];
     await append(company, rest);
     const rival = onceBefore(env.FILES, 'put', async () => void (await append(company, [first])));
@@ -197,7 +197,7 @@ describe('days that are older than is kept', () => {
     expect((await page(company, {})).total).toBe(10);
   });
 
-  it('go as whole tables, which writes no row for a record', async () => {
+  it('are dropped as whole tables, which writes no row per record', async () => {
     await append(company, [...recordsOfDay(95, 1000), ...recordsOfDay(94, 1000), ...recordsOfDay(0, 10)]);
     expect(await tablesOf(company)).toHaveLength(3);
     setSizes({ partRows: 300 });
@@ -212,7 +212,7 @@ describe('days that are older than is kept', () => {
     expect([await left(company), (await page(company, {})).total]).toEqual([10, 2010]);
   });
 
-  it('are read, counted and filled up while only a part of a day has moved', async () => {
+  it('are read, counted and extended while only a part of a day has moved', async () => {
     const records = recordsOfDay(95, 30);
     const late = records.filter((_, n) => n % 10 === 5);
     const known = records.filter((record) => !late.includes(record));
@@ -239,7 +239,7 @@ describe('days that are older than is kept', () => {
     expect([await left(company), await tablesOf(company)]).toEqual([0, []]);
   });
 
-  it('give their space back at once where the object is full of today', async () => {
+  it('free their space at once if the object is full of today', async () => {
     await append(company, recordsOfDay(0, 10));
     setSizes({ partRows: 4 });
     await runInDurableObject(logOf(company), async (log, { storage }) => {
@@ -251,7 +251,7 @@ describe('days that are older than is kept', () => {
     expect([await left(company), await ask(company, `SELECT count(*) FROM "${table}"`)]).toEqual([6, 6]);
   });
 
-  it('waits while R2 is away, and tries again as long as that lasts', async () => {
+  it('stay while R2 is down, and are tried again as long as that lasts', async () => {
     const records = recordsOfDay(95, 5);
     await append(company, records);
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
@@ -270,7 +270,7 @@ describe('days that are older than is kept', () => {
     expect(await shown()).toEqual(newestFirst(records));
   });
 
-  it('move early while the object is nearly full, the oldest first', async () => {
+  it('are moved early while the object is nearly full, the oldest first', async () => {
     const records = [...recordsOfDay(5, 10), ...recordsOfDay(3, 10), ...recordsOfDay(0, 10)];
     await append(company, records.slice(10));
     await append(company, records.slice(0, 10));
@@ -287,7 +287,7 @@ describe('days that are older than is kept', () => {
     expect(await shown()).toEqual(newestFirst(records));
   });
 
-  it('goes on as before where the clock jumped and came back', async () => {
+  it('are handled as before after the clock jumped and came back', async () => {
     const records = [...recordsOfDay(3, 10), ...recordsOfDay(1, 10)];
     await append(company, records);
     later(1000 * DAY_MS);
@@ -307,12 +307,12 @@ describe('days that are older than is kept', () => {
   });
 });
 
-describe('a record that comes after its day was moved', () => {
+describe('a record that arrives after its day was moved', () => {
   const records = recordsOfDay(95, 30);
   const delivered = records.filter((_, n) => n % 3 !== 0);
   const late = records.filter((_, n) => n % 3 === 0);
 
-  it('is put among the others, once, and not seen before', async () => {
+  it('is merged into the file once, and not shown before', async () => {
     await append(company, delivered);
     setSizes({ partRows: 8 });
     await settle(company);
@@ -325,7 +325,7 @@ describe('a record that comes after its day was moved', () => {
     expect(await ask(company, 'SELECT count(*) FROM late_audit_records')).toBe(0);
   });
 
-  it('leaves the former file to those who read it, for an hour', async () => {
+  it('leaves the former file for an hour to those who read it', async () => {
     await append(company, delivered);
     await settle(company);
     const before = await filesOf(company);
@@ -340,7 +340,7 @@ describe('a record that comes after its day was moved', () => {
     expect(await shown()).toHaveLength(31);
   });
 
-  it('goes on with an export that had begun before', async () => {
+  it('does not break an export that had begun before', async () => {
     await append(company, delivered);
     setSizes({ partRows: 8 });
     await settle(company);
@@ -359,10 +359,10 @@ describe('a record that comes after its day was moved', () => {
   });
 });
 
-describe('the alarm', () => {
+describe('the alarm of the log', () => {
   const alarm = () => runInDurableObject(logOf(company), (_, { storage }) => storage.getAlarm());
 
-  it('comes within a day, soon for late records and for a full object, and is not put off', async () => {
+  it('comes within a day, soon for late records and for a full object, and is not postponed', async () => {
     await append(company, recordsOfDay(0, 2));
     expect(await alarm()).toBeGreaterThan(Date.now() + 60_000);
     await append(company, recordsOfDay(95, 2));
@@ -381,15 +381,15 @@ describe('the alarm', () => {
   });
 });
 
-it('moves nothing again soon where no file is left over to be deleted', async () => {
+it('is not repeated soon if no file is left to be deleted', async () => {
   const logged = vi.spyOn(console, 'error');
   await append(company, [...recordsOfDay(91, 3), ...recordsOfDay(0, 1)]);
   await settle(company);
   expect([await left(company), logged.mock.calls]).toEqual([1, []]);
 });
 
-describe('a list', () => {
-  it('counts a day anew when something came for it', async () => {
+describe('a list of the log', () => {
+  it('counts a day again when a record was added to it', async () => {
     for (const days of [0, 1, 2, 5]) {
       const records = recordsOfDay(days, 9);
       await append(company, records.slice(0, 5));
@@ -399,7 +399,7 @@ describe('a list', () => {
     }
   });
 
-  it('counts each record once, though the rival moves them to R2 in between', async () => {
+  it('counts each record once if they are moved to R2 in between', async () => {
     await append(company, [...recordsOfDay(91, 40), ...recordsOfDay(1, 20)]);
     setSizes({ slice: 5, partRows: 10 });
     const filter = { values: { principalId: 'p1' } };
@@ -417,7 +417,7 @@ describe('a list', () => {
     expect([found.total, found.records.length, inParts]).toEqual([20, 20, 40]);
   });
 
-  describe('that goes on in many files', () => {
+  describe('over many files', () => {
     const FILES = 25;
     const P1 = { values: { principalId: 'p1' } };
     let records: Logged<'audit'>[];
@@ -429,7 +429,7 @@ describe('a list', () => {
       expect(await filesOf(company)).toHaveLength(FILES);
     });
 
-    it('reads what is in them only where a filter asks for it, and of one at a time', async () => {
+    it('reads the index of a file only for a filter, and of one file at a time', async () => {
       const held = await runInDurableObject(logOf(company), async (log, { storage }) => {
         const exec = storage.sql.exec.bind(storage.sql);
         let most = 0;
@@ -452,7 +452,7 @@ describe('a list', () => {
       expect([(await page(company, P1)).total, (await page(company, other)).total]).toEqual([2 * FILES, 0]);
     });
 
-    it('reads a file itself that the rival writes anew before it is asked what is in it', async () => {
+    it('reads a file itself if a move writes anew what its index says', async () => {
       const [oldest] = records as [Logged<'audit'>];
       await append(company, [aRecord(oldest.occurredAt + 500)]);
       const found = await runInDurableObject(logOf(company), async (log) => {
@@ -468,8 +468,8 @@ describe('a list', () => {
   });
 });
 
-describe('analytics', () => {
-  it('count the events of many days, each of which has a table, from one end of the time to the other', async () => {
+describe('analytics of the log', () => {
+  it('count the events of 130 days, each in a table of its own', async () => {
     const midnight = Math.floor(daysAgo(0) / DAY_MS) * DAY_MS;
     const events = Array.from({ length: 130 }, (_, day) =>
       [1000, 2000].map((ms, n) => ({

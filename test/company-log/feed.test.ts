@@ -68,8 +68,8 @@ function watchedLog(hang: (call: number) => boolean = () => false) {
   return { calls, COMPANY_LOG: { getByName: (name: string) => ({ appendAll: appendAll(name) }) } };
 }
 
-describe("the feed of a company's log", () => {
-  it('hands over together what comes at once, and while the log is called', async () => {
+describe("the delivery of records to a company's log", () => {
+  it('sends records in one call that arrive at the same time or during a call', async () => {
     const { calls, COMPANY_LOG } = watchedLog();
     const records = some(250);
     await keepAll(records, { COMPANY_LOG });
@@ -77,7 +77,7 @@ describe("the feed of a company's log", () => {
     expect(await kept()).toEqual(idsOf(records));
   });
 
-  it('hands over the event of a request with its audit record', async () => {
+  it('sends the event of a request with its audit record', async () => {
     const { calls, COMPANY_LOG } = watchedLog();
     const bindings = { ...env, COMPANY_LOG } as unknown as Bindings;
     const [record] = some(1) as [AuditRecord];
@@ -87,7 +87,7 @@ describe("the feed of a company's log", () => {
     expect([await kept(), idsOf(await recordsOf('share', company))]).toEqual([[record.id], [event.id]]);
   });
 
-  it('hands over a record by its own where the request that took it along was cut off', async () => {
+  it('sends a record by itself if the request that took it along was aborted', async () => {
     vi.useFakeTimers();
     try {
       const records = some(3);
@@ -112,13 +112,13 @@ describe("the feed of a company's log", () => {
     }
   });
 
-  it('puts them into the queue while the log is away, which brings them later', async () => {
+  it('uses the queue while the log is down, which delivers the records later', async () => {
     const records = some(30);
     await keepAll(records, { COMPANY_LOG: noLog });
     await vi.waitFor(async () => expect(await kept()).toEqual(idsOf(records)), { timeout: 15_000, interval: 100 });
   });
 
-  it('puts them into a file while the queue is away too, which the scheduled run brings', async () => {
+  it('uses a file while the queue is down, too, which the cron trigger delivers later', async () => {
     const records = some(30);
     await keepAll(records, { COMPANY_LOG: noLog, AUDIT: noQueue });
     expect(await kept()).toEqual([]);
@@ -130,7 +130,7 @@ describe("the feed of a company's log", () => {
     expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toEqual([]);
   });
 
-  it('brings what comes after files that cannot be read, which stay', async () => {
+  it('delivers files after some that cannot be read, and keeps those', async () => {
     const prefixes = ['undelivered/audit/', 'undelivered/share/', 'archive/share-views/'];
     const bad = prefixes.flatMap((prefix) => Array.from({ length: 21 }, (_, at) => `${prefix}0-${at}.ndjson`));
     for (const key of bad) await env.FILES.put(key, 'no JSON\n');
@@ -153,7 +153,7 @@ describe("the feed of a company's log", () => {
     await env.FILES.delete(bad);
   });
 
-  it('says so where nothing takes a record, which the Worker’s log then has', async () => {
+  it('fails if nothing accepts a record, which is then in the Worker’s own log', async () => {
     const FILES = { put: away };
     await expect(keepAll(some(1), { COMPANY_LOG: noLog, AUDIT: noQueue, FILES })).rejects.toThrow('away');
     const logged = vi.spyOn(console, 'log').mockImplementation(() => undefined);
@@ -166,7 +166,7 @@ describe("the feed of a company's log", () => {
     );
   });
 
-  it('keeps the minute of a stranger until the queue takes it', async () => {
+  it('keeps the count of an anonymous client until the queue accepts it', async () => {
     const headers = { 'cf-connecting-ip': '203.0.113.99' };
     await call('GET', '/health', { headers });
     const limiter = env.IP_LIMITER.getByName('203.0.113.99');
@@ -185,7 +185,7 @@ describe("the feed of a company's log", () => {
     );
   });
 
-  it('takes what a version before kept: rows of its archive and of its database, and counts of views', async () => {
+  it('accepts the archive, the database rows and the view counts of an earlier version', async () => {
     const at = Date.now() - 200 * 24 * 60 * 60 * 1000;
     const row = (id: string) => ({
       id,

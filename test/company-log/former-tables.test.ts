@@ -41,8 +41,8 @@ async function keepAsBefore(records: readonly Logged<'audit'>[]): Promise<void> 
   await evictDurableObject(logOf(company));
 }
 
-describe('the table of a former version', () => {
-  it('stays the table of its days until these have moved, without a row being copied', async () => {
+describe('the table of an earlier version of the log', () => {
+  it('is used for its days until these are moved, without copying a row', async () => {
     const before = [...ofDay(80, 20), ...ofDay(1, 20)];
     await keepAsBefore(before);
     const [more, news] = [ofDay(1, 30).slice(20), ofDay(0, 5)];
@@ -68,13 +68,13 @@ describe('the table of a former version', () => {
     expect(await shown()).toEqual(newestFirst(all));
   });
 
-  it('goes at once where it is empty', async () => {
+  it('is dropped at once if it is empty', async () => {
     await keepAsBefore([]);
     await append(company, ofDay(0, 3));
     expect(await tablesOf(company)).toEqual([expect.stringMatching(/^audit_records_\d+$/)]);
   });
 
-  it('hands on what the version before adds after a roll back', async () => {
+  it('is read again after a rollback has added records to it', async () => {
     const [old, today, after] = [ofDay(2, 5), ofDay(0, 5), ofDay(0, 9).slice(5)];
     await keepAsBefore(old);
     await append(company, today);
@@ -92,7 +92,7 @@ describe('the table of a former version', () => {
     expect(await tablesOf(company)).toHaveLength(2);
   });
 
-  it('hands on what the version before adds to an object that it has not known', async () => {
+  it('is read if the earlier version makes it in a new object', async () => {
     const [today, after] = [ofDay(0, 5), ofDay(0, 9).slice(5)];
     await append(company, today);
     await keepAsBefore([...after, today[0] as Logged<'audit'>]);
@@ -100,7 +100,7 @@ describe('the table of a former version', () => {
     expect(await tablesOf(company)).toHaveLength(1);
   });
 
-  it('is found again by an object that begins anew', async () => {
+  it('is found again after the object restarts', async () => {
     await keepAsBefore(ofDay(3, 4));
     await append(company, ofDay(3, 6));
     await evictDurableObject(logOf(company));

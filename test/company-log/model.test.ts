@@ -29,7 +29,7 @@ const filter = fc.record(
 let made = 0;
 
 describe('the log of a company', () => {
-  it('shows each record once, in one order, with exact totals, however it was delivered and wherever it is', async () => {
+  it('lists each record once, in a single order, with exact totals, however delivered and wherever stored', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 2, maxLength: 10 }),

@@ -49,8 +49,8 @@ const keep = (...events: Logged<'share'>[]) => logOf(company).append(company, 's
 const views = async (id = 's1') => (await logOf(company).views([id]))[0];
 const counted = async () => (await views())?.viewCount;
 
-describe('the views of a share', () => {
-  it('are counted from the events when somebody asks, each once', async () => {
+describe('the view count of a share', () => {
+  it('counts each event once, when somebody asks', async () => {
     await keep(event(NOON + 1), event(NOON + 2, 'share.resolved'), event(NOON + 3), event(NOON + 4, 'share.denied'));
     await keep(event(NOON + 5, 'share.executed', null), event(NOON + 6, 'share.executed', 's2'));
     expect(await views()).toEqual({ shareId: 's1', viewCount: 2, lastAccessedAt: NOON + 3 });
@@ -62,7 +62,7 @@ describe('the views of a share', () => {
     expect(await counted()).toBe(7);
   });
 
-  it('write no row of their own', async () => {
+  it('writes no row of its own', async () => {
     const rows = await runInDurableObject(logOf(company), async (log, { storage }) => {
       await log.append(company, 'share', [event(NOON)]);
       const exec = vi.spyOn(storage.sql, 'exec');
@@ -73,13 +73,13 @@ describe('the views of a share', () => {
     expect(await counted()).toBe(21);
   });
 
-  it('are counted in slices', async () => {
+  it('is computed in slices', async () => {
     setSizes({ slice: 3 });
     await keep(...Array.from({ length: 10 }, (_, n) => event(NOON + n)));
     expect(await counted()).toBe(10);
   });
 
-  it('are counted where the event comes behind later ones, once however often it comes', async () => {
+  it('includes an event that arrives after later ones, once however often it arrives', async () => {
     await keep(event(NOON + 9_000));
     expect(await counted()).toBe(1);
     const late = event(NOON + 5_000);
@@ -89,7 +89,7 @@ describe('the views of a share', () => {
     expect(await counted()).toBe(2);
   });
 
-  it('are counted before their events are moved, and where one comes after its day was', async () => {
+  it('includes events before their move, and one that arrives after its day was moved', async () => {
     setSizes({ slice: 2 });
     const last = event(NOON + 3000);
     await keep(event(NOON + 1000), event(NOON + 2000), last);
@@ -105,7 +105,7 @@ describe('the views of a share', () => {
     expect(await counted()).toBe(4);
   });
 
-  it('are counted where the event comes between the count and the move of its day', async () => {
+  it('includes an event that arrives between the count and the move of its day', async () => {
     const oldest: Logged<'audit'> = { ...aRecord(NOON - DAY_MS), id: newId(NOON - DAY_MS) };
     await append(company, [oldest]);
     later(200 * DAY_MS);
@@ -120,7 +120,7 @@ describe('the views of a share', () => {
     expect(await counted()).toBe(1);
   });
 
-  it('were counted by the version before where the event is older than the log', async () => {
+  it('leaves events that are older than the log to the count of the earlier version', async () => {
     await keep(event(NOON - 60_001), event(NOON - 59_000));
     expect(await counted()).toBe(1);
     later(200 * DAY_MS);

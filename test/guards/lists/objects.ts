@@ -39,7 +39,7 @@ export const OBJECTS = [
   ]),
   ...guardsOf('src/objects/company-log.ts', LOG, [
     { text: 'moved !== undefined && compareKeys(toKey(record), moved) <= 0', without: 'false' },
-    { text: 'compareKeys(toKey(record), moved) <= 0', without: 'true', title: 'goes on as before' },
+    { text: 'compareKeys(toKey(record), moved) <= 0', without: 'true', title: 'handled as before' },
     { text: ' && !isKnownInMinute(this.#sql, kind, record)', without: '' },
     { text: 'late.length > 0 || isFull(this.#sql)', without: 'isFull(this.#sql)' },
     { text: 'late.length > 0 || isFull(this.#sql) ?', without: 'late.length > 0 ?' },
