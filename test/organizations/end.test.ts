@@ -36,8 +36,8 @@ const claimsOf = async (certificate: string) => {
 
 afterEach(resetClock);
 
-describe('an organization that is to be deleted', () => {
-  it('is suspended at once, shows when its erasure begins, and is listed as such', async () => {
+describe('an organization that is scheduled for deletion', () => {
+  it('is suspended at once, shows when its erasure begins, and is listed as deleting', async () => {
     const company = await aCompany();
     const { status, body } = await del(company);
     expect([status, daysUntil(body.deletes_at)]).toEqual([202, 30]);
@@ -54,14 +54,14 @@ describe('an organization that is to be deleted', () => {
     expect([await found('deleting'), await found('suspended'), await found('active')]).toEqual([1, 0, 0]);
   });
 
-  it.each(['-1', '91', '1.5', '1e1', '', 'soon'])('does not end after %j days', async (days) => {
+  it.each(['-1', '91', '1.5', '1e1', '', 'soon'])('cannot be deleted after %j days', async (days) => {
     const company = await aCompany();
     const { status, body } = await del(company, days);
     expect([status, body.details[0].field]).toEqual([422, 'after_days']);
     expect(await statusOf(company)).toBe('active');
   });
 
-  it('ends once: a later end is refused, an earlier one counts, and its status stays', async () => {
+  it('is deleted once: a later date is refused, an earlier one counts, and its status stays', async () => {
     const company = await aCompany();
     await must(del(company, '20'));
     const { body: refused, status } = await del(company, '20');
@@ -90,7 +90,7 @@ describe('an organization that is to be deleted', () => {
     expect(await statusOf(company)).toBe('active');
   });
 
-  it('is whole until its time has come', async () => {
+  it('keeps all data until its date has come', async () => {
     const company = await aCompany();
     await must(del(company, '1'));
     await runScheduled();
@@ -98,7 +98,7 @@ describe('an organization that is to be deleted', () => {
     await must(restore(company));
   });
 
-  it('cannot be restored once its time has come', async () => {
+  it('cannot be restored once its date has come', async () => {
     const company = await aCompany();
     await must(del(company, '1'));
     later(DAY_MS + 1000);
@@ -110,7 +110,7 @@ describe('an organization that is to be deleted', () => {
     expect((await operator.get(pathOf(company))).status).toBe(404);
   });
 
-  it('cannot be restored, ended anew or let in when its erasure begins meanwhile', async () => {
+  it('cannot be restored, deleted anew or reactivated when its erasure begins meanwhile', async () => {
     for (const [ask, answer] of [
       [
         (company: { id: string }, env: Record<string, string>) => operator.post(`${pathOf(company)}/restore`, { env }),
@@ -139,7 +139,7 @@ describe('an organization that is to be deleted', () => {
     expect(reasonOf(patched)).toEqual([409, 'deleting']);
   });
 
-  it('is the operator’s affair alone', async () => {
+  it('can be deleted and restored by the operator only', async () => {
     const company = await aCompany();
     for (const caller of [company.as, signed(company.apiKey)]) {
       expect((await caller.delete(pathOf(company))).status).toBe(401);
@@ -151,8 +151,8 @@ describe('an organization that is to be deleted', () => {
   });
 });
 
-describe('an organization that has ended', () => {
-  it('leaves its certificate, and nothing else; its slug is free, and another company is as it was', async () => {
+describe('an organization that is erased', () => {
+  it('leaves nothing but its certificate; its slug is free, and other companies are unchanged', async () => {
     const company = await aProvisionedCompany();
     const other = await aProvisionedCompany();
     await upload(company, [new File(['city\nRio of the marks\n'], 'cities.csv')]);
@@ -194,7 +194,7 @@ describe('an organization that has ended', () => {
     expect((await company.as.get('/v1/auth/me')).status).toBe(401);
   });
 
-  it('is answered by no message, and no record of it is kept that comes late', async () => {
+  it('is not brought back by late messages, and no record of it is kept that comes late', async () => {
     const company = await aProvisionedCompany();
     await end(company);
     await erased(company);
@@ -213,7 +213,7 @@ describe('an organization that has ended', () => {
     expect(await placesOf([company.id, 'late'])).toEqual([]);
   });
 
-  it('is looked after once more for what was under way', async () => {
+  it('is erased once more for what was still being written', async () => {
     const company = await aCompany();
     await end(company);
     const certificate = await erased(company);
@@ -246,7 +246,7 @@ describe('the erasure of an organization', () => {
     expect(await neon().findProject(`console-${company.id}`, Date.now() + 10_000)).toBeNull();
   });
 
-  it('waits for a bucket that lists slowly: control records go last', async () => {
+  it('waits for a slow bucket, and deletes the control records last', async () => {
     const company = await aCompany();
     await env.FILES.put(`${company.id}/logos/x`, 'x');
     await end(company);
@@ -271,7 +271,7 @@ describe('the erasure of an organization', () => {
     expect(await placesOf([company.id])).toEqual([]);
   });
 
-  it('waits for an object that is away', async () => {
+  it('waits for a Durable Object that is down', async () => {
     const company = await aCompany();
     await end(company);
     const away = { getByName: () => ({ erase: () => Promise.reject(new Error('the object is away')) }) };
@@ -282,7 +282,7 @@ describe('the erasure of an organization', () => {
     expect(await placesOf([company.id])).toEqual([]);
   });
 
-  it('goes on wherever it is broken off, and counts each row once', async () => {
+  it('resumes wherever it was interrupted, and counts each row once', async () => {
     const company = await aCompany();
     await aUser(company);
     const rows = await Promise.all(
@@ -302,7 +302,7 @@ describe('the erasure of an organization', () => {
     expect(await placesOf([company.id])).toEqual([]);
   });
 
-  it('finds what is written while it goes on', async () => {
+  it('finds rows that are written while it runs', async () => {
     const company = await aCompany();
     await end(company);
     const { id } = company;
@@ -314,14 +314,14 @@ describe('the erasure of an organization', () => {
   });
 });
 
-describe('the list of stores', () => {
+describe('the list of stores to erase', () => {
   it('has every table of the control database', async () => {
     const listed = [...CONTROL_TABLES.map(getName), ...Object.keys(OTHER_TABLES)];
     expect(listed.toSorted()).toEqual((await controlTables()).toSorted());
     expect(new Set(listed).size).toBe(listed.length);
   });
 
-  it('has every binding, and in the certificate every store that a binding keeps', () => {
+  it('has every Worker binding, and the certificate has every store behind a binding', () => {
     const bound = Object.values(STORES_OF_BINDINGS).flatMap((stores) => (typeof stores === 'string' ? [] : stores));
     // The database is Neon's, which is no binding.
     expect(new Set(bound.map(({ name }) => name))).toEqual(
@@ -330,7 +330,7 @@ describe('the list of stores', () => {
     for (const name of OBJECT_NAMES) expect(STORES_OF_BINDINGS).toHaveProperty(name);
   });
 
-  it('names each place for files once', () => {
+  it('names each file prefix once', () => {
     const places = [...OWN_FILES('of-the-company'), ...SHARED_FILES];
     expect(new Set(places).size).toBe(places.length);
   });

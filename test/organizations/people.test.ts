@@ -113,7 +113,7 @@ afterEach(resetClock);
 
 const fails = () => Promise.reject(new Error('The queue is away.'));
 
-describe('what is kept about a person', () => {
+describe('the stored data about a person', () => {
   let person: Planted;
   let own: Awaited<ReturnType<typeof aUser>>;
   beforeAll(async () => {
@@ -122,7 +122,7 @@ describe('what is kept about a person', () => {
     own = await aUser(company, { can: ['users:list'] });
   });
 
-  it('is told to administrators, by kind, in every role, and without secrets', async () => {
+  it('is shown to administrators, by kind, in every role, and without secrets', async () => {
     const answer = await person.company.as.get(of(person.email.toUpperCase()));
     expect([answer.status, answer.body.email]).toEqual([200, person.email]);
     const kinds = new Set(answer.body.records.map(({ kind }: { kind: string }) => kind));
@@ -149,7 +149,7 @@ describe('what is kept about a person', () => {
     expect(text).not.toContain(own.email);
   });
 
-  it('is told to themselves, and of others to nobody else', async () => {
+  it('is shown to the person themselves, and that of others to administrators only', async () => {
     const { body } = await own.as.get(PATH);
     expect(body.email).toBe(own.email);
     expect(body.records.map(({ kind }: { kind: string }) => kind)).toContain('users');
@@ -165,8 +165,8 @@ describe('what is kept about a person', () => {
   });
 });
 
-describe('a person who is erased', () => {
-  it('is nowhere any more; what others rely on stays under one pseudonym, and others stay as they are', async () => {
+describe('the erasure of a person', () => {
+  it('removes all their data; what others rely on stays under one pseudonym, and others are unchanged', async () => {
     const company = await aProvisionedCompany();
     const elsewhere = await aCompany();
     const person = await aPerson(company);
@@ -241,7 +241,7 @@ describe('a person who is erased', () => {
     expect((await keysOfFiles()).filter((key) => key.startsWith(`log/${company.id}/`)).length).toBe(2);
   });
 
-  it('is erased whole when it was broken off, and stays out who is activated meanwhile', async () => {
+  it('is complete after an interruption, and is refused for a person who is activated meanwhile', async () => {
     const company = await aProvisionedCompany();
     const { id, email, outsiderId } = await aPerson(company);
     await must(company.as.post(`/v1/users/${id}/deactivate`));
@@ -265,7 +265,7 @@ describe('a person who is erased', () => {
     expect(await placesOf([id, outsiderId])).toEqual([]);
   });
 
-  it('is in nothing that endpoints were sent or are still to be sent, nor in what its erasure tells', async () => {
+  it('removes them from sent and pending webhook deliveries, and from its own events', async () => {
     const company = await aCompany();
     const { id, email } = await aUser(company);
     const { _id: group } = await must(
@@ -312,7 +312,7 @@ describe('a person who is erased', () => {
   it.each([
     ['read, and not handed over yet', /^select distinct .*"group_bindings"/],
     ['handed over, and not deleted yet', /^delete from "events"/],
-  ])('is taken out of what is being handed out at that moment, too: %s', async (_, query) => {
+  ])('removes them from events that are being handed out at that moment, too: %s', async (_, query) => {
     const company = await aCompany();
     const { id, email } = await aUser(company);
     const receiver = aReceiver('status.500');
@@ -333,7 +333,7 @@ describe('a person who is erased', () => {
     expect(await placesOf([id, email])).toEqual([]);
   });
 
-  it('is in nothing that a queue hands over to the log afterwards, but in what they do after coming back', async () => {
+  it('removes them from records that a queue hands over later, but not from those after coming back', async () => {
     const company = await aProvisionedCompany();
     const { id, email, outsiderId, ip } = await aPerson(company);
     const events = await recordsOf('share', company.id);
@@ -359,7 +359,7 @@ describe('a person who is erased', () => {
     expect(back?.actorEmail).toBe(email);
   });
 
-  it('leaves what others write meanwhile', async () => {
+  it('keeps what others write meanwhile', async () => {
     const company = await aCompany();
     await must(company.as.post('/v1/users/invite', { json: { email: 'x@invited.test' } }));
     const json = { name: 'Asks', slug: 'asks', description: 'Ask x@invited.test.' };
@@ -371,7 +371,7 @@ describe('a person who is erased', () => {
     expect((await must(company.as.get(`/v1/groups/${_id}`))).description).toBe('Written meanwhile.');
   });
 
-  it('may be an outsider or invited alone, and the last administrator only once inactive', async () => {
+  it('is possible for outsiders and invited users, but not for an active administrator', async () => {
     const company = await aCompany();
     await must(company.as.post('/v1/users/invite', { json: { email: 'only@invited.test' } }));
     expect((await must(company.as.delete(of('only@invited.test')))).erased).toMatchObject({ users: 1, invitations: 1 });
@@ -383,16 +383,16 @@ describe('a person who is erased', () => {
   });
 });
 
-describe('a pseudonym', () => {
+describe('the pseudonym of an erased person', () => {
   const person: Person = { ids: ['a'.repeat(24)], email: 'ana@x.test', pseudonym: 'p', ips: ['192.0.2.9'] };
 
-  it('takes the place of an address only where it is one by itself, in whatever case', () => {
+  it('replaces their address only where it stands by itself, in upper or lower case', () => {
     expect(redactedText('Ana@x.test, joana@x.test, ana@x.test.br, <ana@x.test>. ana@x.test-y', person)).toBe(
       'p, joana@x.test, ana@x.test.br, <p>. ana@x.test-y',
     );
   });
 
-  it('leaves of a record of theirs no trace of where they were, and of others’ all', () => {
+  it('comes without IP address and user agent in their own records, not in those of others', () => {
     const ip = '192.0.2.1';
     expect(
       redacted({ principalId: person.ids[0], ip, deep: [{ actorEmail: 'ANA@x.test', userAgent: 'x' }] }, person),
@@ -411,8 +411,8 @@ describe('a pseudonym', () => {
   });
 });
 
-describe('the list of stores, of people', () => {
-  it('says of each store and each table where people stand', () => {
+describe('the list of stores with data about people', () => {
+  it('says of each store and table what it holds about people', () => {
     expect(STORES.filter(({ people }) => people === undefined)).toEqual([]);
     expect(HELD_TABLES.filter(({ about }) => about === undefined).map(({ table }) => getName(table))).toEqual([]);
   });

@@ -62,8 +62,8 @@ const logIn = ({ slug, owner }: Company, changed: Record<string, string>) =>
     env: changed,
   });
 
-describe('what is under way when its company is suspended', () => {
-  it('loads each row once, now or afterwards', async () => {
+describe('when a company is suspended meanwhile,', () => {
+  it('an upload job loads each row once, now or after the suspension', async () => {
     const company = await aProvisionedCompany();
     const { id, queue, message } = await aLoad(company);
     await overtaken(
@@ -79,7 +79,7 @@ describe('what is under way when its company is suspended', () => {
     expect([job.status, (await rowsOf(company, job.user_table_id)).length]).toEqual(['done', ROWS]);
   });
 
-  it('mails nothing of a schedule, and mails it once afterwards', async () => {
+  it('a scheduled run mails nothing, and sends its mail once after the suspension', async () => {
     const company = await aProvisionedCompany();
     const { id, queue, message } = await aDueSchedule(company);
     const before = countTo(company.owner.email);
@@ -100,7 +100,7 @@ describe('what is under way when its company is suspended', () => {
     expect((await must(company.as.get(`${SCHEDULES}/${id}`))).last_run).toMatchObject({ status: 'done', sent: 1 });
   });
 
-  it('exports all the same, whose link is closed until afterwards', async () => {
+  it('an export is completed, and its link works after the suspension', async () => {
     const company = await aCompany();
     const { id, queue } = await aStarted(company);
     await overtaken(
@@ -118,7 +118,7 @@ describe('what is under way when its company is suspended', () => {
   });
 });
 
-describe('what is under way when its company is erased', () => {
+describe('when a company is erased meanwhile,', () => {
   const erase = async (company: Company) => {
     await end(company);
     await erased(company);
@@ -135,7 +135,7 @@ describe('what is under way when its company is erased', () => {
     }
   };
 
-  it('loads nothing more, and its message is nobody’s', async () => {
+  it('an upload job loads no more rows, and its message is dropped', async () => {
     const company = await aProvisionedCompany();
     const { queue, message } = await aLoad(company);
     await overtaken(
@@ -148,7 +148,7 @@ describe('what is under way when its company is erased', () => {
     await expectNothing(company);
   });
 
-  it('mails nothing of a schedule', async () => {
+  it('a scheduled run mails nothing', async () => {
     const company = await aProvisionedCompany();
     const { queue, message } = await aDueSchedule(company);
     const before = countTo(company.owner.email);
@@ -162,7 +162,7 @@ describe('what is under way when its company is erased', () => {
     await expectNothing(company);
   });
 
-  it('leaves no part of an export behind that was begun', async () => {
+  it('an export leaves no part of a file behind', async () => {
     const company = await aCompany();
     const { id, queue } = await aStarted(company);
     await oneFile(company, id);
@@ -181,7 +181,7 @@ describe('what is under way when its company is erased', () => {
     expect(await rowOf('select id from company_exports where id = ?', id)).toBeNull();
   });
 
-  it('signs nobody in', async () => {
+  it('a sign-in begins no session', async () => {
     const company = await aCompany();
     const late = await overtaken(
       BEFORE_SESSION,
