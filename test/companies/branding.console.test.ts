@@ -39,8 +39,8 @@ const put = (json: unknown, as = company.as) => as.put(PATH, { json });
 const fields = ({ status, body }: Answer) => [status, body.details?.map(({ field }: { field: string }) => field)];
 const putLogo = (body: BodyInit, headers: Record<string, string> = {}) => company.as.put(LOGO, { body, headers });
 
-describe('a brand', () => {
-  it('is changed member by member, and taken back', async () => {
+describe('the brand of a company', () => {
+  it('is changed field by field, and removed', async () => {
     expect((await company.as.get(PATH)).body).toEqual(NONE);
     expect((await put(BRAND)).body).toEqual({ ...BRAND, logo_url: null });
     expect((await put({ radius: 0, font: null, primary_color: '#063' })).body).toEqual({
@@ -55,7 +55,7 @@ describe('a brand', () => {
     expect((await company.as.get(PATH)).body).toEqual(NONE);
   });
 
-  it('keeps its logo where another cannot be stored, and says so', async () => {
+  it('keeps its logo if a new one cannot be stored, and answers 503', async () => {
     await must(putLogo(bytesOf(PICTURES.png)));
     const before = (await company.as.get(PATH)).body;
     const FILES = { put: () => Promise.reject(new Error('the object store is down')) };
@@ -65,7 +65,7 @@ describe('a brand', () => {
     expect((await company.as.get(PATH)).body).toEqual(before);
   });
 
-  it("is a company's own, and asks for the permission", async () => {
+  it('belongs to its company alone, and is changed with the permission company:update', async () => {
     await must(put(BRAND));
     expect((await (await aCompany()).as.get(PATH)).body).toEqual(NONE);
     const reader = await aUser(company, { can: ['company:get'] });
@@ -88,19 +88,19 @@ describe('a brand', () => {
     [{ name: 'a\nb' }, ['name']],
     [{ chart_palette: [] }, ['chart_palette']],
     [{ logo_url: 'https://evil.example/x.png' }, ['logo_url']],
-  ])('is refused where nobody can read it, or out of form: %j', async (json, names) => {
+  ])('is refused with low contrast or malformed values: %j', async (json, names) => {
     expect(fields(await put(json))).toEqual([422, names]);
     expect((await company.as.get(PATH)).body).toEqual(NONE);
   });
 
-  it('names the two colours that are too alike', async () => {
+  it('is refused with a message that names the two colours of low contrast', async () => {
     const { body } = await put({ background: '#888', text_color: '#999' });
     expect(body.details[0].message).toBe(
       '#999999 on the background #888888 has a contrast of 1.24; WCAG AA asks for 4.5',
     );
   });
 
-  it('can be read also where two change a half of it each', async () => {
+  it('is checked for contrast again if another request changes a half of it meanwhile', async () => {
     const { env: overtaken, hasRun } = rivalBefore(/^update "companies"/i, async () => {
       await must(put({ background: '#ffffff', text_color: '#000000', primary_color: '#000000' }));
     });
@@ -110,7 +110,7 @@ describe('a brand', () => {
   });
 });
 
-describe('a logo', () => {
+describe('the logo of a company', () => {
   it.each(Object.entries(PICTURES))('is stored and shown to anybody: %s', async (name, base64) => {
     const type = { png: 'image/png', jpeg: 'image/jpeg', webp: 'image/webp', lossless: 'image/webp' }[name];
     // What the request claims does not count.
@@ -128,7 +128,7 @@ describe('a logo', () => {
     ]);
   });
 
-  it('may come as the one file of a form', async () => {
+  it('can be sent as the single file of a form', async () => {
     const form = new FormData();
     form.set('logo', new File([bytesOf(PICTURES.webp)], 'logo.webp'));
     expect((await putLogo(form)).status).toBe(200);
@@ -142,8 +142,8 @@ describe('a logo', () => {
   it.each([
     ['HTML', '<!doctype html><script>alert(1)</script>'],
     ['SVG', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
-    ['cut off', bytesOf(PICTURES.png).slice(0, -5)],
-    ['nothing', ''],
+    ['a truncated PNG', bytesOf(PICTURES.png).slice(0, -5)],
+    ['an empty file', ''],
   ])('is refused by its content: %s', async (_name, body) => {
     expect(fields(await putLogo(body, { 'content-type': 'image/png' }))).toEqual([422, ['logo']]);
     expect((await company.as.get(PATH)).body).toEqual(NONE);
@@ -157,7 +157,7 @@ describe('a logo', () => {
     for (const body of [large, form]) expect((await putLogo(body)).status).toBe(413);
   });
 
-  it('takes the place of the one before, which is deleted', async () => {
+  it('replaces the one before, which is deleted', async () => {
     const before = new URL((await must(putLogo(bytesOf(PICTURES.png)))).logo_url).pathname;
     const after = new URL((await must(putLogo(bytesOf(PICTURES.jpeg)))).logo_url).pathname;
     expect((await call('GET', before)).status).toBe(404);
@@ -167,7 +167,7 @@ describe('a logo', () => {
     expect((await env.FILES.list({ prefix: `${after.split('/').at(-2)}/logos/` })).objects).toEqual([]);
   });
 
-  it('is found by its own address only', async () => {
+  it('is found at its own address only', async () => {
     const { pathname } = new URL((await must(putLogo(bytesOf(PICTURES.png)))).logo_url);
     const [companyId, id] = pathname.split('/').slice(-2);
     const at = '/api/v1/public/logos';
@@ -177,8 +177,8 @@ describe('a logo', () => {
   });
 });
 
-describe('whoever is shown something of the company', () => {
-  it('is told its brand in the read that is made anyway', async () => {
+describe('the brand that a viewer is shown', () => {
+  it('is read together with the share or embed, without a further query', async () => {
     const owner = await aProvisionedCompany();
     const { dashboard } = await aSalesDashboard(owner);
     const { token } = await aShare(owner, dashboard._id);
@@ -201,7 +201,7 @@ describe('whoever is shown something of the company', () => {
     expect([String(body).includes(JSON.stringify(BRAND.name)), calls()]).toEqual([true, 1]);
   });
 
-  it('finds it in the page of the portal, before anybody has signed in', async () => {
+  it('is in the page of the portal, before anybody has signed in', async () => {
     const html = async (slug: string) => String((await call('GET', `/portal/${slug}`)).body);
     const unknown = await html('no-such-company');
     expect(await html(company.slug)).toBe(unknown);

@@ -56,7 +56,7 @@ describe('the creation of an organization', () => {
     expect(body.error).toBe('Unauthorized');
   });
 
-  it('does not exist without a configured token', async () => {
+  it('is answered 404 if no operator token is configured', async () => {
     const { status } = await found(input(), 'x', { PLATFORM_ADMIN_TOKEN: undefined as unknown as string });
     expect(status).toBe(404);
   });
@@ -87,7 +87,7 @@ describe('the creation of an organization', () => {
     expect((await found({}, 'wrong')).status).toBe(401);
   });
 
-  it('is how the tests make their own organization', async () => {
+  it('succeeds with the helper that other tests use', async () => {
     expect((await createCompany()).status).toBe(201);
   });
 });

@@ -20,7 +20,7 @@ afterEach(resetClock);
 
 const put = (json: unknown, as = company.as) => as.put(PATH, { json });
 
-describe('settings', () => {
+describe('the settings of a company', () => {
   it('are changed one by one', async () => {
     expect((await company.as.get(PATH)).body).toEqual(STANDARD);
     expect((await put({ locale: 'pt-BR' })).body).toEqual({ ...STANDARD, locale: 'pt-BR' });
@@ -39,7 +39,7 @@ describe('settings', () => {
     expect(statusAndCode(await put(json))).toEqual([422, 'VALIDATION_ERROR']);
   });
 
-  it('of signing in can be changed by administrators and the owner only', async () => {
+  it('for signing in can be changed by administrators and the owner only', async () => {
     const member = await aUser(company, { can: ['company:get', 'company:update'] });
     const reader = await aUser(company, { can: ['company:get'] });
     const administrator = await aUser(company, { can: ['*'] });
@@ -58,7 +58,7 @@ describe('a second factor that the company requires', () => {
   const setup = (json: unknown) => call('POST', '/v1/auth/2fa/setup', { json });
   const enable = (json: unknown) => call('POST', '/v1/auth/2fa/enable', { json });
 
-  it('has to be set up at the next sign-in by whoever has none', async () => {
+  it('has to be set up at the next sign-in by users without one', async () => {
     const { id, email, as } = await aUser(company);
     await put({ require_2fa: true });
     const { status, body } = await logIn(company.slug, email, PASSWORD);
@@ -90,7 +90,7 @@ describe('a second factor that the company requires', () => {
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('requires_2fa', true);
   });
 
-  it('is asked for on every way to sign in, and of the owner too', async () => {
+  it('is required for every way to sign in, and for the owner too', async () => {
     await put({ require_2fa: true });
     const { email } = company.owner;
     await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
@@ -99,14 +99,14 @@ describe('a second factor that the company requires', () => {
     expect(body).toHaveProperty('requires_2fa_setup', true);
   });
 
-  it('is asked of those who have one', async () => {
+  it('is asked of users who have one', async () => {
     const { email, as } = await aUser(company);
     await enrol(as);
     await put({ require_2fa: true });
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('requires_2fa', true);
   });
 
-  it('is not set up after five wrong codes, nor after its time', async () => {
+  it('cannot be set up after five wrong codes, nor after the pending token has expired', async () => {
     const { email } = await aUser(company);
     await put({ require_2fa: true });
     const { pending_2fa_token } = (await logIn(company.slug, email, PASSWORD)).body;
@@ -120,7 +120,7 @@ describe('a second factor that the company requires', () => {
     expect((await setup({ pending_2fa_token: next.pending_2fa_token })).status).toBe(401);
   });
 
-  it('is not set up by a token that waits for a code', async () => {
+  it('cannot be set up with the pending token of a user who has one already', async () => {
     const { email, as } = await aUser(company);
     await enrol(as);
     const { pending_2fa_token } = (await logIn(company.slug, email, PASSWORD)).body;

@@ -35,8 +35,8 @@ const CITIES = () => new File(['city,people\nRio,1\nOslo,2\n'], 'cities.csv');
 
 afterEach(resetClock);
 
-describe('an organization, to the operator', () => {
-  it('is listed, found by its name or slug and its status, and shown', async () => {
+describe('an organization that the operator manages', () => {
+  it('is listed, found by name, slug and status, and shown', async () => {
     const company = await aCompany();
     const other = await aCompany();
     await suspend(other);
@@ -61,7 +61,7 @@ describe('an organization, to the operator', () => {
     });
   });
 
-  it('is renamed, and the time of its suspension is that of the first', async () => {
+  it('is renamed, and keeps the time of its first suspension', async () => {
     const company = await aCompany();
     expect(await must(operator.patch(pathOf(company), { json: { name: 'Globex' } }))).toMatchObject({
       name: 'Globex',
@@ -85,7 +85,7 @@ describe('an organization, to the operator', () => {
     expect([status, body.details.map((problem: { field: string }) => problem.field)]).toEqual([422, [field]]);
   });
 
-  it('is nobody else’s affair', async () => {
+  it('cannot be managed by anybody else', async () => {
     const company = await aCompany();
     for (const caller of [bearer('wrong'), bearer(company.token), signed(company.apiKey)]) {
       expect((await caller.get('/admin/organizations')).status).toBe(401);
@@ -157,7 +157,7 @@ describe('a suspended organization', () => {
     expect([REFUSED, REFUSED_TO_MACHINES, REFUSED_TO_DIRECTORIES]).toContainEqual(refusal(answer));
   });
 
-  it('refuses service tokens where people’s are taken, and keys with their secret', async () => {
+  it('refuses service tokens on routes for users, and API keys with their secret', async () => {
     expect(refusal(await bearer(service).get('/v1/managed-tables'))).toEqual(REFUSED);
     const { access_key, secret_key } = company.apiKey;
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
@@ -194,7 +194,7 @@ describe('a suspended organization', () => {
     expect(answers.map(refusal)).toEqual(answers.map(() => REFUSED));
   });
 
-  it('keeps the refresh tokens of those who tried meanwhile', async () => {
+  it('keeps the refresh tokens that it refuses, which work after the suspension', async () => {
     const refresh = () => call('POST', '/v1/auth/refresh', { json: { refresh_token: company.refreshToken } });
     expect((await refresh()).status).toBe(403);
     later(60_000);
@@ -205,7 +205,7 @@ describe('a suspended organization', () => {
     outsider = bearer(portal.access_token);
   });
 
-  it('answers requests of codes and resets as ever, and mails nothing', async () => {
+  it('answers requests for codes and resets as usual, and mails nothing', async () => {
     const email = company.owner.email;
     const before = mailsTo(email).length + mailsTo('ana@partner.test').length;
     const post = (path: string, json: unknown) => call('POST', path, { json });
@@ -222,8 +222,8 @@ describe('a suspended organization', () => {
   });
 });
 
-describe('links that were mailed', () => {
-  it('are refused while the organization is suspended, and work afterwards', async () => {
+describe('a link that an organization has mailed', () => {
+  it('is refused while the organization is suspended, and works afterwards', async () => {
     const company = await aCompany();
     await invite(company, 'new@else.test');
     const invitation = linkIn(mailTo('new@else.test')).searchParams.get('token') as string;
@@ -249,7 +249,7 @@ describe('links that were mailed', () => {
 });
 
 describe('a suspension', () => {
-  it('acts on the next request of an isolate that knows its caller, and so does its end', async () => {
+  it('takes effect on the next request, also for cached callers, and so does its end', async () => {
     const company = await aCompany();
     const user = await aUser(company, { can: ['groups:list'] });
     const robot = await aServiceAccountThat(company, allow('groups:ListGroups'));
@@ -265,7 +265,7 @@ describe('a suspension', () => {
     expect(await ask()).toEqual([200, 200, 200]);
   });
 
-  it('comes before a session that is just begun', async () => {
+  it('prevents a session that is just being created', async () => {
     const company = await aCompany();
     const json = { company_slug: company.slug, email: company.owner.email, password: PASSWORD };
     const late = await overtaken(
@@ -276,7 +276,7 @@ describe('a suspension', () => {
     expect(refusal(late)).toEqual(REFUSED);
   });
 
-  it('lets a job wait whose message comes, which goes on afterwards', async () => {
+  it('leaves a job queued whose message arrives, and the job continues afterwards', async () => {
     const company = await aProvisionedCompany();
     const queue = aHeldQueue();
     const id = await upload(company, [CITIES()], { env: queue.env });
@@ -291,7 +291,7 @@ describe('a suspension', () => {
     expect((await jobOf(company, id)).status).toBe('waiting_confirm');
   });
 
-  it('lets what waits wait: uploads, messages, data jobs and emails', async () => {
+  it('stops waiting uploads, messages, data jobs and mails until it ends', async () => {
     const company = await aProvisionedCompany();
     const email = company.owner.email;
     const queue = aHeldQueue();

@@ -1,7 +1,7 @@
 import { guardsOf } from '../guard.ts';
 
 const TESTS = ['test/companies/suspension.test.ts'];
-const WAIT = { without: '', title: 'lets what waits wait' };
+const WAIT = { without: '', title: 'stops waiting uploads' };
 
 /** What is left alone while a company is suspended. */
 export const SUSPENSION = [
