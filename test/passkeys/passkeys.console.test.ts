@@ -38,7 +38,7 @@ const isLive = async (token: string) => (await bearer(token).get('/v1/auth/me'))
 const lastSubject = (email: string) => mailsTo(email)[0]?.subject;
 
 describe('options for a new passkey', () => {
-  it('are W3C’s, for a verified person, and name what the person has', async () => {
+  it('follow WebAuthn, require user verification, and exclude the passkeys that the user has', async () => {
     const { id, email, as, authenticator } = await aKeyHolder();
     const { status, body } = await registrationOptions(as);
     expect(status).toBe(200);
@@ -74,7 +74,7 @@ describe('options for a new passkey', () => {
     expect((await registrationOptions(as, { ...used, password: PASSWORD })).status).toBe(422);
   });
 
-  it('need a session of the last ten minutes from somebody who has neither', async () => {
+  it('need a session of the last ten minutes if the user has neither', async () => {
     const { id, as } = await aUser(company);
     await rowOf('update users set password_hash = null where id = ?', id);
     expect((await registrationOptions(as, {})).status).toBe(200);
@@ -89,7 +89,7 @@ describe('a new passkey', () => {
     expect((await signInWithPasskey(company.slug, authenticator)).body).toMatchObject({ user: { email } });
   });
 
-  it('is shown, mailed, and ends the other sessions and sign-ins under way', async () => {
+  it('is listed and reported by mail, and ends the other sessions and pending sign-ins', async () => {
     const user = await aUser(company);
     const other = (await must(logIn(company.slug, user.email, PASSWORD))).token;
     const { status, body } = await addPasskey(user.as, await anAuthenticator(), { name: ' Laptop ' });
@@ -108,7 +108,7 @@ describe('a new passkey', () => {
     expect(await rowOf('select session_epoch from users where id = ?', user.id)).toEqual({ session_epoch: 1 });
   });
 
-  it('needs the password besides the response', async () => {
+  it('needs the password besides the WebAuthn response', async () => {
     const { as, email } = await aUser(company);
     const authenticator = await anAuthenticator();
     const response = await authenticator.create(await must(registrationOptions(as)));
@@ -124,12 +124,12 @@ describe('a new passkey', () => {
     ['another origin', { origin: 'https://evil.test' }],
     ['an origin that only begins like ours', { origin: 'https://console.test.evil.test' }],
     ['another domain', { rpId: 'evil.test' }],
-    ['a sign-in', { type: 'webauthn.get' }],
+    ['the response of a sign-in', { type: 'webauthn.get' }],
     ['no user verification', { isVerified: false }],
     ['no user present', { isPresent: false }],
-    ['a challenge of nobody', { challenge: btoa('a.1.b') }],
+    ['a forged challenge', { challenge: btoa('a.1.b') }],
     ['an attestation with certificates', { fmt: 'fido-u2f' }],
-    ['an attestation of a format that nobody knows', { fmt: 'x' }],
+    ['an unknown attestation format', { fmt: 'x' }],
   ])('is refused for %s', async (_, odd) => {
     const { as } = await aUser(company);
     const answer = await addPasskey(as, await anAuthenticator(), { odd });
@@ -137,12 +137,12 @@ describe('a new passkey', () => {
     expect((await as.get(PATH)).body.records).toEqual([]);
   });
 
-  it('is refused for a key of an algorithm that nobody asked for', async () => {
+  it('is refused with a key of an algorithm that was not offered', async () => {
     const { as } = await aUser(company);
     expect(statusAndCode(await addPasskey(as, await anAuthenticator('ES384')))).toEqual(INVALID);
   });
 
-  it('is refused for the challenge of another person, of a sign-in, and one that was used or is too old', async () => {
+  it('is refused for a challenge that is another user’s, of a sign-in, used or too old', async () => {
     const [{ as }, other] = [await aUser(company), await aUser(company)];
     const add = (response: unknown) => as.post(PATH, { json: { name: 'Laptop', response, password: PASSWORD } });
     const authenticator = await anAuthenticator();
@@ -167,7 +167,7 @@ describe('a new passkey', () => {
     expect(statusAndCode(await addPasskey(as, authenticator))).toEqual(INVALID);
   });
 
-  it('is refused as the twenty-first, before and after the ceremony', async () => {
+  it('is refused as the twenty-first of a user, before and after the ceremony', async () => {
     const { id, as } = await aUser(company);
     const response = await (await anAuthenticator()).create(await must(registrationOptions(as)));
     await rowOf(
@@ -184,8 +184,8 @@ describe('a new passkey', () => {
   });
 });
 
-describe('options for a sign-in', () => {
-  it('are alike whether or not a company has passkeys, and name nobody', async () => {
+describe('options for a sign-in with a passkey', () => {
+  it('are the same whether or not a company has passkeys, and name no user', async () => {
     const empty = await aCompany();
     await aKeyHolder();
     const [some, none] = [await signInOptions(company.slug), await signInOptions(empty.slug)];
@@ -204,7 +204,7 @@ describe('options for a sign-in', () => {
     expect((await call('POST', options, { json: { company_slug: company.slug, email: 'a@b.test' } })).status).toBe(422);
   });
 
-  it('store nothing', async () => {
+  it('are not stored', async () => {
     const before = await countOf('spent_passkey_challenges');
     await signInOptions(company.slug);
     expect(await countOf('spent_passkey_challenges')).toBe(before);
@@ -212,7 +212,7 @@ describe('options for a sign-in', () => {
 });
 
 describe('a sign-in with a passkey', () => {
-  it('begins a session, shows the use, and needs no other factor', async () => {
+  it('begins a session, records the use, and needs no other factor', async () => {
     const { id, email, as, authenticator, passkey } = await aKeyHolder();
     await enrol(as);
     const { status, body } = await signInWithPasskey(company.slug, authenticator);
@@ -232,14 +232,14 @@ describe('a sign-in with a passkey', () => {
     ['the origin of the company’s own page', { origin: 'http://console.test' }],
     ['a frame of another page', { crossOriginFrom: 'https://evil.test' }],
     ['another domain', { rpId: 'evil.test' }],
-    ['a registration', { type: 'webauthn.create' }],
+    ['the response of a registration', { type: 'webauthn.create' }],
     ['no user verification', { isVerified: false }],
     ['no user present', { isPresent: false }],
     ['a bad signature', { isForged: true }],
-    ['a key that became one of several devices', { isSyncable: true }],
-    ['another person', { userHandle: btoa('0'.repeat(24)) }],
-    ['no person', { userHandle: null }],
-    ['a challenge of nobody', { challenge: btoa('a.1.b') }],
+    ['a key that became syncable', { isSyncable: true }],
+    ['the user handle of another person', { userHandle: btoa('0'.repeat(24)) }],
+    ['no user handle', { userHandle: null }],
+    ['a forged challenge', { challenge: btoa('a.1.b') }],
     ['no challenge', { challenge: '' }],
   ])('is refused for %s', async (_, odd) => {
     const { authenticator } = await aKeyHolder();
@@ -253,7 +253,7 @@ describe('a sign-in with a passkey', () => {
     expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
   });
 
-  it('is refused for a challenge that was used, is too old, is of a registration or of another company', async () => {
+  it('is refused for a challenge that was used, is too old, of a registration or of another company', async () => {
     const { as, authenticator } = await aKeyHolder();
     const response = await authenticator.get(await signInOptions(company.slug));
     expect((await verify(company.slug, response)).status).toBe(200);
@@ -277,7 +277,7 @@ describe('a sign-in with a passkey', () => {
     expect(statusAndCode(await signInWithPasskey(other.slug, authenticator))).toEqual(INVALID);
   });
 
-  it('is refused for a counter that goes back or stands still, unless the authenticator never counts', async () => {
+  it('is refused if the counter does not grow, unless the authenticator never counts', async () => {
     const { authenticator } = await aKeyHolder();
     expect((await signInWithPasskey(company.slug, authenticator, { counter: 7 })).status).toBe(200);
     for (const counter of [7, 6, 0]) {
@@ -288,7 +288,7 @@ describe('a sign-in with a passkey', () => {
     for (const _ of [1, 2]) expect((await signInWithPasskey(company.slug, still.authenticator)).status).toBe(200);
   });
 
-  it('is refused to the inactive and the deleted', async () => {
+  it('is refused for inactive and deleted users', async () => {
     const { id, authenticator } = await aKeyHolder();
     await must(company.as.post(`/v1/users/${id}/deactivate`));
     expect(statusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual([403, 'FORBIDDEN']);
@@ -296,7 +296,7 @@ describe('a sign-in with a passkey', () => {
     expect(statusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID);
   });
 
-  it('is the owner’s alone where single sign-on is the only way', async () => {
+  it('is refused to all but the owner if single sign-on is required', async () => {
     const own = await aCompany();
     const { authenticator } = await aKeyHolder(own);
     const ofOwner = await anAuthenticator();
@@ -317,7 +317,7 @@ describe('a sign-in with a passkey', () => {
     expect([status, body]).toEqual([200, { requires_2fa: true, methods: ['passkey'] }]);
   });
 
-  it('works on after a password reset', async () => {
+  it('still works after a password reset', async () => {
     const { email, authenticator } = await aKeyHolder();
     const request = { company_slug: company.slug, email };
     await must(call('POST', '/v1/users/reset-password/request', { json: request }));
@@ -343,7 +343,7 @@ describe('a sign-in with a passkey', () => {
 });
 
 describe('a passkey', () => {
-  it('is renamed: mailed, and the other sessions end', async () => {
+  it('is renamed with a mail, and the other sessions end', async () => {
     const { email, as, token, passkey, authenticator } = await aKeyHolder();
     const other = (await must(signInWithPasskey(company.slug, authenticator))).token;
     const renamed = await as.patch(`${PATH}/${passkey._id}`, { json: { name: 'Telephone' } });
@@ -353,7 +353,7 @@ describe('a passkey', () => {
     expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
   });
 
-  it('that has the name already is as it was', async () => {
+  it('that is renamed to its present name stays as it is', async () => {
     const { id, email, as, passkey, authenticator } = await aKeyHolder();
     const other = (await must(signInWithPasskey(company.slug, authenticator))).token;
     expect((await as.patch(`${PATH}/${passkey._id}`, { json: { name: 'Laptop' } })).status).toBe(200);
@@ -361,7 +361,7 @@ describe('a passkey', () => {
     expect(await rowOf('select session_epoch from users where id = ?', id)).toEqual({ session_epoch: 1 });
   });
 
-  it('is deleted with the password: mailed, the other sessions end, and it signs nobody in', async () => {
+  it('is deleted with the password: a mail is sent, other sessions end, and it signs nobody in', async () => {
     const { email, as, token, passkey, authenticator } = await aKeyHolder();
     const other = (await must(signInWithPasskey(company.slug, authenticator))).token;
     const path = `${PATH}/${passkey._id}`;
@@ -376,7 +376,7 @@ describe('a passkey', () => {
     expect((await as.delete(path, { json: { password: PASSWORD } })).status).toBe(404);
   });
 
-  it('of somebody else is not there', async () => {
+  it('of another user is not found', async () => {
     const { passkey } = await aKeyHolder();
     const { as } = await aUser(company, { can: ['*'] });
     const path = `${PATH}/${passkey._id}`;
@@ -392,7 +392,7 @@ describe('a passkey', () => {
   });
 });
 
-it('challenges that were answered are forgotten when they are too old anyway', async () => {
+it('used passkey challenges are deleted when they are too old to be used again', async () => {
   later(0);
   const { authenticator } = await aKeyHolder();
   await must(signInWithPasskey(company.slug, authenticator));

@@ -42,7 +42,7 @@ const changePassword = (user: Awaited<ReturnType<typeof aUser>>) =>
 describe('a sign-in with a passkey', () => {
   const BEFORE_SESSION = /^insert into "spent_passkey_challenges"/;
 
-  it('is refused when the challenge is answered meanwhile', async () => {
+  it('is refused when the challenge is used meanwhile', async () => {
     const { id, authenticator } = await aKeyHolder();
     const options = await signInOptions(company.slug);
     const [first, second] = [await authenticator.get(options), await authenticator.get(options)];
@@ -53,7 +53,7 @@ describe('a sign-in with a passkey', () => {
     expect(await sessionsOf(id)).toBe(before + 1);
   });
 
-  it('is refused when a copy of the authenticator has counted as far meanwhile', async () => {
+  it('is refused when a copy of the authenticator reaches the same counter meanwhile', async () => {
     const { id, authenticator } = await aKeyHolder();
     const before = await sessionsOf(id);
     const rival = () => must(signInWithPasskey(company.slug, authenticator, { counter: 9 }));
@@ -65,7 +65,7 @@ describe('a sign-in with a passkey', () => {
     expect(await sessionsOf(id)).toBe(before + 1);
   });
 
-  it('is refused when an authenticator that never counted has meanwhile', async () => {
+  it('is refused without a counter when the authenticator begins to count meanwhile', async () => {
     const { id, authenticator } = await aKeyHolder();
     const rival = () => must(signInWithPasskey(company.slug, authenticator, { counter: 1 }));
     const answer = await overtaken(BEFORE_SESSION, rival, (env) =>
@@ -116,14 +116,14 @@ describe('a new passkey', () => {
   };
   const kept = (id: string) => countOf('passkeys where user_id = ?', id);
 
-  it('is not kept when the password is changed meanwhile', async () => {
+  it('is not stored when the password is changed meanwhile', async () => {
     const user = await aUser(company);
     expect(statusAndCode(await adding(user, () => changePassword(user)))).toEqual([400, 'INVALID_CREDENTIALS']);
     // The change of the password ended what was under way, and nothing else did.
     expect([await kept(user.id), mailsTo(user.email).length, await epochOf(user.id)]).toEqual([0, 1, 1]);
   });
 
-  it('is not kept when the twentieth comes meanwhile', async () => {
+  it('is not stored when the twentieth is added meanwhile', async () => {
     const user = await aUser(company);
     await rowOf(
       `insert into passkeys select printf('%012x', value) || substr(?, 13), ?, ?, 'x', ? || value, 'k', 0, '[]', 0, 0, null, 0
@@ -138,7 +138,7 @@ describe('a new passkey', () => {
     expect([await kept(user.id), mailsTo(user.email).length]).toEqual([20, 1]);
   });
 
-  it('is kept once of the same challenge', async () => {
+  it('is stored once per challenge', async () => {
     const user = await aUser(company);
     const options = await must(registrationOptions(user.as));
     const [first, second] = await Promise.all(
@@ -157,7 +157,7 @@ describe('a new passkey', () => {
 });
 
 describe('a passkey', () => {
-  it('stays when the password is changed while it is deleted, and is deleted once', async () => {
+  it('stays when the password is changed during its deletion, and is deleted once', async () => {
     const user = await aKeyHolder();
     const path = `${PATH}/${user.passkey._id}`;
     const gone = () => countOf('passkeys where user_id = ?', user.id);
@@ -177,7 +177,7 @@ describe('a passkey', () => {
   });
 });
 
-it('an administrator’s reset takes the factor that is enrolled meanwhile, too', async () => {
+it('a reset by an administrator also removes a second factor that is enrolled meanwhile', async () => {
   const user = await aKeyHolder();
   const answer = await overtaken(
     /^update "users" set "mfa_enabled"/,

@@ -142,8 +142,8 @@ const VECTORS: Vector[] = [
   { name: 'none.ES256.long-credential-id', idLength: 1023 },
 ];
 
-describe.each(VECTORS)('the vector $name of WebAuthn', (vector) => {
-  it('is taken where the person was verified, and refused where not', async () => {
+describe.each(VECTORS)('the test vector $name of WebAuthn', (vector) => {
+  it('is accepted if it verified the user, and refused otherwise', async () => {
     const { registered, authenticated, registration, authentication, passkey, isVerified } = await made(vector);
     expect(await outcome(readRegistration(expectedOf(registered), registration as never))).toBe(isVerified.created);
     const isTaken = await outcome(readAuthentication(expectedOf(authenticated), authentication as never, passkey));
@@ -151,7 +151,7 @@ describe.each(VECTORS)('the vector $name of WebAuthn', (vector) => {
     expect(isTaken).toBe(isVerified.got && !vector.topOrigin);
   });
 
-  it('answers no other challenge', async () => {
+  it('is refused for any other challenge', async () => {
     const { registered, authenticated, registration, authentication, passkey } = await made(vector);
     expect(await outcome(readRegistration(expectedOf(authenticated), registration as never))).toBe(false);
     expect(await outcome(readAuthentication(expectedOf(registered), authentication as never, passkey))).toBe(false);
