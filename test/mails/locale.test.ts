@@ -19,8 +19,8 @@ const expectSpanish = (email: string, subject: RegExp) => {
   expect(mail.html).toContain('<html lang="es">');
 };
 
-describe("a mail wears the company's brand", () => {
-  it('with its name and its logo, which is attached', async () => {
+describe("a mail in the company's brand", () => {
+  it('has its name and its logo, which is attached', async () => {
     const branded = await aCompany();
     await must(branded.as.put('/v1/company/branding', { json: { name: 'Aves & Cia', primary_color: '#7a1f3d' } }));
     await must(branded.as.put('/v1/company/branding/logo', { body: bytesOf(PICTURES.jpeg) }));
@@ -41,26 +41,26 @@ describe("a mail wears the company's brand", () => {
   });
 });
 
-describe("a mail is in the company's language", () => {
-  it('with a code to sign in', async () => {
+describe("a mail in the company's language", () => {
+  it('contains a code to sign in', async () => {
     const { email } = await aUser(company);
     await must(call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } }));
     expectSpanish(email, /^Tu código de acceso a /);
   });
 
-  it('with a link for a new password', async () => {
+  it('contains a link for a new password', async () => {
     const { email } = await aUser(company);
     await must(call('POST', '/v1/users/reset-password/request', { json: { email } }));
     expectSpanish(email, /^Define una nueva contraseña/);
   });
 
-  it('with an invitation', async () => {
+  it('contains an invitation', async () => {
     const email = `invited@${company.slug}.test`;
     await invite(company, email);
     expectSpanish(email, /^Te han invitado a /);
   });
 
-  it("with an outsider's code", async () => {
+  it("contains an outsider's code", async () => {
     const email = `outsider@${company.slug}.test`;
     const { id } = await must(company.as.post('/api/v1/share-contexts', { json: { name: 'Outsiders' } }));
     const member = { member_type: 'external_email', email };
@@ -69,7 +69,7 @@ describe("a mail is in the company's language", () => {
     expectSpanish(email, /^Tu código para los paneles de /);
   });
 
-  it('about a change of how one signs in, and about one of how all do', async () => {
+  it("reports a change of a user's sign-in, and one of the sign-in of all", async () => {
     const { email, as } = await aUser(company);
     const json = { current_password: PASSWORD, new_password: 'a-brand-new-passphrase' };
     await must(as.post('/v1/auth/password', { json }));

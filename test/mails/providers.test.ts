@@ -88,11 +88,11 @@ describe('a mail service with Resend’s API', () => {
     },
   );
 
-  it('is not reported as refusing when it hangs up', async () => {
+  it('that hangs up is not reported as having refused the mail', async () => {
     await expect(resend().send(mail('silent@example.com'))).rejects.not.toBeInstanceOf(MailRefused);
   });
 
-  it('sends the mails of the system where it is configured', async () => {
+  it('sends the mails of the API when it is configured', async () => {
     const company = await aCompany();
     const variables = {
       MAIL_PROVIDER: 'resend',
@@ -132,7 +132,7 @@ describe('Cloudflare Email Sending', () => {
     expect(await refusal(failing(coded(code)), 'a@example.com')).toEqual({ code, permanent });
   });
 
-  it('is not reported as refusing when it fails without a code', async () => {
+  it('that fails without a code is not reported as having refused the mail', async () => {
     await expect(failing(new Error('Network connection lost.')).send(mail('a@example.com'))).rejects.not.toBeInstanceOf(
       MailRefused,
     );
@@ -164,13 +164,13 @@ describe('a mail that was refused', () => {
     return { lines, tries };
   }
 
-  it('is logged with its code, and not tried again if that is permanent', async () => {
+  it('is logged with its code, and not retried if the refusal is permanent', async () => {
     const { lines, tries } = await invited('E_RECIPIENT_SUPPRESSED');
     expect(tries).toBe(1);
     expect(lines).toMatchObject([{ code: 'E_RECIPIENT_SUPPRESSED', permanent: true }]);
   });
 
-  it('is logged with its code, and tried again if that is transient', async () => {
+  it('is logged with its code, and retried if the refusal is transient', async () => {
     const { lines, tries } = await invited('E_RATE_LIMIT_EXCEEDED');
     expect(tries).toBe(5);
     expect(lines).toHaveLength(5);

@@ -65,7 +65,7 @@ describe('every mail', () => {
     }
   });
 
-  it('holds names neither as markup nor as header lines', () => {
+  it('contains names neither as markup nor as header lines', () => {
     for (const { subject, text, html } of mails({ name: HOSTILE, company: HOSTILE, inviter: HOSTILE })) {
       expect(subject).not.toMatch(/[\r\n]/);
       expect(text).not.toMatch(/^Bcc/m);
@@ -92,7 +92,7 @@ describe('a mail in another language', () => {
     }
   });
 
-  it.each(OTHERS)('has nothing of English where names are missing: %s', (locale) => {
+  it.each(OTHERS)('has no English words where names are missing: %s', (locale) => {
     const nameless = { name: ' ', company: ' ', inviter: ' ', by: '' };
     const words = new Set(mails(nameless).flatMap(({ text }) => text.split('\n').filter(Boolean)));
     for (const { subject, text } of mails({ ...nameless, locale })) {
@@ -101,7 +101,7 @@ describe('a mail in another language', () => {
     }
   });
 
-  it('writes times and numbers as that language does', () => {
+  it('writes times and numbers in the format of that language', () => {
     const [notice] = EVENTS.map((_event, at) => at + 4);
     const said = (locale: Locale) => mails({ locale })[notice as number]?.text ?? '';
     expect(said('en')).toContain('at May 6, 2026 at 1:05:00 PM UTC.');
@@ -115,11 +115,11 @@ describe('a mail in another language', () => {
   });
 });
 
-describe('the question whether scheduled mails are wanted', () => {
+describe('the mail that asks for consent to scheduled mails', () => {
   const question = (locale: Locale, company = 'Acme') =>
     consentMail({ ...receiver, name: '', company: { name: company, locale }, agreeUrl: url, unsubscribeUrl: url });
 
-  it('is asked in the language of the company, with nothing left of the English one', () => {
+  it('is in the language of the company, with no English line left', () => {
     const english = new Set(question('en').text.split('\n'));
     for (const locale of LOCALES.filter((each) => each !== 'en')) {
       const left = question(locale)
@@ -129,7 +129,7 @@ describe('the question whether scheduled mails are wanted', () => {
     }
   });
 
-  it('names the company without an address of a page', () => {
+  it('names the company without a web address', () => {
     const { subject, text, html } = question('en', 'Prize at evil.example/x');
     for (const part of [subject, text, html]) expect(part).not.toContain('evil');
   });
@@ -154,7 +154,7 @@ describe('a mail of a company with a brand', () => {
       company: { name: 'Acme', locale: 'en', theme: more },
     });
 
-  it('has its colours, its font and its name, all within its elements', () => {
+  it('has its colours, its font and its name, in inline styles only', () => {
     const { html, text, pictures } = dressed(theme);
     expect(html).toContain('background-color: #101820');
     expect(html).toContain('color: #f4f4f4');
@@ -167,7 +167,7 @@ describe('a mail of a company with a brand', () => {
     expect(text).toBe(dressed({}).text);
   });
 
-  it('brings its logo along, and loads nothing from elsewhere', () => {
+  it('attaches its logo, and loads nothing from elsewhere', () => {
     const { html, pictures } = dressed({ ...theme, logo });
     expect(html).toContain('<img src="cid:logo" alt="Aves &lt;Cia&gt;" width="224" height="24"');
     expect(pictures).toEqual([{ contentId: 'logo', filename: 'logo.png', type: 'image/png', content: logo.bytes }]);
@@ -175,15 +175,15 @@ describe('a mail of a company with a brand', () => {
     expect(html).not.toMatch(/url\(|background=|srcset/);
   });
 
-  it('leaves day and night to the mail program where it has no colours of its own', () => {
+  it('leaves light and dark to the mail program if the brand has no colours', () => {
     expect(dressed({ font: 'mono', primary_color: '#063970' }).html).not.toMatch(
       /background-color: #ffffff|; color: #172033/,
     );
   });
 });
 
-describe('a code or a link', () => {
-  it('has a line of its own', () => {
+describe('a code or a link in a mail', () => {
+  it('is on a line of its own', () => {
     const [code, reset, invitation] = mails();
     expect(code?.text.split('\n')).toContain('012345');
     expect(reset?.text.split('\n')).toContain(url);
@@ -223,21 +223,21 @@ describe('the names in a mail', () => {
   });
 });
 
-describe('a text of a result in a mail to an outsider', () => {
+describe('text from a query result in a mail to an outsider', () => {
   it.each([
     ['https://evil.example/x?y', '…'],
     ['see evil.example now', 'see evil example now'],
     ['evil.example/prize and WWW.evil.example', '… and …'],
     ['evil\u200b.exam\u00adple', 'evil example'],
     ['ｅｖｉｌ．ｅｘａｍｐｌｅ', 'evil example'],
-  ])('has no address of a page: %j', (text, shown) => {
+  ])('has no web address: %j', (text, shown) => {
     expect(textForOutsiders(text)).toBe(shown);
   });
 
   it.each([
     ['12.50', '1.234.123.210', '1,234.56 €', '24/7 9.30:45', 'Nº ½ m²', 'J. P. Morgan & Co., Inc.', 'a\u200bb'],
     ['ana.silva@customer.example', 'josé@customer.example'],
-  ])('is otherwise as it is', (...texts) => {
+  ])('is otherwise unchanged', (...texts) => {
     expect(texts.map(textForOutsiders)).toEqual(texts);
   });
 });
