@@ -102,7 +102,7 @@ describe('a change of an account', () => {
     expect((await admin.get(`/accounts/${one.id}`)).body.name).toBe(one.name);
   });
 
-  it('refuses the keys of an account while it is inactive', async () => {
+  it('to inactive makes the keys of its service accounts refused', async () => {
     const account = await anAccount();
     const robot = await aServiceAccount(company, [], account.id);
     expect((await robot.as.get('/accounts')).status).toBe(403);
@@ -199,7 +199,7 @@ describe('deleted accounts', () => {
   });
 
   it.each(['accounts', 'users', 'groups', 'service-accounts'])(
-    'are refused to others before anything else in the query is: %s',
+    'are refused to others before the rest of the query is validated: %s',
     async (what) => {
       const robot = await aServiceAccountThat(company, allow(`${what}:*`));
       for (const query of ['', '&page=0', '&surprise=1', '&include_deleted=false']) {
@@ -211,7 +211,7 @@ describe('deleted accounts', () => {
   );
 });
 
-describe('an id', () => {
+describe('the id of an account', () => {
   it('is not found when it is malformed or another organization’s', async () => {
     for (const id of [other.accountId, '0'.repeat(24), 'x', '%00', `${'a'.repeat(2000)}`, "' or 1=1 --"]) {
       const path = `/accounts/${encodeURIComponent(id)}`;

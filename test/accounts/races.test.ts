@@ -57,7 +57,7 @@ describe('the default account', () => {
     expect([answer.status, await defaults()]).toEqual([200, [id]]);
   });
 
-  it('is a single one, whatever statement writes it', async () => {
+  it('is a single one by a unique index, whatever statement writes it', async () => {
     const { id } = await anAccount();
     await expect(rowOf('update accounts set is_default = 1 where id = ? returning id', id)).rejects.toThrow(/UNIQUE/);
   });
