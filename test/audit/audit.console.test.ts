@@ -25,7 +25,7 @@ const found = (query: Record<string, string>, count: number) =>
   );
 
 describe('the audit trail on the console', () => {
-  it('holds the records of the organization API in the words of the console', async () => {
+  it('has the records of the organization API, with the field names of the console', async () => {
     const { headers } = await company.as.get('/v1/users');
     const query = { correlation_id: headers.get('x-correlation-id') as string };
     const { total, quantity, records } = await found(query, 1);
@@ -35,7 +35,7 @@ describe('the audit trail on the console', () => {
     expect(records[0]).toMatchObject({ route: '/v1/users', action: 'users:list', principal_id: company.owner.id });
   });
 
-  it('is filtered by who, what and when, and read page by page, the newest first', async () => {
+  it('is filtered by who, what and when, and paged, the newest first', async () => {
     const user = await aUser(company, { can: ['*'] });
     const asked: string[] = [];
     for (const path of ['/v1/groups', '/v1/groups', '/v1/policies']) {
@@ -53,7 +53,7 @@ describe('the audit trail on the console', () => {
     expect([second.total, second.quantity, ids(second)]).toEqual([3, 1, [asked[0]]]);
   });
 
-  it('is for administrators, and of their own company', async () => {
+  it('is shown to administrators only, and of their own company', async () => {
     const { as } = await aUser(company, { can: ['users:*', '*:list', '*:get', 'company:*'] });
     expect(statusAndCode(await events({}, as))).toEqual([403, 'FORBIDDEN']);
     const denied = await aUser(company, { can: ['*'], denied: ['users:list'] });
@@ -63,7 +63,7 @@ describe('the audit trail on the console', () => {
     expect((await must(events({ principal_id: company.owner.id }, stranger.as))).total).toBe(0);
   });
 
-  it.each(['quantity=1', 'per_page=101', 'from=yesterday', 'action='])('does not take %s', async (query) => {
+  it.each(['quantity=1', 'per_page=101', 'from=yesterday', 'action='])('refuses the query %s', async (query) => {
     expect(statusAndCode(await company.as.get(`${PATH}?${query}`))).toEqual([422, 'VALIDATION_ERROR']);
   });
 });

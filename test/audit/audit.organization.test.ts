@@ -40,7 +40,7 @@ const strayOf = (answer: Answer) =>
     { timeout: 15_000, interval: 100 },
   );
 
-describe('the record of a request', () => {
+describe('the audit record of a request', () => {
   it('says who asked for what with a session, and how it was answered', async () => {
     const before = Date.now();
     const answer = await company.as.get('/v1/auth/me?secret=1', { headers: { 'cf-connecting-ip': '203.0.113.7' } });
@@ -102,7 +102,7 @@ describe('the record of a request', () => {
     });
   });
 
-  it('is written for a request over a limit', async () => {
+  it('is written for a rate-limited request', async () => {
     const answer = await company.as.get('/v1/auth/me', { env: { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' } });
     expect(answer.status).toBe(429);
     expect(await recordOf(answer)).toMatchObject({ principal_id: company.owner.id, status: 429 });
@@ -172,7 +172,7 @@ describe('the record of a request', () => {
     for (const secret of [...secrets, 'correlation_id=', 'quantity=']) expect(text).not.toContain(secret);
   });
 
-  it('is that of the company for a sign-in, with the person once they are known', async () => {
+  it('belongs to the company for a sign-in, with the user once that is known', async () => {
     const { slug, owner } = company;
     const logIn = (json: object) => call('POST', '/v1/auth/login', { json: { company_slug: slug, ...json } });
     const wrong = await logIn({ email: owner.email, password: 'not this one' });
@@ -198,18 +198,18 @@ describe('the record of a request', () => {
     expect(await recordOf(portal)).toMatchObject({ action: 'share-auth:request', status: 200, ...anonymous });
   });
 
-  it('is that of the company for a sign-in with a provider', async () => {
+  it('belongs to the company for a sign-in with a provider', async () => {
     const answer = await call('GET', `/v1/auth/sso/${company.slug}/callback?state=unknown`);
     expect(await recordOf(answer)).toMatchObject({ action: 'auth:sso_callback', principal_type: 'anonymous' });
   });
 
-  it('does not take an incoming correlation id', async () => {
+  it('does not have a correlation id that the client sends', async () => {
     const answer = await call('GET', '/health', { headers: { 'x-correlation-id': 'mine' } });
     expect(correlationId(answer)).toMatch(/^[\da-f-]{36}$/);
   });
 });
 
-describe('requests that belong to no company', () => {
+describe('requests of unknown clients, which belong to no company,', () => {
   const strangers = async (address: string) => {
     const records = [...(await recordsOf('audit')), ...(await recordsOf('audit', company.id))];
     return records.filter(({ ip }) => ip === address);
@@ -217,7 +217,7 @@ describe('requests that belong to no company', () => {
   /** The minute of an address is over. */
   const endMinute = (address: string) => runDurableObjectAlarm(env.IP_LIMITER.getByName(address));
 
-  it('leave one record an address and minute, with their number and without what they claim to be', async () => {
+  it('leave one record per IP address and minute, with their count and without what they claim to be', async () => {
     const headers = { 'cf-connecting-ip': '203.0.113.60' };
     await call('GET', '/health', { headers });
     await call('GET', '/no/such/route/token-in-the-path?token=in-the-query', { headers });
@@ -254,7 +254,7 @@ describe('requests that belong to no company', () => {
     expect(await endMinute('203.0.113.60')).toBe(false);
   });
 
-  it('of a /64 of IPv6 are those of one address', async () => {
+  it('from one IPv6 /64 network are counted as those of one address', async () => {
     for (const last of ['1', '2', 'ffff:1:2']) {
       const headers = { 'cf-connecting-ip': `2001:db8:5:6::${last}` };
       await call('GET', '/health', { headers });
@@ -266,7 +266,7 @@ describe('requests that belong to no company', () => {
     });
   });
 
-  it('do not include the operator’s, nor those of somebody known whom a limit refuses', async () => {
+  it('do not include those of the operator, nor rate-limited ones of a known user', async () => {
     const headers = { 'cf-connecting-ip': '203.0.113.61', authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` };
     await call('POST', '/admin/organizations', { headers, json: {} });
     await company.as.get('/v1/auth/me', {

@@ -6,7 +6,7 @@ import { aCompany } from '../support/worlds.ts';
 const REQUESTS = 2000;
 const BATCH_SIZE = 50;
 
-it('the audit holds every request of a burst of 2,000', async () => {
+it('the audit trail has every request of a burst of 2,000', async () => {
   const company = await aCompany();
   const ids = new Set<string>();
   for (let sent = 0; sent < REQUESTS; sent += BATCH_SIZE) {

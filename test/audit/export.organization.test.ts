@@ -43,7 +43,7 @@ const linesOf = (body: string) =>
     .map((line) => JSON.parse(line));
 
 describe('the export of audit events', () => {
-  it('streams what the list shows, of the log and of moved days, one object a line', async () => {
+  it('streams the events of the list, also of moved days, one object per line', async () => {
     const { status, headers, body } = await download(until);
     expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
     expect(headers.get('content-disposition')).toBe('attachment; filename="audit-events.ndjson"');
@@ -54,7 +54,7 @@ describe('the export of audit events', () => {
     expect(lines.slice(1200, 1300)).toEqual(shown.body.results);
   });
 
-  it('may be of a part of the time, both ends included', async () => {
+  it('can be limited to a time range, both ends included', async () => {
     const at = (n: number) => new Date(OLD + n * 1000).toISOString();
     const lines = linesOf((await download(`from=${at(100)}&to=${at(199)}`)).body);
     expect(lines.map(({ correlation_id }) => correlation_id)).toEqual(
@@ -77,7 +77,7 @@ describe('the export of audit events', () => {
     expect((await download('to=1990-01-01T00:00:00Z')).body).toBe('');
   });
 
-  it('ends the reading when nobody takes it any more', async () => {
+  it('stops reading when the client disconnects', async () => {
     const { streamEvents } = await import('../../src/modules/audit/export.ts');
     let isOver = false;
     async function* endless(): AsyncGenerator<never> {
