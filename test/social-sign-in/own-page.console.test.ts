@@ -19,7 +19,7 @@ beforeAll(async () => {
 const start = (issuer: string, slug = company.slug) =>
   call('GET', `/v1/auth/social/${slug}/start?${new URLSearchParams({ issuer })}`);
 
-describe('a sign-in at a provider, on our own page', () => {
+describe('a sign-in at an identity provider, from our own page', () => {
   it('asks for an ID token in the fragment, for the first audience, with a new state and nonce each time', async () => {
     const [first, second] = [(await start(forged('plain'))).body, (await start(forged('plain'))).body];
     const { searchParams, origin, pathname } = new URL(first.url);
@@ -42,13 +42,13 @@ describe('a sign-in at a provider, on our own page', () => {
   it.each([
     ['that is not configured', 'weak', 404, 'SOCIAL_PROVIDER_NOT_FOUND'],
     ['that issues codes alone', 'form', 409, 'SOCIAL_PROVIDER_UNSUITABLE'],
-    ['whose discovery names another', 'impostor', 503, 'SERVICE_UNAVAILABLE'],
+    ['whose discovery names another issuer', 'impostor', 503, 'SERVICE_UNAVAILABLE'],
   ])('does not begin at a provider %s', async (_what, kind, status, error) => {
     const answer = await start(forged(kind));
     expect([answer.status, answer.body.error]).toEqual([status, error]);
   });
 
-  it('does not begin for a company that is not there', async () => {
+  it('does not begin for an unknown company', async () => {
     expect((await start(forged('plain'), 'nobody-at-all')).status).toBe(404);
   });
 });

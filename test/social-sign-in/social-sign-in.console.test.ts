@@ -59,7 +59,7 @@ async function idToken({ claims, without = [], header, key }: Token = {}): Promi
 const signIn = (social_token: unknown, slug = company.slug): Promise<Answer> =>
   call('POST', '/v1/auth/social', { json: { company_slug: slug, social_token } });
 
-describe('an ID token', () => {
+describe('an ID token of an identity provider', () => {
   it('signs in the user of its address, in upper or lower case', async () => {
     for (const email of [company.owner.email, company.owner.email.toUpperCase()]) {
       const { status, body } = await signIn(await idToken({ claims: { email } }));
@@ -68,7 +68,7 @@ describe('an ID token', () => {
     }
   });
 
-  it('is refused in another spelling', async () => {
+  it('is refused in another spelling of its base64', async () => {
     const token = await idToken();
     for (const spelt of otherSpellings(token)) expect([spelt, (await signIn(spelt)).status]).toEqual([spelt, 401]);
     expect((await signIn(token)).status).toBe(200);
@@ -84,19 +84,19 @@ describe('an ID token', () => {
     ['another issuer', { claims: { iss: 'https://elsewhere.test' } }],
     ['no issuer', { without: ['iss'] }],
     ['another audience', { claims: { aud: 'unknown-app' } }],
-    ['an end long past', { claims: { iat: 1_600_000_000, exp: 1_600_000_300 } }],
-    ['no end', { without: ['exp'] }],
-    ['a beginning yet to come', { claims: { nbf: Math.floor(Date.now() / 1000) + 600 } }],
+    ['an expiry long past', { claims: { iat: 1_600_000_000, exp: 1_600_000_300 } }],
+    ['no expiry', { without: ['exp'] }],
+    ['a not-before time to come', { claims: { nbf: Math.floor(Date.now() / 1000) + 600 } }],
     ['no subject', { without: ['sub'] }],
     ['an empty subject', { claims: { sub: '' } }],
     ['a subject that is no text', { claims: { sub: 7 } }],
-    ['a subject of any length', { claims: { sub: 'x'.repeat(256) } }],
-    ['an issue more than ten minutes ago', { claims: { iat: Math.floor(Date.now() / 1000) - 602 } }],
-    ['an issue yet to come', { claims: { iat: Math.floor(Date.now() / 1000) + 300 } }],
+    ['a subject of 256 characters', { claims: { sub: 'x'.repeat(256) } }],
+    ['an issue time more than ten minutes ago', { claims: { iat: Math.floor(Date.now() / 1000) - 602 } }],
+    ['an issue time to come', { claims: { iat: Math.floor(Date.now() / 1000) + 300 } }],
     ['no address', { without: ['email'] }],
     ['an address that is no text', { claims: { email: [1] } }],
     ['an address that is not verified', { claims: { email_verified: false } }],
-    ['an address of unknown standing', { without: ['email_verified'] }],
+    ['an address without email_verified', { without: ['email_verified'] }],
     ['the type of an access token', { header: { typ: 'at+jwt' } }],
     ['an unknown key id', { header: { kid: 'unknown' } }],
   ])('is refused with %s', async (_what, token) => {
@@ -180,7 +180,7 @@ describe('an ID token', () => {
     expect((await signIn(await idToken({ claims: { iat } }))).status).toBe(200);
   });
 
-  it('works once, even when it is used meanwhile', async () => {
+  it('works once, also if it is used twice at the same time', async () => {
     const token = await idToken();
     const late = await overtaken(
       /^insert into "spent_social_tokens"/,
@@ -201,7 +201,7 @@ describe('an ID token', () => {
     expect((await signIn(await idToken(), other.slug)).status).toBe(200);
   });
 
-  it('is deleted from the used ones when it is too old', async () => {
+  it('is deleted from the used tokens when it has expired', async () => {
     const spent = () => env.CONTROL_DB.prepare('SELECT count(*) AS n FROM spent_social_tokens').first<number>('n');
     await signIn(await idToken());
     const before = await spent();
@@ -224,7 +224,7 @@ describe('an ID token', () => {
   });
 
   it.each([[{}], [{ company_slug: 'a' }], [{ company_slug: 'a', social_token: 7 }]])(
-    'is required (%#)',
+    'must be in the body, with the company (%#)',
     async (json) => {
       const { status, body } = await call('POST', '/v1/auth/social', { json });
       expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
@@ -232,11 +232,11 @@ describe('an ID token', () => {
   );
 });
 
-describe('the identity of a user', () => {
+describe('the provider identity of a user', () => {
   const anotherSub = (email: string) => idToken({ claims: { email, sub: 'another' } });
   const REFUSED = [403, 'FORBIDDEN'];
 
-  it('is pinned by the first sign-in, after which another with the same address is refused', async () => {
+  it('is stored at the first sign-in, after which another with the same address is refused', async () => {
     const { email } = await aUser(company);
     expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
     expect(statusAndCode(await signIn(await anotherSub(email)))).toEqual(REFUSED);
@@ -253,7 +253,7 @@ describe('the identity of a user', () => {
     expect(statusAndCode(await signIn(elsewhere, other.slug))).toEqual(REFUSED);
   });
 
-  it('is the one that is pinned meanwhile', async () => {
+  it('is that of the first of two sign-ins at the same time', async () => {
     const { id, email } = await aUser(company);
     const first = await idToken({ claims: { email } });
     const json = { company_slug: company.slug, social_token: await anotherSub(email) };
@@ -266,7 +266,7 @@ describe('the identity of a user', () => {
     expect(await countOf('user_identities where user_id = ?', id)).toBe(1);
   });
 
-  it('is deleted with users:update, and pinned again by the next sign-in', async () => {
+  it('can be deleted with users:update, and is stored again by the next sign-in', async () => {
     const { id, email } = await aUser(company);
     const { as } = await aUser(company, { can: ['users:update'] });
     await signIn(await idToken({ claims: { email } }));
@@ -286,7 +286,7 @@ describe('the identity of a user', () => {
   });
 });
 
-describe('the keys of a provider', () => {
+describe('the signing keys of an identity provider', () => {
   async function withProvider(provider: Record<string, unknown>): Promise<Company> {
     const other = await aCompany();
     expect((await other.as.put(PATH, { json: { providers: [provider] } })).status).toBe(200);
@@ -308,7 +308,7 @@ describe('the keys of a provider', () => {
     expect([status, body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
   });
 
-  it('are not read from an address that answers none', async () => {
+  it('are not read from an address without keys', async () => {
     for (const jwks_uri of [forged('absent'), forged('plain/.well-known/openid-configuration')]) {
       const other = await withProvider({ issuer: forged('plain'), audience: AUDIENCE, jwks_uri });
       const token = await idToken({ claims: { email: other.owner.email } });
