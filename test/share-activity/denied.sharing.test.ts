@@ -28,8 +28,8 @@ const denied = async (action: string) => {
   return (await aUser(company, { can: ['*'], denied: [action], deniedOn })).as;
 };
 
-describe.each(['dashboards:get', 'dashboards:share'])('of a dashboard on which %s is denied', (action) => {
-  it('no share event is listed, counted or shown, nor one of a context that grants it', async () => {
+describe.each(['dashboards:get', 'dashboards:share'])('events of a dashboard on which %s is denied', (action) => {
+  it('are neither listed, counted nor shown, nor are those of a context that grants it', async () => {
     const as = await denied(action);
     const all = (await must(company.as.get(`${EVENTS}?per_page=100`))).records;
     const body = await must(as.get(`${EVENTS}?per_page=100`));
@@ -42,7 +42,7 @@ describe.each(['dashboards:get', 'dashboards:share'])('of a dashboard on which %
     expect((await as.get(`${EVENTS}/${first.id}`)).status).toBe(404);
   });
 
-  it('analytics count and name nothing', async () => {
+  it('are neither counted nor named in analytics', async () => {
     const as = await denied(action);
     const body = await must(as.get('/api/v1/share-analytics'));
     expect(body.totals.executed).toBe(1);

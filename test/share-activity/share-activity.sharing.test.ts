@@ -53,7 +53,7 @@ const anEvent = (companyId: string, more: Partial<ShareEvent>): ShareEvent => ({
 
 afterEach(resetClock);
 
-describe('the list of events', () => {
+describe('the list of share events', () => {
   let company: Company;
   let id: string;
   let visualization: string;
@@ -65,7 +65,7 @@ describe('the list of events', () => {
     visualization = made.rows._id;
   });
 
-  it('says what happened to a share, who did it and from where', async () => {
+  it('has what happened to a share, who did it and from where', async () => {
     const share = await aShare(company, id, { embed_options: { allowed_origins: ['https://partner.test'] } });
     await company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json: { name: 'Renamed' } });
     const headers = { 'user-agent': 'Browser/1.0', 'cf-ipcountry': 'BR', origin: 'https://partner.test' };
@@ -120,7 +120,7 @@ describe('the list of events', () => {
     expect(later.body.total).toBe(0);
   });
 
-  it('says what happened to a context, its members and outsiders', async () => {
+  it('has what happened to a context, its members and outsiders', async () => {
     const email = 'ana@partner.test';
     const context = await aContext(company, [dashboardGrant(id)], [email]);
     await company.as.put(`${CONTEXTS}/${context.id}`, { json: { name: 'Partners' } });
@@ -159,7 +159,7 @@ describe('the list of events', () => {
     expect(JSON.stringify(auth.body)).not.toMatch(/\d{4}-\d{4}"/);
   });
 
-  it('says what happened to embeds', async () => {
+  it('has what happened to embeds', async () => {
     const token = await anEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
     const embed = embedOf('v', token);
     await embed.info();
@@ -203,8 +203,8 @@ describe('the list of events', () => {
   );
 });
 
-describe('the permission to read events', () => {
-  it('is that for what the filters are about', async () => {
+describe('the permission to read share events', () => {
+  it('is that for the dashboards and visualizations in the filters', async () => {
     const company = await aCompany();
     const { dashboard, rows } = await aSalesDashboard(company);
     const share = await aShare(company, dashboard._id);
@@ -261,7 +261,7 @@ describe('the permission to read events', () => {
   });
 });
 
-describe('analytics', () => {
+describe('share analytics', () => {
   const at = (text: string) => Date.parse(text);
 
   it('count what was viewed, by interval, and name the most frequent', async () => {
@@ -375,9 +375,9 @@ describe('analytics', () => {
   });
 
   it.each([
-    ['a time zone that is none', 'time_zone=Mars/Olympus'],
-    ['an offset', 'time_zone=%2B03:00'],
-    ['no time zone', 'time_zone='],
+    ['an unknown time zone', 'time_zone=Mars/Olympus'],
+    ['a UTC offset', 'time_zone=%2B03:00'],
+    ['an empty time zone', 'time_zone='],
     ['more intervals than one answer holds', 'from=2020-01-01T00:00:00Z&to=2024-01-01T00:00:00Z&interval=hour'],
     ['an end before the beginning', 'from=2024-01-02T00:00:00Z&to=2024-01-01T00:00:00Z'],
     ['an unknown interval', 'interval=minute'],

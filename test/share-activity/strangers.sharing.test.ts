@@ -47,7 +47,7 @@ const since = async (before: Event[]) => {
 };
 const times = (count: number, work: () => Promise<unknown>) => Promise.all(Array.from({ length: count }, work));
 
-describe('requests of strangers', () => {
+describe('requests of unknown clients', () => {
   it('leave no event for unknown addresses, malformed tokens and preflights', async () => {
     const share = await aShare(company, dashboard, { embed_options: { allowed_origins: ['https://partner.test'] } });
     const embed = await anEmbed(company, 'dashboards', dashboard, { allowed_origins: ['https://partner.test'] });
@@ -63,7 +63,7 @@ describe('requests of strangers', () => {
     expect(await since(before)).toEqual([]);
   });
 
-  it('leave one refusal a minute when their token has ended', async () => {
+  it('leave one refusal event a minute if their token has ended', async () => {
     const share = await aShare(company, dashboard);
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
     const embed = await anEmbed(company, 'dashboards', dashboard, { expires_in: 60 });
@@ -82,7 +82,7 @@ describe('requests of strangers', () => {
     expect(await since(before)).toHaveLength(3);
   });
 
-  it('leave an event in nobody’s name for each code and try at the address of a member', async () => {
+  it('leave an anonymous event for each code and counted attempt at the address of a member', async () => {
     const email = 'ana@partner.test';
     await aContext(company, [], [email]);
     const before = await allEvents();
@@ -101,7 +101,7 @@ describe('requests of strangers', () => {
 });
 
 describe('requests with a valid token', () => {
-  it('leave each refusal, with the token that it was made with', async () => {
+  it('leave an event for each refusal, with the token of the request', async () => {
     const share = await aShare(company, dashboard);
     const before = await allEvents();
     for (let round = 0; round < 3; round++) await linkOf(share.token).execute({ least: 1 });
