@@ -89,7 +89,7 @@ describe('the portal', () => {
     expect(shown.headers.get('cache-control')).toBe('private, no-store');
   });
 
-  it('accepts the console token of people of the company, who are members or in a group that is', async () => {
+  it('accepts the console token of users who are members, by themselves or by a group', async () => {
     const context = await aContext(company, [dashboardGrant(dashboard._id)]);
     const user = await aUser(company);
     const portal = inPortal(user.as, context.id, dashboard._id);
@@ -136,8 +136,8 @@ describe('the portal', () => {
   });
 });
 
-describe('a context_id', () => {
-  it('must be one of the caller’s', async () => {
+describe('the context_id of a portal request', () => {
+  it('must be a context of the caller', async () => {
     const { as } = await aViewer();
     const stranger = await aContext(company, [dashboardGrant(dashboard._id)], [anAddress()]);
     const other = await aCompany();
@@ -155,7 +155,7 @@ describe('a context_id', () => {
     }
   });
 
-  it('opens only what the context shows', async () => {
+  it('opens only the dashboards of that context', async () => {
     const { as, context } = await aViewer();
     const { dashboard: hidden } = await aSalesDashboard(company, { name: 'Not shown' });
     for (const id of [hidden._id, UNKNOWN, 'x']) {
@@ -180,15 +180,15 @@ describe('a context_id', () => {
   });
 });
 
-describe('what a member sees', () => {
-  it('is narrowed by the policies of the grant', async () => {
+describe('the dashboard that a member sees in the portal', () => {
+  it('is restricted by the policies of the grant', async () => {
     const { portal } = await aViewer(policy('regions', 'selectable', ['north', 'east']));
     expect(regionsOf((await portal.execute()).body)).toEqual(['east', 'north']);
     expect((await portal.execute({ regions: ['south'] })).body.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
     expect((await portal.options('regions')).body.source).toBe('policy');
   });
 
-  it('is narrowed by every active share of that context and dashboard', async () => {
+  it('is restricted by every active share of that context and dashboard', async () => {
     const { portal, context } = await aViewer(policy('regions', 'selectable', ['north', 'south']));
     const narrowing = (values: string[], more: Record<string, unknown> = {}) =>
       aShare(company, dashboard._id, {
@@ -216,7 +216,7 @@ describe('what a member sees', () => {
     expect(regionsOf((await portal.execute()).body)).toEqual(['north', 'south']);
   });
 
-  it('is nothing of what a share locks or hides', async () => {
+  it('has no filters that a share locks or hides', async () => {
     const { portal, context } = await aViewer();
     const share = await aShare(company, dashboard._id, {
       share_context_id: context.id,
@@ -234,7 +234,7 @@ describe('what a member sees', () => {
   });
 });
 
-describe('the next request', () => {
+describe('the next portal request after a change', () => {
   it('shows nothing to a removed member', async () => {
     const { as, context, portal } = await aViewer();
     expect((await portal.execute()).status).toBe(200);
@@ -254,7 +254,7 @@ describe('the next request', () => {
     expect((await as.get(`${PORTAL}/dashboards?context_id=${context.id}`)).body.records).toEqual([]);
   });
 
-  it('is narrowed by added policies', async () => {
+  it('is restricted by added policies', async () => {
     const { context, portal } = await aViewer();
     expect(regionsIn((await portal.execute()).body)).toHaveLength(6);
     const grants = [dashboardGrant(dashboard._id, [policy('regions', 'locked', ['north'])])];
@@ -280,8 +280,8 @@ describe('the next request', () => {
   });
 });
 
-describe('a table that was dropped under a dashboard', () => {
-  it('fails its visualization without saying why', async () => {
+describe('a table that was dropped', () => {
+  it('makes its visualization fail without saying why', async () => {
     const other = await aProvisionedCompany();
     const table = await someSales(other);
     const { dashboard: shown } = await aSalesDashboard(other, { cache_seconds: 0 });
@@ -302,7 +302,7 @@ describe('a table that was dropped under a dashboard', () => {
     });
   });
 
-  it('looks the same where the company has no database', async () => {
+  it('has the error code of a company without a database', async () => {
     const other = await aCompany();
     const { dashboard: shown } = await aSalesDashboard(other);
     const email = anAddress();
@@ -313,8 +313,8 @@ describe('a table that was dropped under a dashboard', () => {
   });
 });
 
-describe('the limits', () => {
-  it('are counted for each outsider apart', async () => {
+describe('the rate limits of the portal', () => {
+  it('are counted for an outsider apart from the company', async () => {
     const { as } = await aViewer();
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2', RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' } };
     const statuses = [];
