@@ -27,7 +27,7 @@ const visualizationGrant = (id: string, policies: unknown[] = []) => ({
 });
 const put = (id: string, grants: unknown, as = company.as) => as.put(`${CONTEXTS}/${id}/grants`, { json: { grants } });
 
-describe('a context', () => {
+describe('a share context', () => {
   it('is made with its grants', async () => {
     const grants = [
       dashboardGrant(dashboard._id, [policy('regions', 'locked', ['n'])]),
@@ -56,7 +56,7 @@ describe('a context', () => {
     expect([taken.status, taken.body.error_code]).toEqual([409, 'SLUG_DUPLICATE']);
   });
 
-  it('changes only what is sent', async () => {
+  it('keeps the fields that a change does not send', async () => {
     const { id, slug } = await aContext(company, [dashboardGrant(dashboard._id)]);
     const { status, body } = await company.as.put(`${CONTEXTS}/${id}`, { json: { name: 'Other' } });
     expect([status, body]).toMatchObject([200, { name: 'Other', slug, grants: [dashboardGrant(dashboard._id)] }]);
@@ -88,7 +88,7 @@ describe('a context', () => {
     expect(body.records.find((record: { id: string }) => record.id === share.id).status).toBe('revoked');
   });
 
-  it('does not show what has been deleted', async () => {
+  it('has no grants of deleted dashboards', async () => {
     const gone = await aDashboard(company.as, [visualization]);
     const { id } = await aContext(company, [dashboardGrant(gone._id), dashboardGrant(dashboard._id)]);
     await company.as.delete(`/v1/dashboards/${gone._id}`);
@@ -116,7 +116,7 @@ describe('a context', () => {
     }
   });
 
-  it('is refused when it shows what does not exist or is another company’s', async () => {
+  it('is refused with targets that do not exist or are another company’s', async () => {
     const other = await aCompany();
     const foreign = await aVisualization(other.as, 'SELECT 1');
     for (const id of [UNKNOWN, foreign._id, 'x']) {
@@ -148,7 +148,7 @@ describe('the permission to share', () => {
     neither: (await aUser(company, { can: ['dashboards:get', 'visualizations:get'] })).as,
   });
 
-  it('is needed for every type of target, and for either type without grants', async () => {
+  it('is needed for every type of target, and for one type if there are no grants', async () => {
     const contexts = {
       dashboard: (await aContext(company, [dashboardGrant(dashboard._id)])).id,
       visualization: (await aContext(company, [visualizationGrant(visualization._id)])).id,
@@ -193,7 +193,7 @@ describe('the permission to share', () => {
     }
   });
 
-  it('is needed for what is granted, and comes before validation', async () => {
+  it('is needed for the targets that are granted, and checked before validation', async () => {
     const { dashboards, both, neither } = await users();
     const { id } = await aContext(company);
     expect((await put(id, [visualizationGrant(visualization._id)], dashboards)).status).toBe(403);
@@ -210,7 +210,7 @@ describe('the permission to share', () => {
   });
 });
 
-describe('the members of a context', () => {
+describe('the members of a share context', () => {
   it('are people and groups of the company, and addresses from outside', async () => {
     const { id } = await aContext(company);
     const user = await aUser(company);
@@ -243,7 +243,7 @@ describe('the members of a context', () => {
     expect((await company.as.get(`${CONTEXTS}/${id}`)).body.member_count).toBe(3);
   });
 
-  it('are members once each', async () => {
+  it('are added once, and refused with 409 after that', async () => {
     const { id } = await aContext(company);
     const json = { member_type: 'external_email', email: 'a@b.test' };
     const add = () => company.as.post(`${CONTEXTS}/${id}/members`, { json });
@@ -252,7 +252,7 @@ describe('the members of a context', () => {
     expect([again.status, again.body.error_code]).toEqual([409, 'MEMBER_DUPLICATE']);
   });
 
-  it('are removed once', async () => {
+  it('are removed once, and then not found', async () => {
     const { id, members } = await aContext(company, [], ['a@b.test']);
     const path = `${CONTEXTS}/${id}/members/${members[0]?.id}`;
     expect((await company.as.delete(path)).status).toBe(204);
