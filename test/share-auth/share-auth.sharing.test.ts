@@ -84,7 +84,7 @@ describe('a sign-in to the portal', () => {
     expect([late.status, late.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 
-  it('refuses a code after five wrong tries, also in a request that they overtake', async () => {
+  it('refuses a code after five wrong attempts, also if they come during the request', async () => {
     await requestCode(company, email);
     const code = portalCodeOf(email);
     const guess = async () => {
@@ -97,7 +97,7 @@ describe('a sign-in to the portal', () => {
     expect([late.status, late.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 
-  it('accepts a code after four wrong tries, but not after ten minutes, nor after a newer one', async () => {
+  it('accepts a code after four wrong attempts, but not after ten minutes, nor after a newer one', async () => {
     await requestCode(company, email);
     const code = portalCodeOf(email);
     for (let tries = 0; tries < 4; tries++)
@@ -184,7 +184,7 @@ describe('portal tokens', () => {
     expect((await contextsWith(first.body.access_token)).status).toBe(401);
   });
 
-  it('are refreshed again when the answer was lost', async () => {
+  it('are refreshed again when the response was lost', async () => {
     const { tokens } = await anOutsider(company, email);
     const lost = await refresh(tokens.refresh_token);
     const retried = await refresh(tokens.refresh_token);
@@ -206,7 +206,7 @@ describe('portal tokens', () => {
     expect((await refresh(others.refresh_token)).status).toBe(401);
   });
 
-  it('need not be valid to sign out', async () => {
+  it('need not be valid for a sign-out', async () => {
     for (const as of [bearer('x'), company.as]) {
       expect((await as.post('/api/v1/share-auth/logout')).body).toEqual({ success: true });
     }
