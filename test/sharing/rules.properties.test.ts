@@ -99,8 +99,8 @@ const anyDashboard = fc
     return { parametersOf, inputs };
   });
 
-describe('the rules of a shared dashboard', () => {
-  it('show no row outside of what is allowed, however the dashboard is changed', () => {
+describe('the filter rules of a viewer', () => {
+  it('show no row that they do not allow, however the dashboard is changed', () => {
     let shown = 0;
     let refused = 0;
     fc.assert(
@@ -151,7 +151,7 @@ describe('the rules of a shared dashboard', () => {
     expect(refused).toBeGreaterThan(1_000);
   });
 
-  it('show no row outside of the intersection, whatever parameters a viewer sends', () => {
+  it('show only rows that every rule allows, whatever parameters a viewer sends', () => {
     let rows = 0;
     let decided = 0;
     fc.assert(
@@ -191,7 +191,7 @@ describe('the rules of a shared dashboard', () => {
     expect(decided).toBeGreaterThan(250);
   });
 
-  it('show no more with more terms, where no default stands in for what is left out', () => {
+  it('show no more rows when a policy is added, if no filter has a default', () => {
     const plain = SLUGS.map((slug) => input(slug));
     const rowsUnder = (policies: FilterPolicy[], sent: Record<string, unknown>) => {
       try {
@@ -214,7 +214,7 @@ describe('the rules of a shared dashboard', () => {
     );
   });
 
-  it('do not depend on the order of policies, and have equal values where their keys are equal', () => {
+  it('do not depend on the order of policies, and have equal values under equal cache keys', () => {
     const outcome = (inputs: Input[], policies: FilterPolicy[], sent: Record<string, unknown>) => {
       try {
         return canonicalValues(boundValues(viewerRules(inputs, { policies }), sent));
@@ -243,7 +243,7 @@ describe('the rules of a shared dashboard', () => {
     );
   });
 
-  it('show nothing for an empty list, and only for that', () => {
+  it('show no rows for an empty list of values, and only for that', () => {
     expect([list(), list('a'), null, undefined].map((value) => allowsNothing(value as BoundValue))).toEqual([
       true,
       false,

@@ -26,17 +26,17 @@ const hidden = { policies: [policy('region', 'hidden')] };
 const withDefault = input('region', { default: ['c'] });
 const byArea = input('region', { viewerAttributes: ['area'] });
 const byBoth = input('region', { viewerAttributes: ['area', 'zone'] });
-describe('a request of a viewer', () => {
+describe('a filter value in the request of a viewer', () => {
   const cases: [what: string, terms: Terms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
-    ['without terms: what is sent', {}, { region: ['a'] }, list('a')],
-    ['without terms: nothing', {}, {}, null],
-    ['without terms: the default', {}, {}, list('c'), withDefault],
-    ['without terms: the default taken away', {}, { region: null }, null, withDefault],
-    ['without terms: a required default stays', {}, { region: [] }, list('c'), { ...withDefault, required: true }],
-    ['without terms: a required value is missing', {}, {}, INVALID, input('region', { required: true })],
-    ['without terms: an unknown parameter', {}, { other: 1 }, INVALID],
+    ['without rules: what is sent', {}, { region: ['a'] }, list('a')],
+    ['without rules: nothing', {}, {}, null],
+    ['without rules: the default', {}, {}, list('c'), withDefault],
+    ['without rules: the default taken away', {}, { region: null }, null, withDefault],
+    ['without rules: a required default stays', {}, { region: [] }, list('c'), { ...withDefault, required: true }],
+    ['without rules: a required value is missing', {}, {}, INVALID, input('region', { required: true })],
+    ['without rules: an unknown parameter', {}, { other: 1 }, INVALID],
     ['an embed: an unknown parameter', { embed: { fixed: {}, allowed: [], required: [] } }, { other: 1 }, VIOLATION],
-    ['without terms: a wrong kind', {}, { region: { a: 1 } }, INVALID],
+    ['without rules: a wrong kind', {}, { region: { a: 1 } }, INVALID],
 
     ['selectable: one of the allowed', selectableAB, { region: ['b'] }, list('b')],
     ['selectable: left out means all allowed', selectableAB, {}, list('a', 'b')],
@@ -280,11 +280,11 @@ describe('a request of a viewer', () => {
       input('region', { origin: 'parameter' }),
     ],
   ];
-  it.each(cases)('is bound or refused by its terms (%s)', (_what, terms, sent, bound, of = region) => {
+  it.each(cases)('is bound or refused by the rules (%s)', (_what, terms, sent, bound, of = region) => {
     expect(decide(terms, sent, [of])).toEqual(bound);
   });
 
-  it('is refused with everything that is wrong at once, also under names that JavaScript knows', () => {
+  it('is refused with all problems at once, also for names such as __proto__', () => {
     const sent = JSON.parse('{"__proto__": "a", "constructor": "b", "region": {"deep": [[[]]]}}');
     const run = () => boundValues(viewerRules([region]), sent);
     expect(run).toThrow(expect.objectContaining({ reason: INVALID }));
@@ -300,8 +300,8 @@ describe('a request of a viewer', () => {
   });
 });
 
-describe('the filters of a viewer', () => {
-  it('are those that may be chosen, with the default where it is allowed', () => {
+describe('the filters that a viewer may use', () => {
+  it('are those with a choice, with the default if that is allowed', () => {
     const inputs = [withDefault, input('city', { default: ['a'] }), input('shop')];
     const terms = {
       policies: [
@@ -322,7 +322,7 @@ describe('the filters of a viewer', () => {
     ]);
   });
 
-  it('have options only where they may be chosen', () => {
+  it('have options only if they may be chosen', () => {
     expect(optionsRule(viewerRules([region], selectableAB), 'region', null).allowed).toEqual(['a', 'b']);
     for (const terms of [lockedAB, hidden, embed({})]) {
       expect(() => optionsRule(viewerRules([region], terms), 'region', null)).toThrow(
@@ -335,14 +335,14 @@ describe('the filters of a viewer', () => {
   });
 });
 
-describe('a visualization that is not bound by what holds for its viewer', () => {
+describe('a visualization that the rules of its viewer do not filter', () => {
   const reached = input('region', { appliesTo: ['v', 'w'] });
   const narrowedTo = input('region', { appliesTo: ['v'], skips: ['w'] });
   const gone = input('region', { appliesTo: ['v', 'w'], origin: 'parameter' });
   const noChoice = input('region', { appliesTo: ['v'], skips: ['w'], kind: 'text' });
   const fixed = embed({ fixed: { region: ['a'] } });
   const cases: [what: string, terms: Terms, of: Input[], refused: string[], unenforceable: string[]][] = [
-    ['no terms', {}, [narrowedTo], [], []],
+    ['no rules', {}, [narrowedTo], [], []],
     ['locked, and bound everywhere', lockedAB, [reached], [], []],
     ['locked, and not for one of them', lockedAB, [narrowedTo], ['w'], []],
     ['selectable, and not for one of them', selectableAB, [narrowedTo], ['w'], []],
@@ -359,7 +359,7 @@ describe('a visualization that is not bound by what holds for its viewer', () =>
     ['fixed to no value holds to nothing', embed({ fixed: { region: null } }), [], [], []],
   ];
   it.each(cases)(
-    'is refused where a policy or an embed fixes values (%s)',
+    'is refused where a policy or an embed fixes values for it (%s)',
     (_what, terms, of, refused, unenforceable) => {
       const rules = viewerRules(of, terms);
       expect([[...rules.refused], rules.unenforceable]).toEqual([refused, unenforceable]);
@@ -369,7 +369,7 @@ describe('a visualization that is not bound by what holds for its viewer', () =>
     },
   );
 
-  it('is refused without a name that the viewer did not send', () => {
+  it('is refused without naming a filter that the viewer did not send', () => {
     const told = (of: Input[], terms: Terms, sent: Record<string, unknown>) => {
       try {
         boundValues(viewerRules(of, terms), sent);
@@ -384,14 +384,14 @@ describe('a visualization that is not bound by what holds for its viewer', () =>
   });
 });
 
-describe('the SQL of options', () => {
+describe('the SQL of filter options', () => {
   const city = input('city');
   const shop = input('shop');
   const gone = input('region', { origin: 'parameter', appliesTo: ['v'] });
   const DISABLED = 'sharing.filter_disabled';
   const enforced = [['region', list('a', 'b')]];
   const cases: [what: string, terms: Terms, uses: string[] | null, outcome: unknown, of?: Input[]][] = [
-    ['without terms: nothing is bound', {}, ['region'], []],
+    ['without rules: nothing is bound', {}, ['region'], []],
     ['locked elsewhere, and used', lockedAB, ['region'], enforced],
     ['selectable elsewhere, and used', selectableAB, ['region', 'shop'], enforced],
     ['hidden elsewhere: nothing is bound', hidden, ['region'], []],
@@ -433,18 +433,18 @@ describe('the SQL of options', () => {
     ],
     ['a policy of its own does not need to be used', { policies: [policy('city', 'selectable', 'x')] }, [], []],
   ];
-  it.each(cases)('is bound by the terms, or not run (%s)', (_what, terms, uses, outcome, of = [region, city, shop]) => {
+  it.each(cases)('is bound by the rules, or not run (%s)', (_what, terms, uses, outcome, of = [region, city, shop]) => {
     const ask = () => optionsRule(viewerRules(of, terms), 'city', uses && (() => new Set(uses))).bound;
     if (outcome === DISABLED) expect(ask).toThrow(expect.objectContaining({ reason: DISABLED }));
     else expect(outcome === null ? ask() : [...(ask() ?? ['none'])]).toEqual(outcome);
   });
 });
 
-describe('an input that an attribute of the viewer decides', () => {
+describe('a filter that a viewer attribute decides', () => {
   const attributes = { area: ['a'] };
   const shown = input('region', { viewerAttributes: ['area'], appliesTo: ['v'], skips: ['w'] });
 
-  it('is no filter that is shown, and enforced on the options of others', () => {
+  it('is not shown, and is enforced on the options of other filters', () => {
     const rules = viewerRules([shown, input('city')], { attributes });
     expect(usableFilters(rules).map(({ input: { slug } }) => slug)).toEqual(['city']);
     expect(rules.enforced).toEqual(new Map([['region', list('a')]]));
@@ -459,7 +459,7 @@ describe('an input that an attribute of the viewer decides', () => {
     expect(() => optionsRule(without, 'city', () => new Set(['region']))).toThrow();
   });
 
-  it('is not shown where it does not apply', () => {
+  it('refuses the visualizations that it does not apply to', () => {
     expect([...viewerRules([shown], { attributes }).refused]).toEqual(['w']);
     expect([...viewerRules([shown], {}).refused].sort()).toEqual(['v', 'w']);
     const besides = input('region', { appliesTo: ['v'], skips: ['w', 'u'], unbound: ['w'] });
@@ -468,7 +468,7 @@ describe('an input that an attribute of the viewer decides', () => {
   });
 });
 
-describe('the attributes of several memberships', () => {
+describe('the viewer attributes of several memberships', () => {
   const cases: [ViewerAttributes[], ViewerAttributes][] = [
     [[], {}],
     [[{ a: 'x' }, { b: ['y'] }], { a: 'x', b: ['y'] }],
@@ -483,7 +483,7 @@ describe('the attributes of several memberships', () => {
   });
 });
 
-describe('downloads', () => {
+describe('the permission to download', () => {
   it.each<[what: string, terms: Terms, allowed: boolean]>([
     ['nothing said', {}, false],
     ['nobody who shares', { downloads: [] }, false],
@@ -491,7 +491,7 @@ describe('downloads', () => {
     ['one that does not', { downloads: [false] }, false],
     ['all that allow', { downloads: [true, true] }, true],
     ['one of several that does not', { downloads: [true, false, true] }, false],
-  ])('are decided by those who share: %s', (_what, terms, allowed) => {
+  ])('is given by those who share: %s', (_what, terms, allowed) => {
     expect(viewerRules([region], terms).downloads).toBe(allowed);
     expect(viewerRules([region], { ...terms, ...lockedAB }).downloads).toBe(allowed);
     expect(decide({ ...terms, ...lockedAB }, {})).toEqual(list('a', 'b'));

@@ -5,7 +5,7 @@ import { embed, input, policy } from './support.ts';
 
 const region = input('region');
 
-describe('the validation of terms', () => {
+describe('the validation of filter policies and embeds', () => {
   const scalar = input('one', { kind: 'select', takesList: false });
   const inputs = [region, scalar, input('name', { kind: 'text' }), input('must', { required: true })];
   it.each<[FilterPolicy[], string[]]>([
@@ -18,7 +18,7 @@ describe('the validation of terms', () => {
     [[{ ...policy('one', 'selectable', 'a', 'b'), filter_kind: 'select' }], ['p.0.filter_slug']],
     [[{ ...policy('one', 'locked', 'a'), filter_kind: 'select' }], []],
     [[policy('must', 'hidden')], ['p.0.mode']],
-  ])('names what cannot be kept of the policies %j', (policies, fields) => {
+  ])('names the invalid fields of the policies %j', (policies, fields) => {
     expect(policyProblems(inputs, policies, 'p').map(({ field }) => field)).toEqual(fields);
   });
 
@@ -30,7 +30,7 @@ describe('the validation of terms', () => {
     [{ allowed: ['must', 'other'] }, ['allowed_params.1']],
     [{ allowed: ['must'], required: ['region'] }, ['required_params.0']],
     [{ allowed: ['region'] }, ['allowed_params']],
-  ])('names what cannot be kept of the embed %j', (terms, fields) => {
+  ])('names the invalid fields of the embed %j', (terms, fields) => {
     expect(embedProblems(inputs, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
   });
 });
