@@ -81,7 +81,7 @@ describe('an invitation', () => {
     expect((await accept(tokenOf(email))).status).toBe(200);
   });
 
-  it('replaces the one before', async () => {
+  it('replaces an earlier one', async () => {
     const email = anEmail();
     const first = await invite(company, email, ['a']);
     const old = tokenOf(email);
@@ -130,7 +130,7 @@ describe('an invitation', () => {
     expect((await accept(tokenOf(email))).status).toBe(200);
   });
 
-  it('is mailed five times at most when a fifth is sent meanwhile', async () => {
+  it('is mailed five times at most, also if the fifth is sent meanwhile', async () => {
     const email = anEmail();
     const { as } = await aUser(company, { can: ['*'] });
     for (let mails = 0; mails < 4; mails += 1) await invite(company, email);

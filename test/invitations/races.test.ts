@@ -72,7 +72,7 @@ describe('an invitation', () => {
     expect(statusAndCode(await accept(token))).toEqual(DEAD);
   });
 
-  it('does not change the teams of somebody who accepts the one before meanwhile', async () => {
+  it('keeps the teams of a user who accepts an earlier one meanwhile', async () => {
     const { id, email, token } = await anInvited(['first']);
     const answer = await overtaken(
       /^update "users" set "teams"/,
@@ -83,7 +83,7 @@ describe('an invitation', () => {
     expect(await userOf(id)).toMatchObject({ is_active: 1, teams: '["first"]' });
   });
 
-  it('leaves the links of earlier ones working when it is not mailed', async () => {
+  it('leaves the links of earlier ones working if it is not mailed', async () => {
     const { email } = await anInvited();
     for (let mails = 1; mails < 5; mails += 1) await invite(company, email);
     const last = tokenFor(email);
