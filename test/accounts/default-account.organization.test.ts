@@ -22,7 +22,7 @@ describe('the default account', () => {
     expect((await defaults()).map((one: { id: string }) => one.id)).toEqual([id]);
   });
 
-  it('moves by a change of another account, and cannot be taken away by its own', async () => {
+  it('moves by a change of another account, and cannot be unset by a change of its own', async () => {
     const { id } = await anAccount();
     expect((await must(admin.patch(`/accounts/${id}`, { json: { is_default: true } }))).is_default).toBe(true);
     expect((await defaults()).map((one: { id: string }) => one.id)).toEqual([id]);

@@ -96,7 +96,7 @@ describe('an account', () => {
     expect(await rowOf('select name from accounts where id = ?', id)).toEqual({ name });
   });
 
-  it('is deleted once', async () => {
+  it('is deleted once by two requests at the same time', async () => {
     const { id } = await anAccount();
     const answer = await overtaken(
       updating,
@@ -126,7 +126,7 @@ describe('an account', () => {
     expect([answer.status, answer.body.details.reason]).toEqual([409, 'in_use']);
   });
 
-  it('is restored once', async () => {
+  it('is restored once by two requests at the same time', async () => {
     const { id } = await anAccount();
     await must(remove(id));
     const restore = (env?: Record<string, string>) => admin.post(`/admin/restore/account/${id}`, env ? { env } : {});

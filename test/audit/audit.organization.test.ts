@@ -64,7 +64,7 @@ describe('the audit record of a request', () => {
     expect(Date.parse(record.occurred_at)).toBeGreaterThanOrEqual(before);
   });
 
-  it('says the same of a signed request, with its key', async () => {
+  it('says the same of a signed request, and names its key', async () => {
     const answer = await events({ quantity: '1' });
     const [key] = await env.CONTROL_DB.prepare('SELECT id, service_account_id FROM api_keys WHERE access_key = ?')
       .bind(company.apiKey.access_key)
@@ -203,7 +203,7 @@ describe('the audit record of a request', () => {
     expect(await recordOf(answer)).toMatchObject({ action: 'auth:sso_callback', principal_type: 'anonymous' });
   });
 
-  it('does not have a correlation id that the client sends', async () => {
+  it('has a correlation id of its own, not one that the client sends', async () => {
     const answer = await call('GET', '/health', { headers: { 'x-correlation-id': 'mine' } });
     expect(correlationId(answer)).toMatch(/^[\da-f-]{36}$/);
   });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 const NOWHERE = '0'.repeat(24);
 
 describe('the binding of a member to a group', () => {
-  it('puts a user into a group within an account, and is answered', async () => {
+  it('puts a user into a group within an account, and is returned', async () => {
     const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
     const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
     const { status, body } = await admin.post(`/groups/${groupId}/bindings`, { json });

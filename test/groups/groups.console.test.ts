@@ -149,7 +149,7 @@ describe('a global group', () => {
     }
   });
 
-  it('takes permissions and policies', async () => {
+  it('can be given permissions and policies', async () => {
     const { viewers } = await globalGroups(company);
     const permissionId = await aPermission(company);
     const json = { permissionIds: [permissionId] };

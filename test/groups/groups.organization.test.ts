@@ -131,7 +131,7 @@ describe('an attached policy', () => {
     }
   });
 
-  it('acts on the next request of its members', async () => {
+  it('takes effect on the next request of the group’s members', async () => {
     const groupId = await aGroup(company);
     const robot = await aServiceAccount(company, [groupId]);
     expect((await robot.as.get('/users')).status).toBe(403);

@@ -197,7 +197,7 @@ describe('a group', () => {
     expect(await rowOf('select name from groups where id = ?', id)).not.toEqual({ name: 'Renamed after its end' });
   });
 
-  it('is deleted once', async () => {
+  it('is deleted once by two requests at the same time', async () => {
     const id = await aGroup(company);
     const answer = await overtaken(
       /^update "groups"/,

@@ -34,7 +34,7 @@ const acceptOvertaken = (token: string, rival: () => Promise<unknown>) =>
   overtaken(/^delete from "invitations"/, rival, (env) => accept(token, 'chosen-too-late-by-far', env));
 
 describe('an invitation', () => {
-  it('is accepted once', async () => {
+  it('is accepted once by two requests at the same time', async () => {
     const { id, token } = await anInvited();
     let hash: unknown;
     const answer = await acceptOvertaken(token, async () => {

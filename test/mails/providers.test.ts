@@ -81,7 +81,7 @@ describe('a mail service with Resend’s API', () => {
     ['the day’s mails used up', {}, 'quota@example.com', '429 daily_quota_exceeded', false],
     ['an internal error', {}, 'down@example.com', '500 application_error', false],
   ])(
-    'is reported with the code of its refusal, and whether that is permanent: %s',
+    'has a refusal reported with its code, and as permanent or not: %s',
     async (_what, settings, to, code, permanent) => {
       const baseUrl = `${inject('mailServiceUrl')}${'baseUrl' in settings ? settings.baseUrl : ''}`;
       expect(await refusal(resend({ ...settings, baseUrl }), to)).toEqual({ code, permanent });
@@ -128,7 +128,7 @@ describe('Cloudflare Email Sending', () => {
     ['E_DAILY_LIMIT_EXCEEDED', false],
     ['E_DELIVERY_FAILED', false],
     ['E_INTERNAL_SERVER_ERROR', false],
-  ])('is reported with the code of its refusal, and whether that is permanent: %s', async (code, permanent) => {
+  ])('has a refusal reported with its code, and as permanent or not: %s', async (code, permanent) => {
     expect(await refusal(failing(coded(code)), 'a@example.com')).toEqual({ code, permanent });
   });
 

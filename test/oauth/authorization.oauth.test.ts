@@ -338,7 +338,7 @@ describe('an OAuth client with a metadata document', () => {
   const UNKNOWN = { problem: 'client', isAsked: true };
   const NOT_ASKED = { problem: 'client', isAsked: false };
 
-  it('is shown and let in under its host', async () => {
+  it('is shown under its host name, and gets tokens', async () => {
     const id = await documentAt(good);
     const { asked } = toldOn(await authorize(await requestOf(id)));
     expect(asked.client).toEqual({ name: 'By document', host: new URL(id).host, is_registered: false });
@@ -387,12 +387,12 @@ describe('an OAuth client with a metadata document', () => {
     'https://10.0.0.8/client.json',
     'https://127.0.0.1.nip.io/client.json',
     'https://metadata.internal/client.json',
-  ])('has its document fetched from no address like %s', async (id) => {
+  ])('is refused without a fetch from %s', async (id) => {
     expect(await outcomeOf(id)).toEqual(NOT_ASKED);
     expect(await outcomeOf(id, false)).toEqual(NOT_ASKED);
   });
 
-  it('has its document fetched from the own machine in development only', async () => {
+  it('has its document fetched from localhost in development only', async () => {
     const id = await documentAt(good);
     for (const near of [
       id,

@@ -353,7 +353,7 @@ describe('a change of a password', () => {
     expect(await statusOf((await letIn(as)).program)).not.toBe(401);
   });
 
-  it('that fails because of another ends no grant that began since', async () => {
+  it('that fails because another came first ends no grant that began since', async () => {
     const { as } = await aUser(company);
     const json = { current_password: PASSWORD, new_password: NEXT };
     let since: Caller | undefined;

@@ -13,7 +13,7 @@ describe.skipIf(!installed)('the HTML of a scheduled mail', () => {
     } = await aScheduledMail(await aDashboard(CHARTS, { filters: FILTERS })));
   });
 
-  it.each([320, 390, 768])('fits the width of its window, and scrolls wide tables within: %i', async (width) => {
+  it.each([320, 390, 768])('fits its window, and scrolls wide tables by themselves: %i pixels', async (width) => {
     const { page } = await open('about:blank', { viewport: { width, height: 800 } });
     await page.setContent(html);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);

@@ -84,7 +84,7 @@ describe('options for a new passkey', () => {
 });
 
 describe('a new passkey', () => {
-  it.each(['ES256', 'EdDSA', 'RS256'] as const)('of a key of %s signs in', async (kind) => {
+  it.each(['ES256', 'EdDSA', 'RS256'] as const)('with a key of the algorithm %s signs in', async (kind) => {
     const { email, authenticator } = await aKeyHolder(company, kind);
     expect((await signInWithPasskey(company.slug, authenticator)).body).toMatchObject({ user: { email } });
   });

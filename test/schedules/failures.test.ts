@@ -287,7 +287,7 @@ describe('an interrupted attempt of a scheduled run', () => {
     expect(countTo(email)).toBe(2);
   });
 
-  it('makes the run fail after three of them', async () => {
+  it('that is the third in a row makes the run fail', async () => {
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
     const queue = await aWaitingRun(schedule);
     const away = failingAt(/^update "schedule_runs" set "due_at" = \?/);

@@ -271,7 +271,7 @@ describe('the permission to schedule', () => {
     expect(records.some(({ target_id }: { target_id: string }) => target_id === visualization._id)).toBe(true);
   });
 
-  it.each(['dashboard', 'visualization'] as const)('is taken away by a Deny of :get on the %s', async (type) => {
+  it.each(['dashboard', 'visualization'] as const)('is taken away by a Deny to get the %s', async (type) => {
     const target = type === 'dashboard' ? dashboard : visualization;
     const { _id } = await aSchedule(company.as, target, { recipients: [me] });
     const action = `${type}s:get`;
@@ -299,7 +299,7 @@ describe('the permission to schedule', () => {
       action: 'visualizations:execute',
     },
     { who: 'may not open the dashboard', rights: { can: ['dashboards:schedule'] }, action: 'dashboards:get' },
-  ])('allows no condition by a user who $who', async ({ rights: { deniedOn, ...rights }, action }) => {
+  ])('allows no condition from a user who $who', async ({ rights: { deniedOn, ...rights }, action }) => {
     const on = { visualization: arn('visualization', visualization._id) };
     const { as, id } = await aUser(company, { ...rights, ...(deniedOn && { deniedOn: deniedOn(on) }) });
     const refused = async (answer: Promise<Answer>) => {

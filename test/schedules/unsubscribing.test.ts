@@ -48,7 +48,7 @@ describe('every scheduled mail', () => {
     expect(linkTo(outsider)).not.toBe(linkTo(company.owner.email));
   });
 
-  it('has a link to the PUBLIC_URL that is configured', async () => {
+  it('has its link to unsubscribe at the PUBLIC_URL that is configured', async () => {
     const schedule = await aSchedule(company.as, chart, { recipients: [{ email: outsider }] });
     await runNow(company.as, schedule._id, { PUBLIC_URL: 'https://data.example.com/' });
     expect(unsubscribeLinkIn(mailTo(outsider)).origin).toBe('https://data.example.com');

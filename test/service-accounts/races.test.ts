@@ -37,7 +37,7 @@ describe('a service account', () => {
     expect(await rowOf('select name from service_accounts where id = ?', id)).toEqual({ name: 'Robot' });
   });
 
-  it('is deleted once', async () => {
+  it('is deleted once by two requests at the same time', async () => {
     const { id } = await aServiceAccount(company);
     const deleting = /^update "service_accounts" set "updated_at"/;
     const answer = await overtaken(
@@ -71,7 +71,7 @@ describe('an API key', () => {
     expect(await countOf('api_keys where service_account_id = ?', id)).toBe(keys);
   });
 
-  it('is revoked once', async () => {
+  it('is revoked once by two requests at the same time', async () => {
     const { id, keyId } = await aServiceAccount(company);
     const revoke = (env?: Record<string, string>) => admin.delete(`${path(id)}/keys/${keyId}`, env ? { env } : {});
     const answer = await overtaken(/^update "api_keys" set "is_active"/, () => must(revoke()), revoke);

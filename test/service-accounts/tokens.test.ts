@@ -268,7 +268,7 @@ describe('a resource made with a service token', () => {
     return { groupId, token: await withServiceToken(await aServiceAccount(made, [groupId])) };
   }
 
-  it('is mailed about with the name of the service account, without a link in that', async () => {
+  it('is announced by mail with the name of the service account, without the link in that name', async () => {
     const json = { name: 'Robot of https://evil.test/now' };
     await must(signed(made.apiKey).patch(`/service-accounts/${id}`, { json }));
     const invited = 'invited@robot.test';

@@ -204,7 +204,7 @@ describe('the list of share events', () => {
 });
 
 describe('the permission to read share events', () => {
-  it('is that for the dashboards and visualizations in the filters', async () => {
+  it('is that to share the dashboards and visualizations that the filters name', async () => {
     const company = await aCompany();
     const { dashboard, rows } = await aSalesDashboard(company);
     const share = await aShare(company, dashboard._id);

@@ -28,7 +28,7 @@ const idsIn = (body: { records: { id: string }[] }) => body.records.map(({ id })
 
 describe('the portal', () => {
   it.each(['dashboards:get', 'dashboards:list'])(
-    'lists no dashboard on which a user of the company is denied %s',
+    'lists no dashboard for a user of the company who is denied %s on it',
     async (action) => {
       const as = await memberDenied(action);
       for (const path of [`dashboards?context_id=${contextId}`, `${company.slug}/dashboards`]) {
@@ -38,7 +38,7 @@ describe('the portal', () => {
     },
   );
 
-  it('neither shows nor executes a dashboard on which a user is denied dashboards:get', async () => {
+  it('neither shows nor executes a dashboard for a user who is denied dashboards:get on it', async () => {
     const as = await memberDenied('dashboards:get');
     const portal = inPortal(as, contextId, hidden._id);
     expect((await portal.execute()).status).toBe(403);

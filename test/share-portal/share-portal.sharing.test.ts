@@ -111,7 +111,7 @@ describe('the portal', () => {
     expectInvalid(await portal.execute());
   });
 
-  it('does not take a user for the outsider of the same address', async () => {
+  it('does not treat a user as the outsider with the same address', async () => {
     const user = await aUser(company);
     await aContext(company, [dashboardGrant(dashboard._id)], [user.email]);
     expect((await user.as.get(`${PORTAL}/contexts`)).body.total).toBe(0);

@@ -224,7 +224,7 @@ describe('a member of a share context', () => {
     expect(await countOf('share_members where context_id = ?', id)).toBe(0);
   });
 
-  it('is added once', async () => {
+  it('is added once by two requests at the same time', async () => {
     const { id } = await aContext(company, []);
     expect(
       (
@@ -301,7 +301,7 @@ describe('a share', () => {
     expect(answer.body.embed_options).toMatchObject({ hide_header: true, hide_controls: true });
   });
 
-  it('is revoked once', async () => {
+  it('is revoked once by two requests at the same time', async () => {
     const share = await aShare(company, (await aDashboard(as, []))._id);
     const revoking = () => rowOf('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
     await overtaken(/^update "dashboard_shares"/, revoking, (env) => as.delete(sharePath(share.id), { env }));

@@ -61,13 +61,13 @@ describe('a filter value in the request of a viewer', () => {
     ['an attribute: one value', { attributes: { area: 'a' } }, {}, list('a'), byArea],
     ['an attribute: a number is the text of it', { attributes: { area: 7 } }, {}, list('7'), byArea],
     [
-      'an attribute: never chosen, though it is the same',
+      'an attribute: sent, though it is the same value',
       { attributes: { area: ['a'] } },
       { region: ['a'] },
       VIOLATION,
       byArea,
     ],
-    ['an attribute: never taken away', { attributes: { area: ['a'] } }, { region: null }, VIOLATION, byArea],
+    ['an attribute: null is sent', { attributes: { area: ['a'] } }, { region: null }, VIOLATION, byArea],
     ['an attribute: never the default', { attributes: { area: ['a'] } }, {}, list('a'), { ...byArea, default: ['c'] }],
     ['an attribute: satisfies required', { attributes: { area: ['a'] } }, {}, list('a'), { ...byArea, required: true }],
     ['an attribute: a viewer without it', { attributes: { region: ['a'] } }, {}, VIOLATION, byArea],
@@ -75,13 +75,13 @@ describe('a filter value in the request of a viewer', () => {
     ['an attribute: an empty list is none', { attributes: { area: [] } }, {}, VIOLATION, byArea],
     ['an attribute: an empty text is none', { attributes: { area: '' } }, {}, VIOLATION, byArea],
     [
-      'an attribute: one that objects inherit is none',
+      'an attribute: an inherited property is none',
       { attributes: {} },
       {},
       VIOLATION,
       { ...byArea, viewerAttributes: ['constructor'] },
     ],
-    ['an attribute: nobody else’s', { attributes: { area: ['a'] } }, { area: ['b'] }, INVALID, byArea],
+    ['an attribute: its name is sent', { attributes: { area: ['a'] } }, { area: ['b'] }, INVALID, byArea],
     [
       'an attribute on a select: one',
       { attributes: { area: 'a' } },
@@ -132,7 +132,7 @@ describe('a filter value in the request of a viewer', () => {
       { ...byArea, kind: 'text', takesList: false },
     ],
     ['two attributes: what both allow', { attributes: { area: ['a', 'b'], zone: ['b', 'c'] } }, {}, list('b'), byBoth],
-    ['two attributes: nothing', { attributes: { area: ['a'], zone: ['c'] } }, {}, list(), byBoth],
+    ['two attributes: none in common', { attributes: { area: ['a'], zone: ['c'] } }, {}, list(), byBoth],
     ['two attributes: one of them', { attributes: { area: ['a'] } }, {}, VIOLATION, byBoth],
     [
       'an attribute under a selectable policy',
@@ -188,7 +188,7 @@ describe('a filter value in the request of a viewer', () => {
       VIOLATION,
     ],
     [
-      'nothing in common: no rows',
+      'two policies without a common value: no rows',
       { policies: [policy('region', 'locked', 'a'), policy('region', 'selectable', 'b')] },
       {},
       list(),
@@ -206,7 +206,7 @@ describe('a filter value in the request of a viewer', () => {
       list('a'),
     ],
     [
-      'hidden and selectable, the other way round',
+      'selectable and hidden: bound, not chosen',
       { policies: [policy('region', 'hidden'), policy('region', 'selectable', 'a')] },
       {},
       list('a'),
@@ -343,20 +343,20 @@ describe('a visualization that the rules of its viewer do not filter', () => {
   const fixed = embed({ fixed: { region: ['a'] } });
   const cases: [what: string, terms: Terms, of: Input[], refused: string[], unenforceable: string[]][] = [
     ['no rules', {}, [narrowedTo], [], []],
-    ['locked, and bound everywhere', lockedAB, [reached], [], []],
-    ['locked, and not for one of them', lockedAB, [narrowedTo], ['w'], []],
-    ['selectable, and not for one of them', selectableAB, [narrowedTo], ['w'], []],
-    ['hidden holds to nothing', hidden, [narrowedTo], [], []],
-    ['locked, and the filter is gone', lockedAB, [gone], ['v', 'w'], []],
-    ['selectable, and the filter is gone', selectableAB, [gone], ['v', 'w'], []],
-    ['locked, and the filter is no choice any more', lockedAB, [noChoice], ['v', 'w'], []],
-    ['locked, and nothing has the parameter', lockedAB, [input('region')], [], []],
-    ['locked, and neither filter nor parameter is left', lockedAB, [], [], ['region']],
-    ['fixed, and bound everywhere', fixed, [reached], [], []],
-    ['fixed, and not for one of them', fixed, [narrowedTo], ['w'], []],
-    ['fixed, for parameters that no filter stands for', fixed, [gone], [], []],
-    ['fixed, and neither filter nor parameter is left', fixed, [], [], ['region']],
-    ['fixed to no value holds to nothing', embed({ fixed: { region: null } }), [], [], []],
+    ['a locked filter on all charts', lockedAB, [reached], [], []],
+    ['a locked filter not on all charts', lockedAB, [narrowedTo], ['w'], []],
+    ['a selectable filter not on all charts', selectableAB, [narrowedTo], ['w'], []],
+    ['a hidden filter', hidden, [narrowedTo], [], []],
+    ['a locked filter that is removed', lockedAB, [gone], ['v', 'w'], []],
+    ['a selectable filter that is removed', selectableAB, [gone], ['v', 'w'], []],
+    ['a locked filter that is now a text', lockedAB, [noChoice], ['v', 'w'], []],
+    ['a locked filter on no chart', lockedAB, [input('region')], [], []],
+    ['a locked filter, without filter and parameter', lockedAB, [], [], ['region']],
+    ['a fixed filter on all charts', fixed, [reached], [], []],
+    ['a fixed filter not on all charts', fixed, [narrowedTo], ['w'], []],
+    ['a fixed parameter without a filter', fixed, [gone], [], []],
+    ['a fixed filter, without filter and parameter', fixed, [], [], ['region']],
+    ['a filter that is fixed to null', embed({ fixed: { region: null } }), [], [], []],
   ];
   it.each(cases)(
     'is refused where a policy or an embed fixes values for it (%s)',
@@ -392,46 +392,46 @@ describe('the SQL of filter options', () => {
   const enforced = [['region', list('a', 'b')]];
   const cases: [what: string, terms: Terms, uses: string[] | null, outcome: unknown, of?: Input[]][] = [
     ['without rules: nothing is bound', {}, ['region'], []],
-    ['locked elsewhere, and used', lockedAB, ['region'], enforced],
-    ['selectable elsewhere, and used', selectableAB, ['region', 'shop'], enforced],
-    ['hidden elsewhere: nothing is bound', hidden, ['region'], []],
-    ['locked elsewhere, and not used', lockedAB, ['shop'], DISABLED],
-    ['selectable elsewhere, and not used', selectableAB, [], DISABLED],
-    ['locked elsewhere, and options that are no SQL', lockedAB, null, enforced],
+    ['another filter locked, and used', lockedAB, ['region'], enforced],
+    ['another selectable, and used', selectableAB, ['region', 'shop'], enforced],
+    ['another hidden: nothing is bound', hidden, ['region'], []],
+    ['another filter locked, and not used', lockedAB, ['shop'], DISABLED],
+    ['another selectable, and not used', selectableAB, [], DISABLED],
+    ['another locked, and options without SQL', lockedAB, null, enforced],
     [
-      'enforced to two, and one is used',
+      'two others restricted, and one is used',
       { policies: [...lockedAB.policies, policy('shop', 'selectable', 'x')] },
       ['region'],
       DISABLED,
     ],
     [
-      'enforced to nothing in common',
+      'another locked to no common value',
       { policies: [policy('region', 'locked', 'a'), policy('region', 'locked', 'b')] },
       ['region'],
       [['region', list()]],
     ],
-    ['locked, and the filter is gone', lockedAB, ['region'], DISABLED, [gone, city]],
+    ['another locked, and removed', lockedAB, ['region'], DISABLED, [gone, city]],
     [
-      'fixed elsewhere, and used',
+      'another fixed, and used',
       embed({ fixed: { region: ['a'] }, allowed: ['city'] }),
       ['region'],
       [['region', list('a')]],
     ],
-    ['fixed elsewhere, and not used', embed({ fixed: { region: ['a'] }, allowed: ['city'] }), [], DISABLED],
+    ['another fixed, and not used', embed({ fixed: { region: ['a'] }, allowed: ['city'] }), [], DISABLED],
     [
-      'fixed for what is no filter',
+      'a parameter without a filter fixed',
       embed({ fixed: { region: ['a'] }, allowed: ['city'] }),
       ['region'],
       DISABLED,
       [gone, city],
     ],
     [
-      'a policy of its own: what it names is shown without the SQL',
+      'a policy of its own, whose values are shown without the SQL',
       { policies: [...lockedAB.policies, policy('city', 'selectable', 'x')] },
       [],
       null,
     ],
-    ['a policy of its own does not need to be used', { policies: [policy('city', 'selectable', 'x')] }, [], []],
+    ['a policy of its own, which need not be used', { policies: [policy('city', 'selectable', 'x')] }, [], []],
   ];
   it.each(cases)('is bound by the rules, or not run (%s)', (_what, terms, uses, outcome, of = [region, city, shop]) => {
     const ask = () => optionsRule(viewerRules(of, terms), 'city', uses && (() => new Set(uses))).bound;
@@ -477,7 +477,7 @@ describe('the viewer attributes of several memberships', () => {
     [[{ a: 7 }, { a: '7' }], { a: [7] }],
     [[{ a: 'x' }, { a: 'y' }, { a: 'x' }], { a: [] }],
   ];
-  it.each(cases)('%j are %j together', (all, together) => {
+  it.each(cases)('%j combined are %j', (all, together) => {
     expect(combinedAttributes(all)).toEqual(together);
     expect(Object.keys(combinedAttributes(all.toReversed()))).toHaveLength(Object.keys(together).length);
   });

@@ -30,7 +30,7 @@ describe('a user', () => {
     expect(await rowOf('select metadata from users where id = ?', id)).toEqual({ metadata: '{}' });
   });
 
-  it('is deleted once', async () => {
+  it('is deleted once by two requests at the same time', async () => {
     const { id } = await aUser(company);
     const answer = await overtaken(
       updating,

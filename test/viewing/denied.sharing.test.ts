@@ -198,7 +198,7 @@ describe('a dashboard that is shared with others', () => {
       async (as: Company['as'], id: string, env: Record<string, string>) =>
         as.put(`/api/v1/dashboard-shares/${(await aShare(company, id)).id}`, { json: { expires_at: null }, env }),
     ],
-  ] as const)('is checked as it is at the moment when it is shared through %s', async (_what, pattern, share) => {
+  ] as const)('is checked as it is at the moment of its sharing through %s', async (_what, pattern, share) => {
     const { _id } = await aDashboard(company.as, [open]);
     const { as } = await deniedSecret('visualizations:share');
     const rival = rivalBefore(pattern, () => add(company.as, _id));
