@@ -159,7 +159,7 @@ describe('a change of a table', () => {
   afterEach(resetClock);
   const isCached = async (door: Door) => resultOf(await door.execute()).cached;
 
-  it('whose outcome is unknown turns off caching for an hour, and only for its own table', async () => {
+  it('whose outcome is unknown counts as under way for an hour, and turns off caching for its own table', async () => {
     const { company, dashboardId, tableId } = await aWorld();
     const door = linkOf((await aShare(company, dashboardId)).token);
     const other = await anotherDoor(company);
