@@ -239,7 +239,7 @@ describe('days that are older than the log stores', () => {
     expect([await left(company), await tablesOf(company)]).toEqual([0, []]);
   });
 
-  it('free their space at once if the object is full of today', async () => {
+  it('free their space at once if the storage is full of today’s records', async () => {
     await append(company, recordsOfDay(0, 10));
     setSizes({ partRows: 4 });
     await runInDurableObject(logOf(company), async (log, { storage }) => {
@@ -270,7 +270,7 @@ describe('days that are older than the log stores', () => {
     expect(await shown()).toEqual(newestFirst(records));
   });
 
-  it('are moved early while the object is nearly full, the oldest first', async () => {
+  it('are moved early while the storage is nearly full, the oldest first', async () => {
     const records = [...recordsOfDay(5, 10), ...recordsOfDay(3, 10), ...recordsOfDay(0, 10)];
     await append(company, records.slice(10));
     await append(company, records.slice(0, 10));
@@ -362,7 +362,7 @@ describe('a record that arrives after its day was moved', () => {
 describe('the alarm of the log', () => {
   const alarm = () => runInDurableObject(logOf(company), (_, { storage }) => storage.getAlarm());
 
-  it('comes within a day, soon for late records and for a full object, and is not postponed', async () => {
+  it('comes within a day, soon for late records and for full storage, and is not postponed', async () => {
     await append(company, recordsOfDay(0, 2));
     expect(await alarm()).toBeGreaterThan(Date.now() + 60_000);
     await append(company, recordsOfDay(95, 2));
