@@ -77,7 +77,7 @@ function wordsFor(issue: Issue): string {
         .slice(0, MAX_VALUES)}`;
     case 'invalid_union':
       if (discriminated(issue) === undefined) return 'is required';
-      return 'fits none of the forms that it can have';
+      return Array.isArray(issue.options) ? sayOneOf(issue.options) : 'fits none of the forms that it can have';
     default:
       return 'is not valid';
   }

@@ -134,7 +134,12 @@ async function repeated(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promi
   const { status, headers, body, resourceIds, recordedAs, access } = await unsealed(context, use, state.answer);
   if (access === null || access !== (await describeAccess(context.actor))) throw idempotencyAccessChanged();
   const facts = c.get('facts');
-  await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param());
+  try {
+    await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param());
+  } catch (error) {
+    // What was not there, or was asked for in a wrong form, is refused as before: that shows nothing.
+    if ((status !== 404 && status !== 422) || !(error instanceof Failure) || error.kind !== 'missing') throw error;
+  }
   facts.resourceIds = resourceIds;
   if (recordedAs) facts.recordedAs = recordedAs;
   return new Response(body === null ? null : Uint8Array.fromBase64(body), {

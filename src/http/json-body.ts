@@ -2,6 +2,7 @@ import type { Context as HonoContext, HonoRequest, MiddlewareHandler } from 'hon
 import type { z } from 'zod';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, type FieldProblem, invalid } from '../kernel/failure.ts';
+import { isRecord } from '../kernel/fields.ts';
 import { NestedTooDeep } from '../kernel/json-walk.ts';
 import { illFormedPath, shorten } from '../kernel/text.ts';
 import { readUnread, type Unread } from '../kernel/unread-json.ts';
@@ -20,28 +21,50 @@ export const JSON_BOUNDS: JsonBounds = { depth: 100, signs: 131_072, names: 10_0
 /** The most characters of a problem's field, and of its message. */
 const MAX_WORDS = 1000;
 
-/** Returns the problems of members of a body that its schema does not know. */
-type CheckUnknown = (c: HonoContext<HttpEnv>, body: unknown) => Promise<FieldProblem[]>;
+/** Compares bodies with the record of the path. */
+export interface CompareRecord {
+  /** Returns the problems of members of a body that its schema does not know. */
+  unknownProblems(c: HonoContext<HttpEnv>, body: unknown): Promise<FieldProblem[]>;
+  /** Returns a body without the members of these names that are as the record has them. */
+  withoutKept(c: HonoContext<HttpEnv>, body: unknown, names: readonly string[]): Promise<unknown>;
+}
 
 /**
  * Reads and validates JSON bodies; the result is the context's `body`. A request without a body, or with one of length 0, is
  * accepted wherever no field of the body is required.
  */
 export function readJson(
-  { body: schema, exactNumbers, unread }: Contract,
-  checkUnknown: CheckUnknown,
+  { method, body: schema, exactNumbers, unread }: Contract,
+  record: CompareRecord,
 ): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const value = unread
       ? await receiveUnread(c.req, unread)
       : await receiveJson(c.req, exactNumbers ? parseExactJson : parseText);
-    const unknown = await checkUnknown(c, value);
-    const parsed = await schema?.safeParseAsync(value === undefined ? {} : value, WITH_VALUES);
+    const unknown = await record.unknownProblems(c, value);
+    const changes = method === 'put' || method === 'patch';
+    const parsed =
+      schema && (await parseBody(schema, value, changes ? (names) => record.withoutKept(c, value, names) : null));
     if (parsed?.error && value === undefined && saysJson(c.req)) throw malformedJson();
     if (parsed?.error || unknown.length > 0) throw invalidBody(parsed?.error, unknown);
     c.set('body', parsed?.data);
     await next();
   };
+}
+
+/**
+ * Parses a body by its schema.
+ * @param withoutKept for a change: the body without such of these members as the record has already. Those need not fit.
+ */
+async function parseBody(
+  schema: z.ZodType,
+  value: unknown,
+  withoutKept: ((names: readonly string[]) => Promise<unknown>) | null,
+) {
+  const parsed = await schema.safeParseAsync(value === undefined ? {} : value, WITH_VALUES);
+  const names = new Set(parsed.error?.issues.map(({ path: [name] }) => String(name)));
+  if (!withoutKept || !isRecord(value) || names.size === 0) return parsed;
+  return schema.safeParseAsync(await withoutKept([...names]), WITH_VALUES);
 }
 
 /**
@@ -62,11 +85,22 @@ function* eachProblem(issues: readonly z.core.$ZodIssue[], unknown: readonly Fie
   for (const issue of issues) yield* findProblems(issue);
 }
 
-const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
-  listFields(issue).map((path) => ({
+function findProblems(issue: z.core.$ZodIssue): FieldProblem[] {
+  const meant = issue.code === 'invalid_union' ? findMeantForm(issue) : undefined;
+  if (meant) return meant.flatMap((inner) => findProblems({ ...inner, path: [...issue.path, ...inner.path] }));
+  return listFields(issue).map((path) => ({
     field: path.join('.'),
     message: issue.code === 'unrecognized_keys' ? UNKNOWN : sayIssue(issue),
   }));
+}
+
+/** The issues of the one form of a union that is of the value's own type; undefined where several are, or none. */
+function findMeantForm({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
+  const isOther = (issues: z.core.$ZodIssue[]) =>
+    issues.some(({ code, path }) => path.length === 0 && (code === 'invalid_type' || code === 'invalid_value'));
+  const [meant, ...others] = errors.filter((issues) => issues.length > 0 && !isOther(issues));
+  return others.length === 0 ? meant : undefined;
+}
 
 /** The paths of the fields that an issue is about: one, or each of those that the schema does not know. */
 const listFields = (issue: z.core.$ZodIssue): PropertyKey[][] =>

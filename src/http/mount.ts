@@ -14,7 +14,7 @@ import { type Contract, type Endpoint, getBodyLimit, type Route, type RouteInput
 import { takesIdempotencyKey } from './failures.ts';
 import { WITH_VALUES } from './field-words.ts';
 import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
-import { isForm, readJson } from './json-body.ts';
+import { type CompareRecord, isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath, listParameters } from './paths.ts';
 import { perform } from './perform.ts';
 import { declaredQuery, getQuerySchema, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
@@ -26,7 +26,7 @@ import {
   recheckRequest,
 } from './request-checks.ts';
 import { getMediaType, type Surface } from './surface.ts';
-import { namedRecord, unknownProblems } from './unknown-members.ts';
+import { namedRecord, unknownProblems, withoutKept } from './unknown-members.ts';
 import { type Call, computeVersion, forVersion, isKnown, versionedBy } from './versions.ts';
 import { getSeconds, type Stamps, whenChanged } from './waiting.ts';
 import { findReaders, writtenFor } from './written-records.ts';
@@ -93,7 +93,7 @@ function middlewares(
   if (!contract.openQuery) chain.push(named, wellEncoded);
   if (declaredQuery(contract) || !contract.openQuery)
     chain.push(zValidator('query', getQuerySchema(contract), requireValid, PARSING) as MiddlewareHandler);
-  if (contract.body) chain.push(ofJson(receive(contract, readJson(contract, checkUnknown(contract, endpoints)))));
+  if (contract.body) chain.push(ofJson(receive(contract, readJson(contract, compareRecord(contract, endpoints)))));
   return chain;
 }
 
@@ -109,9 +109,13 @@ function receive({ receives }: Contract, read: MiddlewareHandler<HttpEnv>): Midd
   };
 }
 
-function checkUnknown(contract: Contract, endpoints: Endpoint[]) {
+/** Compares bodies of a route with the record of its path. */
+function compareRecord(contract: Contract, endpoints: Endpoint[]): CompareRecord {
   const record = namedRecord(contract, endpoints);
-  return (c: HonoContext<HttpEnv>, body: unknown) => unknownProblems(body, contract, record, toCall(c));
+  return {
+    unknownProblems: (c, body) => unknownProblems(body, contract, record, toCall(c)),
+    withoutKept: (c, body, names) => withoutKept(body, names, contract, record, toCall(c)),
+  };
 }
 
 const wellEncoded: MiddlewareHandler<HttpEnv> = async (c, next) => {

@@ -65,7 +65,8 @@ export function* unknownMembers(
 ): Generator<UnknownMember, undefined> {
   const { def } = bare(schema)._zod;
   if (def.type === 'union') {
-    if (isNested(value)) yield* unknownMembers(closest(def.options, value), value, records, path);
+    const meant = isNested(value) ? findClosest(def.options, value) : undefined;
+    if (meant) yield* unknownMembers(meant, value, records, path);
   } else if (def.type === 'array' && Array.isArray(value)) {
     // It is refused for its length, whatever its entries are.
     if (value.length > mostEntries(def)) return;
@@ -112,10 +113,11 @@ const isNested = (value: unknown): value is object => typeof value === 'object' 
 const ownMember = <T>(members: Readonly<Record<string, T>> | null | undefined, name: string): T | undefined =>
   members && Object.hasOwn(members, name) ? members[name] : undefined;
 
-/** The form of a union that a value is probably meant in. */
-function closest(options: readonly Schema[], value: object): Schema {
+/** The form of a union that a value is probably meant in; undefined where it can be none of them. */
+function findClosest(options: readonly Schema[], value: object): Schema | undefined {
   const distances = options.map((option) => measureDistance(option, value));
-  return options[distances.indexOf(Math.min(...distances))] as Schema;
+  const least = Math.min(...distances);
+  return least === Number.MAX_VALUE ? undefined : options[distances.indexOf(least)];
 }
 
 /**
@@ -222,6 +224,43 @@ export async function unknownProblems(
     .take(MAX_PROBLEMS)
     .map((member) => toProblem(member, record))
     .toArray();
+}
+
+/**
+ * Returns a body without the members of these names that the GET of the path's record shows with the same value: what another
+ * surface, or an earlier rule, gave the record may be sent back.
+ */
+export async function withoutKept(
+  body: unknown,
+  names: readonly string[],
+  contract: Contract,
+  record: NamedRecord,
+  call: Omit<Call, 'body' | 'query'>,
+): Promise<unknown> {
+  const shown = await shownRecord(contract, record, call, names).catch((error: unknown) => {
+    if (error instanceof Failure && error.kind === 'missing') return undefined;
+    throw error;
+  });
+  if (!isRecord(body) || !isRecord(shown)) return body;
+  const known = knownMembers(contract.body as Schema);
+  const isKept = (name: string) =>
+    staysWithout(ownMember(known, name)) &&
+    names.includes(name) &&
+    Object.hasOwn(shown, name) &&
+    isSame(body[name], shown[name], () => false);
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !isKept(name)));
+}
+
+/** Whether a member that is not sent is left as it is: it has no default that would take its place. */
+function staysWithout(schema: Schema | undefined): boolean {
+  if (schema === undefined || schema._zod.optin !== 'optional') return false;
+  for (
+    let at = (schema as z.core.$ZodTypes)._zod.def;
+    'innerType' in at;
+    at = (at.innerType as z.core.$ZodTypes)._zod.def
+  )
+    if (at.type === 'default' || at.type === 'prefault' || at.type === 'catch') return false;
+  return true;
 }
 
 function toProblem(member: UnknownMember, { changer }: NamedRecord): FieldProblem {

@@ -72,7 +72,10 @@ async function costOf(contract: Contract, surface: Surface, text: string) {
     set: () => undefined,
   };
   try {
-    await readJson(contract, async () => [])(c as never, async () => undefined);
+    await readJson(contract, {
+      unknownProblems: async () => [],
+      withoutKept: async (_c, body) => body,
+    })(c as never, async () => undefined);
     return { answer: 0, normalized: longest };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -55,6 +55,10 @@ describe('a dashboard', () => {
     const numbers = [{ ...parameter('year', 'select'), options: [{ label: 2024, value: 2024 }] }];
     const { filters } = (await create({ name: 'Numbers', filters: numbers })).body;
     expect(filters[0].options).toEqual([{ label: '2024', value: '2024' }]);
+    const unfit = [{ ...parameter('year', 'select'), options: [{ label: '2024', value: null }] }];
+    expect((await create({ name: 'Unfit', filters: unfit })).body.details).toEqual([
+      { field: 'filters.0.options.0.value', reason: 'type', message: 'must be text' },
+    ]);
     expect((await create({ name: 'Bare' })).body).toMatchObject({
       slug: 'bare',
       cache_seconds: 60,

@@ -103,6 +103,20 @@ describe('a group', () => {
     expect(fieldsOf(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'description', 'name', 'slug']);
   });
 
+  it('of the organization API can be sent back as it was read, though its texts are shorter than the console takes', async () => {
+    const made = (await signed(company.apiKey).post('/groups', { json: { name: 'x' } })).body;
+    const read = (await get(made.id)).body;
+    const put = (json: object) => company.as.put(`/v1/groups/${made.id}`, { json });
+    const slug = `sent-back-${made.id.slice(-6)}`;
+    expect((await put({ ...read, slug })).body).toMatchObject({ name: read.name, description: '', slug });
+    expect(fieldsOf(await put({ ...read, name: 'y' }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
+    expect(fieldsOf(await put({ name: read.name, description: 'short' }))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'description',
+    ]);
+  });
+
   it('is deleted once, with its memberships', async () => {
     const { _id } = await aConsoleGroup(company);
     const user = await aUser(company);

@@ -127,6 +127,23 @@ describe('a POST that only reads, repeated under an idempotency key', () => {
   });
 });
 
+describe('a refusal kept for an idempotency key', () => {
+  const NOBODY = '0'.repeat(24);
+
+  it.each<[string, string, object, number?]>([
+    ['a share', `/api/v1/dashboards/${NOBODY}/shares`, { share_type: 'link' }],
+    ['a share of a wrong form', `/api/v1/dashboards/${NOBODY}/shares`, { share_type: 'x' }, 422],
+    ['a member', `${CONTEXTS}/${NOBODY}/members`, { member_type: 'external_email', email: 'a@partner.test' }],
+    ['an embed token', `/api/v1/embed/dashboards/${NOBODY}`, {}],
+    ['an accepted suggestion', `/api/v1/domain-knowledge/suggestions/${NOBODY}/accept`, {}],
+  ])('is replayed where there is nothing to make it of: %s', async (_what, path, json, status = 404) => {
+    const sending = under(aKey(), json);
+    const [first, again] = [await company.as.post(path, sending), await company.as.post(path, sending)];
+    expect([first.status, isReplay(first), again.status, isReplay(again)]).toEqual([status, false, status, true]);
+    expect(again.body).toEqual(first.body);
+  });
+});
+
 describe('an answer kept for an idempotency key', () => {
   it.each<[what: string, path: (dashboard: string) => string]>([
     ['the token of an embed', (id) => `/api/v1/embed/dashboards/${id}`],

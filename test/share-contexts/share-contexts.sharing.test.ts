@@ -88,6 +88,20 @@ describe('a share context', () => {
     expect(body.records.find((record: { id: string }) => record.id === share.id).status).toBe('revoked');
   });
 
+  it('names the member that it does not find, and the types of members that there are', async () => {
+    const { id } = await aContext(company);
+    const add = async (json: object) => (await company.as.post(`${CONTEXTS}/${id}/members`, { json })).body.details;
+    for (const member_type of ['internal_user', 'group'])
+      expect(await add({ member_type, member_id: UNKNOWN })).toMatchObject({ field: 'member_id', reason: 'not_found' });
+    expect(await add({ member_type: 'team', member_id: UNKNOWN })).toEqual([
+      {
+        field: 'member_type',
+        reason: 'not_one_of',
+        message: 'must be one of external_email, internal_user, group',
+      },
+    ]);
+  });
+
   it('has no grants of deleted dashboards', async () => {
     const gone = await aDashboard(company.as, [visualization]);
     const { id } = await aContext(company, [dashboardGrant(gone._id), dashboardGrant(dashboard._id)]);

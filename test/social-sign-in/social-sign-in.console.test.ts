@@ -6,6 +6,7 @@ import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { statusAndCode } from '../support/console.ts';
 import { mailTo } from '../support/mail.ts';
 import { countOf, overtaken } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
 import { otherSpellings } from '../support/spellings.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -283,6 +284,28 @@ describe('the provider identity of a user', () => {
     expect((await as.delete(path)).status).toBe(204);
     expect((await as.delete(path)).status).toBe(204);
     expect((await as.delete(`/v1/users/${'0'.repeat(24)}/identities`)).status).toBe(404);
+  });
+});
+
+describe('the pinned identity of somebody who may do more', () => {
+  it.each([
+    ['the owner', async () => company.owner.id],
+    ['a user with wider permissions', async () => (await aUser(company, { can: ['groups:*'] })).id],
+  ])('is not deleted by a caller with users:update alone: %s', async (_who, find) => {
+    const { as } = await aUser(company, { can: ['users:update'] });
+    expect((await as.delete(`/v1/users/${await find()}/identities`)).status).toBe(403);
+  });
+
+  it('of the owner is deleted by an administrator', async () => {
+    expect((await company.as.delete(`/v1/users/${company.owner.id}/identities`)).status).toBe(204);
+  });
+});
+
+describe('a company that signs in by single sign-on alone', () => {
+  it('answers SSO_REQUIRED to a token that fails, as it does to every password', async () => {
+    const other = await aCompany();
+    await must(other.as.put('/v1/company/settings', { json: { sso_only: true } }));
+    expect(statusAndCode(await signIn('x.y.z', other.slug))).toEqual([403, 'SSO_REQUIRED']);
   });
 });
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { behindTheApi } from '../managed-tables/support.ts';
+import { aGroup, aPolicy, deny, must, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aVisualization, parameter, someSales, VISUALIZATIONS } from './support.ts';
 
@@ -74,6 +75,17 @@ describe('the execution of a visualization', () => {
     expect(await count({ one: null, some: [], part: '', min: null })).toBe(6);
     expect(await count({ one: "south' OR true --" })).toBe(0);
     expect(await count({ some: ['south"}', '{north}', "'"] })).toBe(0);
+  });
+
+  it('is refused to a caller who is denied getting the visualization', async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT 1');
+    const { id, as } = await aUser(company, { can: ['visualizations:*'] });
+    expect((await execute(_id, {}, as)).status).toBe(200);
+    const group = await aGroup(company, await aPolicy(company, [deny('visualizations:get')]));
+    const json = { principal_type: 'user', principal_id: id, account_id: company.accountId };
+    await must(signed(company.apiKey).post(`/groups/${group}/bindings`, { json }));
+    const { status, body } = await execute(_id, {}, as);
+    expect([status, body.result]).toEqual([403, undefined]);
   });
 
   it('uses defaults, which a null takes away, and refuses a missing required parameter', async () => {

@@ -107,8 +107,8 @@ function findHeader(records: HeadRecord[], titles: number): number {
     const record = records[index] as HeadRecord;
     const isFew = index - titles <= Math.max(FEW_TITLES, records.length - index);
     if (index > titles && record.filled > most && isFew && hasTextsAlone(record)) {
+      if (isHeaderOfTyped(records.slice(index))) return index;
       const typed = typedColumns(records.slice(index + 1));
-      if (record.forms.some((form, column) => form !== BLANK && typed[column])) return index;
       const lacksOne = (title: HeadRecord) => title.filled === record.filled - 1 && hasTextsAlone(title);
       if (!typed.includes(true) && !records.slice(titles, index).some(lacksOne)) return index;
     }
@@ -133,6 +133,13 @@ function typedColumns(records: HeadRecord[]): boolean[] {
     }
   }
   return Array.from(shared, (forms) => forms !== undefined && (forms & TYPED) !== 0 && (forms & TELEPHONE) === 0);
+}
+
+/** Whether the first record is of texts alone, and names a column of numbers, dates or booleans. */
+function isHeaderOfTyped([first, ...rows]: HeadRecord[]): boolean {
+  if (first === undefined || !hasTextsAlone(first)) return false;
+  const typed = typedColumns(rows);
+  return first.forms.some((form, column) => form !== BLANK && typed[column]);
 }
 
 /**
@@ -161,9 +168,7 @@ function areCommasOfTexts(records: HeadRecord[], preamble: number, width: number
   const end = records.findLastIndex((record) => record.width > 1) + 1;
   const body = records.slice(preamble, end);
   const [first] = body as [HeadRecord];
-  const typed = typedColumns(body.slice(1));
-  const isHeader = hasTextsAlone(first) && first.forms.some((form, column) => form !== BLANK && typed[column]);
-  if (isHeader || body.every(({ quoted }) => quoted)) return false;
+  if (isHeaderOfTyped(body) || body.every(({ quoted }) => quoted)) return false;
   if (body.some(({ spaced }) => spaced)) return true;
   if (first.line > above.line + 1) return false;
   const even = body.filter((record) => record.width === width).length;
@@ -179,8 +184,9 @@ function isTableBelowTitles(records: HeadRecord[], titles: number, width: number
   const table = records.slice(titles, end);
   const isHeaderAlone = table.length === 1 && end === records.length && table.every(hasTextsAlone);
   const isEven = table.every((record) => record.width === width && (!isHeaderAlone || !record.spaced));
-  const isBody = (table.length >= MIN_TABLE && records.length - end <= MAX_FOOTNOTES) || isHeaderAlone;
-  return width >= MIN_TABLE && isBody && isEven && records.slice(0, titles).every(isNote);
+  const isTable = (width >= MIN_TABLE && table.length >= MIN_TABLE) || isHeaderOfTyped(table);
+  const isBody = (isTable && records.length - end <= MAX_FOOTNOTES) || (width >= MIN_TABLE && isHeaderAlone);
+  return isBody && isEven && records.slice(0, titles).every(isNote);
 }
 
 function countWidths(records: HeadRecord[], start: number, width: number) {

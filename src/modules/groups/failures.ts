@@ -1,7 +1,7 @@
 import { alreadyDeleted, defineFailure, invalid, notFoundBy, taken } from '../../kernel/failure.ts';
 
-/** @param field the field that names it: `id` of the path, or `group_ids` of a body, and there the unknown ones */
-export const groupNotFound = notFoundBy('group', ['id', 'group_ids']);
+/** @param field the field that names it: `id` of the path, or `member_id` or `group_ids` of a body, and there the unknown ones */
+export const groupNotFound = notFoundBy('group', ['id', 'group_ids', 'member_id']);
 
 export const groupAlreadyDeleted = alreadyDeleted('group');
 

@@ -110,11 +110,11 @@ async function readNameAndEmail(
   const id = ID_PATTERN.test(member.id) ? member.id : '';
   if (member.type === 'group') {
     const [group] = await selectGroup(ctx.db, companyId, id);
-    if (!group || isDenied(ctx.actor, 'group', id)) throw groupNotFound();
+    if (!group || isDenied(ctx.actor, 'group', id)) throw groupNotFound('member_id');
     return { name: group.name, email: null };
   }
   const [user] = await selectUser(ctx.db, companyId, id);
-  if (!user || isDenied(ctx.actor, 'user', id)) throw userNotFound();
+  if (!user || isDenied(ctx.actor, 'user', id)) throw userNotFound('member_id');
   return { name: user.name, email: user.email };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { companySuspended } from '../../access/failures.ts';
+import { administratorsOnly, companySuspended, grantExceeds } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { givenToken, webAddress } from '../../kernel/fields.ts';
@@ -151,9 +151,10 @@ export const socialSignInEndpoints = [
       access: 'users:update',
       operationId: 'deleteUserIdentity',
       summary: "Delete a user's pinned identity",
-      description: 'The next social sign-in with the user’s email pins `iss` and `sub` again.',
+      description:
+        'The next social sign-in with the user’s email pins `iss` and `sub` again. Of a user who may do more than the caller it is refused; of the owner, to all but administrators.',
       returns: noContent,
-      fails: [userNotFound],
+      fails: [userNotFound, grantExceeds, administratorsOnly],
     },
     async ({ ctx, params }) => deleteUserIdentity(ctx, params.id),
   ),

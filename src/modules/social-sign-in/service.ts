@@ -1,4 +1,6 @@
 import { generateRandomNonce, generateRandomState } from 'oauth4webapi';
+import { withinReach } from '../../access/grants.ts';
+import { requireAdministrator } from '../../access/requirements.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -108,16 +110,24 @@ export async function signInWithIdToken(
   input: { companySlug: string; idToken: string },
 ): Promise<SignInResult> {
   const company = await companyBySlug(ctx, input.companySlug);
-  const claims = await verifyIdToken(ctx, await readProviders(ctx, company.id), input.idToken);
-  const { email, isEmailVerified } = claims;
-  const address = claimedEmail(email);
-  if (address === null || !isEmailVerified) throw invalidSocialToken();
+  const { claims, address } = await readIdToken(ctx, company.id, input.idToken).catch((error) => {
+    // Whose token it was meant to be is not known.
+    if (invalidSocialToken.matches(error)) requireSsoOptional(company, undefined);
+    throw error;
+  });
   const [user] = await selectUserByEmail(ctx.db, company.id, address);
   requireSsoOptional(company, user);
   // The same answer for an unknown user and an inactive one.
   if (!user?.isActive) throw userNotActive();
   await useToken(ctx, user, claims, input.idToken);
   return completeSignIn(ctx, user, [recordVerified(ctx.db, user, ctx.now())]);
+}
+
+async function readIdToken(ctx: Context, companyId: string, token: string) {
+  const claims = await verifyIdToken(ctx, await readProviders(ctx, companyId), token);
+  const address = claimedEmail(claims.email);
+  if (address === null || !claims.isEmailVerified) throw invalidSocialToken();
+  return { claims, address };
 }
 
 /** Pins the user's identity and marks the token as used, unless the token shows another identity. */
@@ -146,16 +156,18 @@ function requireSame(pinned: Identity, { issuer, subject }: Identity): void {
   if (pinned.issuer !== issuer || pinned.subject !== subject) throw anotherIdentity();
 }
 
-/** Deletes a user's pinned identity: the next social sign-in pins one again. */
+/**
+ * Deletes a user's pinned identity: the next social sign-in pins one again. That of a user who may do more than the caller stays:
+ * whoever has that user's address at the provider by then would come in as that user.
+ */
 export async function deleteUserIdentity(ctx: PrincipalContext, userId: string): Promise<void> {
   const { companyId } = ctx.actor;
-  const {
-    user: [user],
-  } = await commit(ctx.db, {
-    user: selectUser(ctx.db, companyId, userId),
-    identity: deleteIdentity(ctx.db, companyId, userId),
-  });
+  const [user] = await selectUser(ctx.db, companyId, userId);
   if (!user) throw userNotFound();
+  if (user.isOwner) requireAdministrator(ctx.actor);
+  await withinReach(ctx, { principalType: 'user', principalId: userId }, () =>
+    commit(ctx.db, { identity: deleteIdentity(ctx.db, companyId, userId) }),
+  );
 }
 
 /** Deletes the records of used tokens that are too old to be accepted anyway. For the scheduled run. */

@@ -1,6 +1,6 @@
 import { alreadyDeleted, defineFailure, notFoundBy, taken } from '../../kernel/failure.ts';
 
-export const userNotFound = notFoundBy('user', ['id', 'principal_id', 'principal.id']);
+export const userNotFound = notFoundBy('user', ['id', 'principal_id', 'principal.id', 'member_id']);
 export const userAlreadyDeleted = alreadyDeleted('user');
 
 export const emailTaken = taken('user', 'email', {

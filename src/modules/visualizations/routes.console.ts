@@ -34,6 +34,7 @@ import {
   executeVisualization,
   getVisualization,
   listVisualizations,
+  requireNotDenied,
 } from './service.ts';
 
 const visualizationRecord = z
@@ -162,6 +163,7 @@ export const visualizationEndpoints = [
       fails: [visualizationNotFound, executionFailed, notProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params, query: { format, safe }, body }) => {
+      requireNotDenied(ctx, [params.id]);
       const { visualization, execution } = await executeVisualization(ctx, params.id, body.parameters);
       // Who may change the SQL is told what the database says about it.
       const explain = isAllowed(ctx.actor, 'visualizations:update', params.id);

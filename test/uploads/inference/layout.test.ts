@@ -41,6 +41,16 @@ const CASES: Case[] = [
   ['R style with equal names', '"x","x"\n"a",1,2\n"d",3,4\n', 'column_1:text x:integer x_2:integer', 2, true, 0],
   ['a title above a header', 'Vendas\nnome,valor\nana,1\nbia,2\n', 'nome:text valor:integer', 2, true, 1],
   ['a title above a header of text', 'Lista\nnome,cidade\nana,rio\n', 'nome:text cidade:text', 1, true, 1],
+  [
+    'more titles than lines of a table of two columns',
+    'Empresa X Ltda\nRelatório de vendas\nEmitido em 01/02/2024\nUsuário: ana\n\nproduto;quantidade\nArroz;10\nFeijão;20\n',
+    'produto:text quantidade:integer',
+    2,
+    true,
+    5,
+  ],
+  ['three titles above a header and one row', 'a\nb\nc\nnome,valor\nA,0\n', 'nome:text valor:integer', 1, true, 3],
+  ['titles above decimals with a comma', 'Preços\nde hoje\n12,50\n13,20\n', 'precos:text', 3, true, 0],
   ['titles and a blank line', 'Vendas\n2024\n\nn,v,w\na,1,2\nb,2,3\n', 'n:text v:integer w:integer', 2, true, 3],
   ['a title padded with delimiters', 'Vendas,,\n,,\nn,v,w\na,1,2\nb,2,3\n', 'n:text v:integer w:integer', 2, true, 2],
   [
