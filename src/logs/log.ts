@@ -22,7 +22,10 @@ export interface LogFilterField {
   share: 'type' | 'targetType' | 'shareId' | 'shareContextId';
 }
 
-/** Records that are not meant: those of which a field names something denied, where another field has a value. */
+/**
+ * Records that are not meant: those of which a field names something denied, where another field has a value. A field of `details`
+ * is named `details.member_id`.
+ */
 export interface DeniedRecords {
   field: string;
   denied: Denials;
@@ -91,11 +94,13 @@ export const formatDay = (at: number): string => new Date(at).toISOString().slic
 
 /** Tells of one record after another whether a filter means it, whenever it is of. */
 export function wantedBy({ values, denied = [] }: Wanted): (record: object) => boolean {
-  const has = (record: object, field: string, value: string) => (record as Record<string, unknown>)[field] === value;
+  const read = (record: object, field: string): unknown =>
+    field.split('.').reduce<unknown>((value, name) => Object(value)[name], record);
+  const has = (record: object, field: string, value: string) => read(record, field) === value;
   const refusals = denied.map(({ field, where, denied: ids }) => {
     const isDenied = deniedBy(ids);
     return (record: object) => {
-      const id = (record as Record<string, unknown>)[field];
+      const id = read(record, field);
       return typeof id === 'string' && (!where || has(record, where.field, where.value)) && isDenied(id);
     };
   });

@@ -197,14 +197,23 @@ function countRows(sql: SqlStorage, { name, ...range }: DayTable, wanted: Wanted
 /** The fields are those of `TABLES`: who hands in the filter has made sure. */
 export function makeConditions({ values, denied = [] }: Wanted): { text: string; given: string[] } {
   const asked = Object.entries(values).map(([field, value]) => ({ text: ` AND ${field} = ?`, given: [value] }));
-  const refused = denied.map(({ field, where, denied: { everything, ids, patterns } }) => ({
-    text: ` AND NOT (${field} IS NOT NULL${where ? ` AND ${where.field} IS ?` : ''} AND (
-      ${field} IN (SELECT value FROM json_each(?))
-      OR EXISTS (SELECT 1 FROM json_each(?) AS denied WHERE ${field} GLOB denied.value)))`,
-    given: [...(where ? [where.value] : []), JSON.stringify(ids), JSON.stringify(everything ? ['*'] : patterns)],
-  }));
+  const refused = denied.map(({ field, where, denied: { everything, ids, patterns } }) => {
+    const id = toColumn(field);
+    return {
+      text: ` AND NOT (${id} IS NOT NULL${where ? ` AND ${toColumn(where.field)} IS ?` : ''} AND (
+      ${id} IN (SELECT value FROM json_each(?))
+      OR EXISTS (SELECT 1 FROM json_each(?) AS denied WHERE ${id} GLOB denied.value)))`,
+      given: [...(where ? [where.value] : []), JSON.stringify(ids), JSON.stringify(everything ? ['*'] : patterns)],
+    };
+  });
   const all = [...asked, ...refused];
   return { text: all.map(({ text }) => text).join(''), given: all.flatMap(({ given }) => given) };
+}
+
+/** The SQL for a field, or for one of `details`. */
+function toColumn(field: string): string {
+  const [column, member] = field.split('.');
+  return member === undefined ? field : `(${column} ->> '$.${member}')`;
 }
 
 const EVERYTHING: Wanted = { values: {} };

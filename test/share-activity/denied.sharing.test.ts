@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, aMember, dashboardGrant } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
+import { aConsoleGroup } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
@@ -49,5 +50,23 @@ describe.each(['dashboards:get', 'dashboards:share'])('events of a dashboard on 
     expect(body.top.dashboards.map(({ label }: { label: string }) => label)).toEqual(['Open']);
     expect(body.top.shares.map(({ key }: { key: string }) => key)).toEqual([shares.open.id]);
     expect(JSON.stringify(body)).not.toContain(hidden._id);
+  });
+});
+
+describe('events of a member of a share context that is denied to the caller', () => {
+  it.each([
+    ['a user', 'internal_user', async () => (await aUser(company)).id, 'users:get', 'users::%:user/'],
+    ['a group', 'group', async () => (await aConsoleGroup(company))._id, 'groups:get', 'groups::%:group/'],
+  ])('are neither listed nor shown: %s', async (_what, member_type, make, action, kind) => {
+    const context = await aContext(company, []);
+    const member_id = await make();
+    await aMember(company.as, context.id, { member_type, member_id });
+    const path = `${EVENTS}?share_context_id=${context.id}&type=member.added`;
+    await expect.poll(async () => (await must(company.as.get(path))).total).toBe(1);
+    const [event] = (await must(company.as.get(path))).records;
+    const deniedOn = [`arn:svc:${kind.replace('%', company.id)}${member_id}`];
+    const { as } = await aUser(company, { can: ['*'], denied: [action], deniedOn });
+    expect((await must(as.get(path))).total).toBe(0);
+    expect((await as.get(`${EVENTS}/${event.id}`)).status).toBe(404);
   });
 });

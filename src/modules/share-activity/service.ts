@@ -31,15 +31,32 @@ export interface EventFilter {
   to?: number;
 }
 
-/** The filter in the terms of the log, without the events of targets that the caller may not see. */
-async function logFilter(ctx: PrincipalContext, { from, to, ...values }: EventFilter): Promise<LogFilter> {
+/** The filter in the terms of the log, without events that the caller may not see. */
+function logFilter({ from, to, ...values }: EventFilter, denied: readonly DeniedRecords[]): LogFilter {
   const asked = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-  const denied = await deniedEvents(ctx);
   return { from, to, values: asked, ...(denied.length > 0 && { denied }) };
 }
 
-/** Events about a dashboard or visualization that the caller is denied, or about a context that grants one. */
-async function deniedEvents({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
+/**
+ * Events about a dashboard or visualization that the caller is denied, or about a context that grants one; and of members that are
+ * users or groups which the caller is denied.
+ */
+async function deniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
+  const members = (
+    [
+      ['internal_user', 'user'],
+      ['group', 'group'],
+    ] as const
+  ).map(([value, kind]) => ({
+    field: 'details.member_id',
+    denied: deniedEverywhere(ctx.actor, kind),
+    where: { field: 'details.member_type', value },
+  }));
+  return [...(await deniedTargets(ctx)), ...members.filter(({ denied }) => !isNothingDenied(denied))];
+}
+
+/** Events about a target that the caller is denied: those of members, which are about none, are not counted anyway. */
+async function deniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
   const targets = {
     dashboard: deniedEverywhere(actor, 'shared_dashboard'),
     visualization: deniedEverywhere(actor, 'shared_visualization'),
@@ -71,7 +88,7 @@ export async function listShareEvents(
   perPage: number,
 ): Promise<Page<ShareEvent>> {
   const narrowed = await visibleFilter(ctx, filter);
-  return readLog(ctx, 'share', await logFilter(ctx, narrowed), page, perPage);
+  return readLog(ctx, 'share', logFilter(narrowed, await deniedEvents(ctx)), page, perPage);
 }
 
 export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent> {
@@ -135,7 +152,7 @@ export async function shareAnalytics(
   if (starts.length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;
-  const range = await logFilter(ctx, { ...narrowed, from, to });
+  const range = logFilter({ ...narrowed, from, to }, await deniedTargets(ctx));
   const found = await readAnalytics(ctx, range, starts);
   const byStart = new Map(found.series.map((counts) => [counts.start, counts]));
   const { shares, dashboards } = await readTogether(
