@@ -39,7 +39,7 @@ export interface LogFilter {
 }
 
 /** A filter without its times. */
-export type Wanted = Pick<LogFilter, 'values' | 'denied'>;
+export type LogFieldFilter = Pick<LogFilter, 'values' | 'denied'>;
 
 /** The place of a record in its log: those of one time are ordered by id. */
 export interface LogKey {
@@ -90,7 +90,7 @@ export const toRange = ({ from, to }: Pick<LogFilter, 'from' | 'to'>): LogRange 
 export const formatDay = (at: number): string => new Date(at).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
 /** Tells of one record after another whether a filter means it, whenever it is of. */
-export function wantedBy({ values, denied = [] }: Wanted): (record: object) => boolean {
+export function makeRecordMatcher({ values, denied = [] }: LogFieldFilter): (record: object) => boolean {
   const has = (record: object, field: string, value: string) => (record as Record<string, unknown>)[field] === value;
   const refusals = denied.map(({ field, where, denied: ids }) => {
     const isDenied = deniedBy(ids);
