@@ -1,10 +1,10 @@
-import { type ControlDb, depending, readTogether, remembering } from '../db/client.ts';
+import { type ControlDb, readTogether, recordReads, runDependentWrite } from '../db/client.ts';
 import type { PolicyDocument, PolicyStatement } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
 import type { Grants } from './evaluation.ts';
 import { grantExceeds } from './failures.ts';
 import { findExcess } from './grant-ceiling.ts';
-import { type AccessOf, accessReads, accessSources } from './sources.ts';
+import { type AccessSubject, accessReads, accessSources } from './sources.ts';
 
 /**
  * Refuses a grant that is wider than the granter's own access.
@@ -20,25 +20,25 @@ export function requireMayGrant(granter: Principal, granted: Grants, held?: Gran
  * Runs a write by which the caller could come to act as a principal: refused where that one may do more than the caller. It is
  * applied only while the principal's permissions are those that were checked.
  */
-export async function withinReach<T>(
+export async function writeWithoutEscalation<T>(
   { db, actor }: { db: ControlDb; actor: Principal },
-  of: Omit<AccessOf, 'companyId'>,
+  of: Omit<AccessSubject, 'companyId'>,
   write: () => Promise<T>,
 ): Promise<T> {
   const { companyId } = actor;
   const renew = async () => {
-    const { result, reads } = await remembering(db, () => readTogether(db, accessReads(db, { ...of, companyId })));
+    const { result, reads } = await recordReads(db, () => readTogether(db, accessReads(db, { ...of, companyId })));
     requireMayGrant(actor, accessSources(companyId, false, result));
     return reads;
   };
-  return depending(db, { reads: await renew(), renew }, write);
+  return runDependentWrite(db, { reads: await renew(), renew }, write);
 }
 
 /**
  * The most access that anyone can gain when the groups of `grants` no longer deny anything: the actions and resources
  * of their Deny statements. It does not depend on the members and their other groups.
  */
-export function accessFreedByRemoving(grants: Grants): Grants {
+export function toGrantsOfDenials(grants: Grants): Grants {
   return {
     companyId: grants.companyId,
     groups: grants.groups.map(({ id, policies }) => ({

@@ -2,7 +2,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
-import type { Known, Presented } from '../../src/access/known-principals.ts';
+import type { KnownPrincipal, PresentedCredential } from '../../src/access/known-principals.ts';
 import type { Config } from '../../src/config.ts';
 import type { Context } from '../../src/context.ts';
 import type { ControlDb } from '../../src/db/client.ts';
@@ -130,7 +130,7 @@ class World {
    */
   async request(isolate: string, step: Step, saysWhose: boolean): Promise<void> {
     const least = await step(() => (this.#underWay.size > 0 ? this.committed : this.answered));
-    const presented: Presented = {
+    const presented: PresentedCredential = {
       credential: `${isolate} ${saysWhose}`,
       claims: saysWhose ? { companyId: COMPANY, type: 'user', principalId: PRINCIPAL, credentialId: 's' } : null,
       fits: async () => true,
@@ -142,7 +142,7 @@ class World {
       bindings: { ORGANIZATION_GATE: this.#gates(step) },
       correlationId: 'model',
       now: () => 0,
-      belongsTo: () => {},
+      setOwner: () => {},
     } as unknown as Context;
     const { actor } = await authenticatePrincipal(ctx, presented, []);
     const seen = Number((actor as UserActor).name);
@@ -151,7 +151,7 @@ class World {
 
   /** A change of access, answered when it is over. */
   async change(step: Step, fault: Fault, principals: readonly string[] | 'everybody'): Promise<void> {
-    const db = { $client: { changingAccess: (_: number, work: () => Promise<unknown>) => work() } };
+    const db = { $client: { runAccessChange: (_: number, work: () => Promise<unknown>) => work() } };
     await changeAccess(
       { db: db as unknown as ControlDb, gates: this.#gates(step, fault) },
       { companyId: COMPANY, principals },
@@ -169,7 +169,7 @@ class World {
   }
 }
 
-function known(value: number): Known {
+function known(value: number): KnownPrincipal {
   const access = compileAccess({ companyId: COMPANY, isOwner: false, groups: [] });
   const actor: UserActor = {
     kind: 'user',

@@ -1,7 +1,7 @@
 import { commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
 import { requireAdministrator } from '../../access/requirements.ts';
 import type { PrincipalContext, UserContext } from '../../context.ts';
-import { changes, commit } from '../../db/client.ts';
+import { commit, countChangedRows } from '../../db/client.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -80,24 +80,24 @@ export async function answerRequest(
     { inserted: insertGrant(ctx.db, record, { deviceDigest: device?.digest ?? null, now }) },
     { 'oauth_grants.request_id': requestEnded, 'oauth_grants.code_digest': requestEnded },
   );
-  if (changes(inserted) === 0) throw requestEnded();
+  if (countChangedRows(inserted) === 0) throw requestEnded();
   return { redirectTo: redirect && answerRedirect(ctx, redirect, { code }) };
 }
 
 const REMEMBERED_MS = 60 * MINUTE_MS;
 
 /** The person whose grants are asked for: the caller, or for administrators any user. A service account has none. */
-function personMeant({ actor }: PrincipalContext, userId: string | undefined) {
+function getGrantOwner({ actor }: PrincipalContext, userId: string | undefined) {
   if (userId !== undefined && userId !== actor.id) requireAdministrator(actor);
   return { companyId: actor.companyId, userId: userId ?? actor.id };
 }
 
 export const listGrants = async (ctx: PrincipalContext, userId: string | undefined): Promise<Grant[]> =>
-  selectUserGrants(ctx.db, personMeant(ctx, userId), ctx.now());
+  selectUserGrants(ctx.db, getGrantOwner(ctx, userId), ctx.now());
 
 /** Ends a grant: the program is refused from its next request on. */
 export async function removeGrant(ctx: PrincipalContext, id: string, userId: string | undefined): Promise<void> {
-  const person = personMeant(ctx, userId);
+  const person = getGrantOwner(ctx, userId);
   const { ended } = await commitAccess(ctx, onlyPrincipals(person.companyId, person.userId), {
     ended: endUserGrant(ctx.db, person, id, ctx.now()),
   });
@@ -119,7 +119,7 @@ export async function registerCompanyClient(
 ): Promise<CompanyClient> {
   const record = { ...input, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: ctx.now() };
   const { inserted } = await commit(ctx.db, { inserted: insertClient(ctx.db, record) });
-  if (changes(inserted) === 0) throw tooManyClients();
+  if (countChangedRows(inserted) === 0) throw tooManyClients();
   return record;
 }
 

@@ -2,7 +2,7 @@ import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext, UserContext } from '../../context.ts';
-import { changes, commit, type Statement } from '../../db/client.ts';
+import { commit, countChangedRows, type Statement } from '../../db/client.ts';
 import type { Condition } from '../../db/statements.ts';
 import { selectCompany } from '../companies/service.ts';
 import {
@@ -34,7 +34,7 @@ export interface TokenPair {
  * @param options.when a further condition, if any
  */
 export async function prepareSession(ctx: Context, user: User, { when }: { when?: Condition } = {}) {
-  ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
+  ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   const { companyId, id: userId } = user;
   const { record, token } = await newSession(ctx, { companyId, userId });
   const now = record.createdAt;
@@ -61,14 +61,14 @@ export async function beginSession(ctx: Context, user: User, alongside: Statemen
     company: selectCompany(ctx.db, user.companyId),
   });
   for (const each of company) requireActiveCompany(each);
-  if (changes(results.session) === 0) throw sessionsEnded();
+  if (countChangedRows(results.session) === 0) throw sessionsEnded();
   return session.tokens();
 }
 
 /** Exchanges a refresh token for a new pair. One that is used again, and not as a retry, was copied: the session ends. */
 export async function refreshSession(ctx: Context, refreshToken: string): Promise<TokenPair> {
   const claims = await verifyRefreshToken(ctx, refreshToken);
-  ctx.belongsTo(claims.company_id, { type: 'user', id: claims.sub });
+  ctx.setOwner(claims.company_id, { type: 'user', id: claims.sub });
   const key = { companyId: claims.company_id, sessionId: claims.sid, userId: claims.sub };
   const rotation = await prepareRotation(ctx, claims);
   const {

@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
-import type { Followed } from '../../logs/following.ts';
+import type { FollowedRecords } from '../../logs/following.ts';
 import { LOG_KINDS, type Logged, type LogKey, type LogKind, toKey } from '../../logs/log.ts';
-import type { Sending } from '../../objects/webhook-sender.ts';
+import type { DeliveryInput } from '../../objects/webhook-sender.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { callObject } from '../../platform/objects.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -9,7 +9,7 @@ import { exportLog } from '../company-log/service.ts';
 import { AUDIT_RECORDS, findEventType } from './event-types.ts';
 import { callSender, kindsFor } from './service.ts';
 import { selectEndpoint, selectListeners } from './store.ts';
-import { give, handOut, type Listener, type Told, toSending, wasActive } from './tell.ts';
+import { type EventToSend, handOut, handToSender, type Listener, toDeliveryInput, wasActive } from './tell.ts';
 
 /** Records of one event. */
 const BATCH = 500;
@@ -28,7 +28,7 @@ export async function tellLog(ctx: CompanyContext): Promise<void> {
 async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
   const { companyId } = ctx.actor;
   const ask = <T>(call: (log: Log) => Promise<T>) => callObject(ctx.bindings.COMPANY_LOG, companyId, call);
-  const next = (await ask(async (log) => await log.following(kind, BATCH))) as Followed | undefined;
+  const next = (await ask(async (log) => await log.following(kind, BATCH))) as FollowedRecords | undefined;
   if (!next) return false;
   const listeners = await selectListeners(ctx.db, companyId);
   if (!listeners.some(({ eventTypes }) => kindsFor(eventTypes).includes(kind))) {
@@ -37,7 +37,7 @@ async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
   }
   const { records, upTo, lateRecords, late, redactions } = next;
   if (records.length + late.length === 0) return false;
-  if (kind === 'share') await handOut(ctx, listeners, toldOfShares(ctx, [...records, ...lateRecords]));
+  if (kind === 'share') await handOut(ctx, listeners, toShareEvents(ctx, [...records, ...lateRecords]));
   else await handOutAudit(ctx, listeners, next);
   // Of somebody who was taken out of the log meanwhile, endpoints are told again without them.
   const isKept = await ask(async (log) => await log.followed(kind, { upTo, late, redactions }));
@@ -46,7 +46,7 @@ async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
 
 type Log = ReturnType<CompanyContext['bindings']['COMPANY_LOG']['getByName']>;
 
-const toldOfShares = ({ actor: { companyId } }: CompanyContext, records: readonly Logged[]): Told[] =>
+const toShareEvents = ({ actor: { companyId } }: CompanyContext, records: readonly Logged[]): EventToSend[] =>
   records.map((record) => {
     const event = record as Logged<'share'>;
     const { view } = findEventType(event.type);
@@ -58,24 +58,24 @@ const toldOfShares = ({ actor: { companyId } }: CompanyContext, records: readonl
 async function handOutAudit(
   ctx: CompanyContext,
   listeners: readonly Listener[],
-  { records, lateRecords }: Followed,
+  { records, lateRecords }: FollowedRecords,
 ): Promise<void> {
   const parts = [records, lateRecords] as Logged<'audit'>[][];
   for (const listener of listeners.filter(({ eventTypes }) => eventTypes.includes(AUDIT_RECORDS))) {
     const wanted = parts.map((some) => some.filter(({ occurredAt }) => wasActive(listener, occurredAt)));
     const batches = wanted.filter((some) => some.length > 0).map((some) => buildBatch(ctx, some));
-    await give(ctx, listener, await Promise.all(batches));
+    await handToSender(ctx, listener, await Promise.all(batches));
   }
 }
 
 /** A batch of the audit trail, whose id is the same for the same first and last records. @param of tells batches of a backfill from others */
-async function buildBatch(ctx: CompanyContext, records: readonly Logged<'audit'>[], of = ''): Promise<Sending> {
+async function buildBatch(ctx: CompanyContext, records: readonly Logged<'audit'>[], of = ''): Promise<DeliveryInput> {
   const { companyId } = ctx.actor;
   const [first, last] = [records[0], records.at(-1)] as [Logged, Logged];
   const id = (await sha256Hex([companyId, AUDIT_RECORDS, of, first.id, last.id].join('\n'))).slice(0, 24);
   const whole = records.map((record) => ({ ...record, companyId }));
   const data = findEventType(AUDIT_RECORDS).view({ records: whole } as never, undefined as never);
-  return toSending({ id, type: AUDIT_RECORDS, at: Math.max(first.occurredAt, last.occurredAt), data });
+  return toDeliveryInput({ id, type: AUDIT_RECORDS, at: Math.max(first.occurredAt, last.occurredAt), data });
 }
 
 /** Sends an endpoint the stored records of the audit trail, the newest first, behind all else that it is sent. */
