@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { FieldProblem } from '../kernel/failure.ts';
 import { isRecord } from '../kernel/fields.ts';
+import { UNKNOWN_FIELD } from '../kernel/members.ts';
 
 type Issue = z.core.$ZodRawIssue;
 
@@ -23,9 +24,6 @@ const FORMATS: Readonly<Record<string, string>> = {
   date: 'must be a date such as "2024-01-31"',
   uuid: 'must be a UUID',
 };
-
-/** The message for each field that a schema does not know. */
-export const UNKNOWN_FIELD = 'is not a field of this request';
 
 /** Has zod tell the refused values, which `sayIssue` looks at. */
 export const WITH_VALUES = { reportInput: true } as const;

@@ -1,15 +1,16 @@
 import type { Context as HonoContext, HonoRequest, MiddlewareHandler } from 'hono';
 import type { z } from 'zod';
 import { parseExactJson } from '../kernel/exact-json.ts';
-import { Failure, type FieldProblem, invalid } from '../kernel/failure.ts';
+import { Failure, type FieldProblem, invalid, MAX_PROBLEMS } from '../kernel/failure.ts';
 import { isRecord } from '../kernel/fields.ts';
 import { NestedTooDeep } from '../kernel/json-walk.ts';
+import { UNKNOWN_FIELD } from '../kernel/members.ts';
 import { findIllFormedText, shorten } from '../kernel/text.ts';
 import { readUnread, type UnreadList } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
-import { firstOfEach, sayIssue, UNKNOWN_FIELD, WITH_VALUES } from './field-words.ts';
-import { findExcess, type JsonBounds, MAX_PROBLEMS } from './json-bounds.ts';
+import { firstOfEach, sayIssue, WITH_VALUES } from './field-words.ts';
+import { findExcess, type JsonBounds } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
 /**

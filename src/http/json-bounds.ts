@@ -3,9 +3,6 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** The most problems of a body that are reported. */
-export const MAX_PROBLEMS = 100;
-
 /** The limits of a JSON text, apart from its length. */
 export interface JsonBounds {
   /** The deepest nesting of arrays and objects: code that works through nested values is usually recursive. */

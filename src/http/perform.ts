@@ -1,14 +1,14 @@
 import type { Context, PrincipalContext } from '../context.ts';
-import { Failure } from '../kernel/failure.ts';
+import { Failure, MAX_PROBLEMS } from '../kernel/failure.ts';
+import { unknownMembers } from '../kernel/members.ts';
 import { collectIds, resourceParameters } from './audit.ts';
 import type { Route, RouteInput } from './endpoint.ts';
 import { WITH_VALUES } from './field-words.ts';
 import { invalidBody } from './json-body.ts';
-import { MAX_PROBLEMS } from './json-bounds.ts';
 import { getQuerySchema, requireValid } from './query.ts';
 import { authorize, authorizeQuery, type RequestFacts } from './request-checks.ts';
 import { findWording } from './surface.ts';
-import { unknownMembers, unknownProblem } from './unknown-members.ts';
+import { unknownProblem } from './unknown-members.ts';
 
 /** The context and facts of the request that another route is performed in. */
 interface PerformingRequest {

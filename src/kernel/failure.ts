@@ -16,6 +16,9 @@ export type FailureKind =
   | 'malformed'
   | 'unavailable';
 
+/** The most problems of a body that are reported. */
+export const MAX_PROBLEMS = 100;
+
 /** A problem of the input: the field's path and what was expected of it. */
 export interface FieldProblem {
   field: string;

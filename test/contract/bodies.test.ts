@@ -6,8 +6,8 @@ import type { Contract } from '../../src/http/endpoint.ts';
 import { WITH_VALUES } from '../../src/http/field-words.ts';
 import { readJson } from '../../src/http/json-body.ts';
 import type { Surface } from '../../src/http/surface.ts';
-import { unknownMembers } from '../../src/http/unknown-members.ts';
 import { Failure } from '../../src/kernel/failure.ts';
+import { unknownMembers } from '../../src/kernel/members.ts';
 import { bodyWith, COSTLY, type Path, partsOf } from './costly.ts';
 import type { JsonSchema } from './random/values.ts';
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { unknownMembers } from '../../src/http/unknown-members.ts';
+import { unknownMembers } from '../../src/kernel/members.ts';
 import { OWN_FILES, SHARED_FILES } from '../../src/modules/organizations/end/stores.ts';
 import { expectNothingLeft, keysOfFiles } from '../organizations/looking.ts';
 import { type Answer, BASE_URL, bearer, type Caller, call, type Sending } from '../support/api.ts';

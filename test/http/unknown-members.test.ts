@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
-import { knownMembers, unknownMembers } from '../../src/http/unknown-members.ts';
+import { knownMembers, unknownMembers } from '../../src/kernel/members.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aSalesDashboard, someSales } from '../shares/support.ts';
 import { call } from '../support/api.ts';

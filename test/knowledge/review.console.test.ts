@@ -28,9 +28,8 @@ describe('the acceptance of a suggestion', () => {
 
   it('applies the changes of the reviewer', async () => {
     const { id } = await aSuggestion(as, 'Better.');
-    const { body } = await accept(as, id, { override_payload: { description: 'Mine.', status: 'active', unknown: 1 } });
+    const { body } = await accept(as, id, { override_payload: { description: 'Mine.', status: 'active' } });
     expect(body.resource).toMatchObject({ description: 'Mine.', status: 'active' });
-    expect(body.resource).not.toHaveProperty('unknown');
     expect(body.suggestion.suggested_payload).toEqual({ description: 'Better.' });
   });
 
@@ -38,6 +37,8 @@ describe('the acceptance of a suggestion', () => {
     const { id, conceptId } = await aSuggestion(as);
     const wrong = await accept(as, id, { override_payload: { description: 'x'.repeat(4097), status: 'archived' } });
     expect(fieldsOf(wrong).sort()).toEqual(['override_payload.description', 'override_payload.status']);
+    const mistyped = await accept(as, id, { override_payload: { descripton: 'Mine.' } });
+    expect([mistyped.status, fieldsOf(mistyped)]).toEqual([422, ['override_payload.descripton']]);
     expect((await conceptOf(conceptId)).version).toBe(1);
     expect((await accept(as, id)).status).toBe(200);
   });

@@ -47,6 +47,17 @@ export const ACCESS = [
     },
   ]),
   ...guardsOf(
+    'src/kernel/members.ts',
+    ['test/http/unknown-members.test.ts'],
+    [
+      {
+        text: 'Object.hasOwn(members, name) ? members[name] : undefined',
+        without: 'members[name]',
+        title: 'JavaScript',
+      },
+    ],
+  ),
+  ...guardsOf(
     'src/http/unknown-members.ts',
     ['test/http/unknown-members.test.ts'],
     [
@@ -54,11 +65,6 @@ export const ACCESS = [
         text: 'await authorize(contract, ctx, (name) => params[name]);',
         without: '',
         title: 'if the caller may not read it',
-      },
-      {
-        text: 'Object.hasOwn(members, name) ? members[name] : undefined',
-        without: 'members[name]',
-        title: 'JavaScript',
       },
       {
         text: 'within.some((each) => isSame(value, each[name], moves))',

@@ -1,9 +1,11 @@
+import type { z } from 'zod';
 import { requireAction } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { concurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
-import { Failure, invalid } from '../../../kernel/failure.ts';
+import { Failure, invalid, MAX_PROBLEMS } from '../../../kernel/failure.ts';
+import { UNKNOWN_FIELD, unknownMembers } from '../../../kernel/members.ts';
 import { logError } from '../../../platform/log.ts';
 import {
   type Acceptance,
@@ -50,8 +52,9 @@ export async function acceptSuggestion(ctx: PrincipalContext, id: string, overri
   requireTargetPermission(ctx.actor, suggestion.targetType, suggestion.targetId);
   requirePending(suggestion);
   const { definition, creates } = getTarget(suggestion.targetType);
-  const payload = { ...(await mergePayload(ctx, suggestion, override)), ...override };
   const schema = creates ? definition.create : definition.changes;
+  requireKnownMembers(schema, override, suggestion.payload);
+  const payload = { ...(await mergePayload(ctx, suggestion, override)), ...override };
   const parsed = schema.safeParse(payload);
   if (!parsed.success) {
     throw invalid(
@@ -68,6 +71,16 @@ export async function acceptSuggestion(ctx: PrincipalContext, id: string, overri
   requirePending(await getSuggestion(ctx, id));
   if (!creates) await unchangedTarget(ctx, suggestion);
   throw concurrentChange();
+}
+
+/** Refuses members that neither the target nor the suggestion has: a typing error would be accepted for good. */
+function requireKnownMembers(schema: z.ZodType, override: Content, suggested: Content): void {
+  const unknown = unknownMembers(schema, override, [suggested])
+    .filter(({ within }) => within.length === 0)
+    .take(MAX_PROBLEMS)
+    .map(({ path }) => ({ field: ['override_payload', ...path].join('.'), message: UNKNOWN_FIELD }))
+    .toArray();
+  if (unknown.length > 0) throw invalid(unknown);
 }
 
 /**
