@@ -23,7 +23,7 @@ const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
 const DELIVERIES = ['test/uploads/delivery.managed-tables.test.ts'];
 const LOOKS = ['test/uploads/second-look.managed-tables.test.ts'];
 const EVOLVES = ['test/uploads/evolve.managed-tables.test.ts'];
-const ABOUT_TO_GO = 'stays when it is restored';
+const ABOUT_TO_GO = 'is kept when it is restored';
 const WAKING = ['test/viewing/waking.sharing.test.ts'];
 const UPLOADS = [
   'test/uploads/races.managed-tables.test.ts',
@@ -247,7 +247,11 @@ export const MANAGED_TABLES = [
     { text: 'UNIQUE INDEX managed_tables_display_name', without: 'INDEX managed_tables_display_name' },
   ]),
   ...guardsOf('src/modules/managed-database/migrations/0001_upload_jobs.ts', UPLOAD_RACES, [
-    { text: 'UNIQUE INDEX upload_jobs_name', without: 'INDEX upload_jobs_name', title: 'a confirm' },
+    {
+      text: 'UNIQUE INDEX upload_jobs_name',
+      without: 'INDEX upload_jobs_name',
+      title: 'the confirmation of an upload job',
+    },
   ]),
   ...guardsOf('src/modules/uploads/work-store.ts', UPLOADS, [
     {
@@ -255,7 +259,7 @@ export const MANAGED_TABLES = [
       text: ' AND step = $3',
       without: ' AND $3::int IS NOT NULL',
       tests: ['test/uploads/from-url.managed-tables.test.ts'],
-      title: 'is cancelled before its piece',
+      title: 'is cancelled before piece',
     },
     { in: 'claimJob', text: " AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))", without: '' },
     {
@@ -263,7 +267,7 @@ export const MANAGED_TABLES = [
       text: ' < $5 AS may_run',
       without: ' < $5 + 1000 AS may_run',
       tests: TURNS,
-      title: 'leaves another company’s upload its first turn',
+      title: 'does not delay another company’s upload',
     },
     {
       in: 'releaseJob',
@@ -277,14 +281,14 @@ export const MANAGED_TABLES = [
       text: ' AND step = $3',
       without: ' AND $3::int IS NOT NULL',
       tests: DELIVERIES,
-      title: 'another overtakes in the analysis',
+      title: 'another one overtakes in the analysis',
     },
     {
       in: 'guardedAdvance',
       text: ' AND step = ${Math.trunc(step)}',
       without: '',
       tests: DELIVERIES,
-      title: 'takes each chunk once',
+      title: 'loads each chunk once',
     },
     { in: 'guardedAdvance', text: ' FOR UPDATE', without: '' },
     {
@@ -339,15 +343,27 @@ export const MANAGED_TABLES = [
   ]),
   ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
     { in: 'lockJob', text: ' FOR UPDATE', without: '', tests: UPLOAD_RACES, title: 'keeps another delivery' },
-    { in: 'confirmJob', text: " AND status = 'waiting_confirm'", without: '', tests: UPLOAD_RACES, title: 'a confirm' },
-    { in: 'lookAgain', text: " AND status = 'waiting_confirm'", without: '', tests: LOOKS, title: 'gives way to' },
+    {
+      in: 'confirmJob',
+      text: " AND status = 'waiting_confirm'",
+      without: '',
+      tests: UPLOAD_RACES,
+      title: 'the confirmation of an upload job',
+    },
+    {
+      in: 'lookAgain',
+      text: " AND status = 'waiting_confirm'",
+      without: '',
+      tests: LOOKS,
+      title: 'comes just before it',
+    },
   ]),
   ...guardsOf('src/modules/uploads/publish.ts', UPLOADS, [
-    { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACES, title: 'brings into place first' },
+    { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACES, title: 'publishes first' },
     { text: '!same', without: 'false', tests: UPLOAD_RACES, title: 'columns of its table' },
   ]),
   ...guardsOf('src/modules/uploads/load-store.ts', UNDO_RACES, [
-    { in: 'lockLoad', text: ' FOR UPDATE', without: '', title: 'keeps another waiting' },
+    { in: 'lockLoad', text: ' FOR UPDATE', without: '', title: 'keeps another undo waiting' },
     { in: 'selectLastLoad', text: ' AND undone_at IS NULL', without: '', tests: UNDOS, title: 'one after the other' },
   ]),
   ...guardsOf('src/modules/uploads/upsert.ts', UPSERTS, [
@@ -363,10 +379,10 @@ export const MANAGED_TABLES = [
   ]),
   ...guardsOf('src/modules/uploads/undo.ts', UNDO_RACES, [
     { text: 'load.undoneAt !== null', without: 'false', title: 'finds it undone' },
-    { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before or after a load' },
-    { text: "? 'shape' : 'rows'", without: "? 'row' : 'row'", title: 'rows that are inserted by hand' },
-    { text: ' || load.evolved', without: '', tests: EVOLVES, title: 'is undone before or after a row' },
-    { text: 'load.number > limit.after', without: 'true', title: 'first, and else comes first' },
+    { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before a load in the mode' },
+    { text: "? 'shape' : 'rows'", without: "? 'row' : 'row'", title: 'an insert of rows' },
+    { text: ' || load.evolved', without: '', tests: EVOLVES, title: 'is undone before an insert' },
+    { text: 'load.number > limit.after', without: 'true', title: 'first, and otherwise succeeds' },
     {
       text: 'await tx.execute(holdKept(load.jobId))',
       without: 'await Promise.resolve()',
