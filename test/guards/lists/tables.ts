@@ -150,7 +150,7 @@ export const MANAGED_TABLES = [
       text: 'WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)',
       without: '',
       tests: ROW_COUNTS,
-      title: 'when the table is emptied',
+      title: 'when the table is deleted, restored and truncated',
     },
   ]),
   ...guardsOf('src/modules/managed-tables/trash-store.ts', UPLOAD_SWEEPS, [
@@ -165,7 +165,7 @@ export const MANAGED_TABLES = [
       text: ' AND deleted_at > $3',
       without: ' AND $3::text IS NOT NULL',
       tests: ['test/managed-tables/restore.test.ts'],
-      title: 'restored by another meanwhile',
+      title: 'restored by another request meanwhile',
     },
   ]),
   ...guardsOf('src/modules/managed-tables/indexes.ts', TABLE_INDEXES, [
@@ -198,17 +198,17 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/managed-tables/cursor.ts', CURSORS, [
-    { in: 'describePurpose', text: ' tableId, filters', without: ' filters', title: 'is good for its company' },
-    { in: 'describePurpose', text: 'filters.toSorted(), ', without: '', title: 'is good for its company' },
-    { in: 'describePurpose', text: 'asked.search, ', without: '', title: 'is good for its company' },
-    { in: 'describePurpose', text: 'readSort(sortBy)', without: 'null', title: 'is good for its company' },
+    { in: 'describePurpose', text: ' tableId, filters', without: ' filters', title: 'is valid for its company' },
+    { in: 'describePurpose', text: 'filters.toSorted(), ', without: '', title: 'is valid for its company' },
+    { in: 'describePurpose', text: 'asked.search, ', without: '', title: 'is valid for its company' },
+    { in: 'describePurpose', text: 'readSort(sortBy)', without: 'null', title: 'is valid for its company' },
   ]),
   ...guardsOf('src/modules/managed-tables/page.ts', CURSORS, [
     {
       in: 'following',
       text: 'after.type !== getOrderType(page.order)',
       without: 'false',
-      title: 'means nothing when its column was converted',
+      title: 'is refused when its column was converted',
     },
   ]),
   ...guardsOf('src/modules/managed-tables/export.ts', EXPORTS, [
@@ -216,9 +216,9 @@ export const MANAGED_TABLES = [
       text: 'entered.schemaVersion !== table.schemaVersion',
       without: 'false',
       tests: EXPORT_CHANGES,
-      title: 'values have the type that their column has',
+      title: 'values of an export have the type',
     },
-    { text: "isolation: 'repeatable read',", without: '', title: 'shows one moment' },
+    { text: "isolation: 'repeatable read',", without: '', title: 'shows the rows of one moment' },
   ]),
   ...guardsOf('src/modules/managed-tables/export-store.ts', EXPORTS, [
     {
@@ -226,7 +226,7 @@ export const MANAGED_TABLES = [
       text: 'lockShape(table)',
       without: "{ text: 'SELECT 1', values: [] }",
       tests: EXPORT_CHANGES,
-      title: 'comes whole before',
+      title: 'is complete before',
     },
     {
       in: 'TAKE_PLACE',
@@ -240,7 +240,7 @@ export const MANAGED_TABLES = [
     {
       text: 'WHEN (NEW.count_version = OLD.count_version)',
       without: 'WHEN (false)',
-      title: 'whatever was beside the number',
+      title: 'even with pending count changes',
     },
   ]),
   ...guardsOf('src/modules/managed-database/migrations/0001_managed_tables.ts', TABLES, [
