@@ -27,7 +27,7 @@ export const DATA_API = [
     { in: 'claimDueJobs', text: 'isUnfinished(jobs), ', without: '', title: 'five attempts' },
     { in: 'claimDueJobs', text: ' lte(jobs.dueAt, now),', without: '', title: 'five attempts' },
     { in: 'isFree', text: ', lte(dueAt, now)', without: '', title: 'after an interruption' },
-    { in: 'isPresent', text: ", eq(jobs.status, 'running')", without: '', tests: EXPORTS, title: 'stays whole' },
+    { in: 'isPresent', text: ", eq(jobs.status, 'running')", without: '', tests: EXPORTS, title: 'stays complete' },
     { in: 'isPresent', text: ', eq(jobs.attempt, attempt)', without: '', title: 'leaves the result to a later attempt' },
   ]),
   ...guardsOf('src/modules/visualizations/store.ts', RACES, [
