@@ -153,7 +153,7 @@ describe('the execution of a dashboard', () => {
     }
   });
 
-  it('reports a filter that no longer fits only in the visualizations that it applies to', async () => {
+  it('reports a filter that no longer fits, and only in the visualizations that it applies to', async () => {
     const one = await aVisualization(company.as, 'SELECT {{n}}', { parameters: [parameter('n', 'number')] });
     const two = await aVisualization(company.as, 'SELECT 2');
     const { _id } = await aDashboard(company.as, [one, two], { filters: [parameter('n', 'number')] });

@@ -39,7 +39,7 @@ async function works(connection: TenantConnection): Promise<void> {
   }
 }
 
-describe('provisioning', () => {
+describe('the provisioning of a company’s database', () => {
   it('creates one project when five calls come at once, and answers later calls with the same', async () => {
     const it = company();
     const answers = await Promise.all(Array.from({ length: 5 }, () => it.provision()));
@@ -116,7 +116,7 @@ describe('provisioning', () => {
   });
 
   for (const status of [423, 429, 503]) {
-    it(`sends every call again after ${status}`, async () => {
+    it(`repeats every call after ${status}`, async () => {
       const it = company();
       for (const call of ['list_projects', 'create_project', 'list_operations', 'connection_uri'] as const) {
         await it.lay({ call, status, times: 2 });

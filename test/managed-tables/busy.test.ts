@@ -91,7 +91,7 @@ describe('an index', () => {
   it.each([
     ['write to the table', writes],
     ['keep an older snapshot', looksBack],
-  ])('is not begun while others go on that %s, and is refused as busy', async (_what, do_) => {
+  ])('is refused as busy while other transactions are open that %s', async (_what, do_) => {
     await whileSomebody(do_, async () => {
       isRefused(await inTime(() => table.index(['n'])));
       expect(await indexes()).toEqual([]);
@@ -99,7 +99,7 @@ describe('an index', () => {
     expect((await table.index(['n'])).status).toBe(201);
   });
 
-  it('is not dropped while others read the table, and stays', async () => {
+  it('is not dropped while another transaction reads the table', async () => {
     const { body } = await table.index(['n']);
     isRefused(await whileSomebody(reads, () => inTime(() => table.deleteIndex(body.id))));
     expect((await table.indexes()).body.records).toEqual([body]);

@@ -17,7 +17,7 @@ async function filledTable(columns: ColumnInput[], rows: unknown[]) {
 }
 
 describe('the renaming of a table', () => {
-  it('changes the name, refuses a taken or invalid one and answers the record', async () => {
+  it('changes the name, refuses a taken or invalid one and answers with the record', async () => {
     const table = await filledTable([column('a')], [{ a: 'x' }]);
     await filledTable([column('a')], [{}]);
     const taken = await table.put({ display_name: `changing_${made}` });

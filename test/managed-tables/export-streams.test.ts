@@ -221,7 +221,7 @@ describe('an export of a table', () => {
     expect((await table.delete()).status).toBe(204);
   });
 
-  it(`is one of ${MAX_EXPORTS} of the company that are read at once`, async () => {
+  it(`is refused with 429 while ${MAX_EXPORTS} others of the company are read`, async () => {
     const held = Promise.withResolvers<void>();
     const { outcome } = await rivalBeforeStatement(company.id, LATER_BATCH, () => held.promise);
     const first = await begin();

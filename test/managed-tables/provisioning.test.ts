@@ -93,7 +93,7 @@ describe('the provisioning of a company’s database', () => {
     expect(await countOf('managed_databases where company_id = ?', company.id)).toBe(1);
   });
 
-  it('keeps its lease from another call until it ends', async () => {
+  it('does not let another call take its lease until it ends', async () => {
     const company = await aCompany();
     const taken: boolean[] = [];
     const take = async () => {

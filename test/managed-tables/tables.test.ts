@@ -12,7 +12,7 @@ beforeAll(async () => {
 const create = (display_name: unknown, columns: unknown) => company.as.post(PATH, { json: { display_name, columns } });
 
 describe('the creation of a table', () => {
-  it('answers the record', async () => {
+  it('answers with the record of the table', async () => {
     const columns = [column('name', 'text', false), column('price', 'decimal')];
     const { status, body } = await create('products', columns);
     expect(status).toBe(201);

@@ -68,7 +68,7 @@ describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
   });
 });
 
-describe('the removal of an old version', () => {
+describe('the removal of an old version of a key', () => {
   it('is refused while API keys are derived from it, and names their number and latest expiry', async () => {
     const until = Date.now() + 30 * DAY_MS;
     change('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));

@@ -36,7 +36,7 @@ function open(connectionString = url, options: TenantSqlOptions = tunnel()): Ten
   return sql;
 }
 
-describe('a value that the client of a company’s Postgres reads', () => {
+describe('the client of a company’s Postgres reads the value of', () => {
   const cases: [string, unknown][] = [
     ['9223372036854775807::bigint', '9223372036854775807'],
     ["'-9223372036854775808'::bigint", '-9223372036854775808'],

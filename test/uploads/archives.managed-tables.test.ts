@@ -118,7 +118,7 @@ describe('a zip file', () => {
 });
 
 describe('an upload of several files', () => {
-  it('matches their columns by header, and reads each file in its own dialect', async () => {
+  it('matches columns by header, and reads each file in its own dialect', async () => {
     const files = [
       aFile('a.csv', 'n,nome\n1,Ana\n'),
       aFile('b.csv', 'NOME;N\n"Bia";2\n'),

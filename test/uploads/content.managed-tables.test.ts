@@ -46,7 +46,7 @@ describe('the content of an upload', () => {
     ['date', '2024-02-30', { line: 1002, value: '2024-02-30' }],
     ['boolean', 'talvez', { line: 1002, value: 'talvez' }],
     ['decimal', '1,2,3', { line: 1002, value: '1,2,3' }],
-  ])('fails its job, which names a value that is no %s, and leaves no table', async (type, value, where) => {
+  ])('fails its job with the line of a value that is no %s, and leaves no table', async (type, value, where) => {
     const good: Record<string, string> = { integer: '7', date: '2024-01-31', boolean: 'true', decimal: '1.5' };
     const rows = Array.from({ length: 1000 }, (_, row) => `nome ${row},${good[type]}`).join('\n');
     const job = await load(
@@ -70,7 +70,7 @@ describe('the content of an upload', () => {
     expect((await company.as.get('/v1/managed-tables')).body).toMatchObject({ total: 0 });
   });
 
-  it('fails its job, which names a row that only Postgres refuses', async () => {
+  it('fails its job with the line of a row that only Postgres refuses', async () => {
     // Each value is of a size to be stored, and all of them together are not.
     const wide = Array.from({ length: 1000 }, () => 'x'.repeat(30));
     const narrow = wide.map(() => '');
@@ -87,7 +87,7 @@ describe('the content of an upload', () => {
     expect(await tablesOf(company)).toEqual([]);
   });
 
-  it('fails its job, which names a row without a value in a column that is not nullable', async () => {
+  it('fails its job with the line of a row without a value in a column that is not nullable', async () => {
     const job = await load(company, [aFile('dados.csv', 'a,b\n1,x\n,y\n')], {
       columns: [{ name: 'a', display_name: 'a', type: 'integer', nullable: false }],
     });

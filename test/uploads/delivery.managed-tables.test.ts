@@ -218,7 +218,7 @@ describe('an upload job', () => {
     expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'EXPIRED' } });
   });
 
-  it('has its files deleted a day after its end, as are files that no job has', async () => {
+  it('has its files deleted a day after its end, as are stored files without a job', async () => {
     const company = await aProvisionedCompany();
     const queue = aHeldQueue();
     const done = await load(company, [aFile('a.csv', aTable(10)), aFile('b.csv', aTable(10))]);

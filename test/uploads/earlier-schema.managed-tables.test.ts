@@ -70,7 +70,7 @@ describe('uploads that were loaded before uploads could be undone', () => {
     expect(await numbers()).toEqual([4, 5, 6]);
   });
 
-  it('still cannot be undone after later uploads, which can be', async () => {
+  it('still cannot be undone beside later uploads, which can', async () => {
     const { _id: later } = await load(company, [aFileOf([7])], {}, { into: tableId, mode: 'append' });
     expect(await undoable()).toEqual([[later, true], ...older.toReversed().map((id) => [id, false])]);
     for (const id of older) expect(reasonOf(await undo(company, id))).toBe('409 earlier_version');
@@ -82,7 +82,7 @@ describe('uploads that were loaded before uploads could be undone', () => {
     for (const id of older) expect(reasonOf(await undo(company, id))).toBe('409 earlier_version');
   });
 
-  it('keep an earlier upload from being undone when the old version loads them during a deployment', async () => {
+  it('prevent the undo of an earlier upload when an old version loads them during a deployment', async () => {
     const { _id: known } = await load(company, [aFileOf([9])], {}, { into: tableId, mode: 'append' });
     const { _id: beside } = await load(company, [aFileOf([10])], {}, { into: tableId, mode: 'append' });
     await inDatabase(company, (database) =>

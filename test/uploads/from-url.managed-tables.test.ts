@@ -308,7 +308,7 @@ describe('an upload from a URL', () => {
     await expectWhole(await jobOf(company, jobId), ROWS);
   });
 
-  it('fails after twelve attempts that died', async () => {
+  it('fails after twelve interrupted attempts', async () => {
     const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
     const message = queue.messages.shift() as JobMessage;
     const FILES = filesThat(async () => {

@@ -40,7 +40,7 @@ beforeEach(async () => {
 const jobRows = () =>
   inDatabase(company, (database) => database.query<{ id: string }>('SELECT id FROM console.upload_jobs ORDER BY id'));
 
-it('files that were unpacked of an archive and of workbooks are deleted a day after their job ends', async () => {
+it('files that were unpacked from a zip archive and its workbooks are deleted a day after their job ends', async () => {
   const book = aSheet([
     ['codigo', 'nome', 'criado_em'],
     [1, 'Ana', '2024-01-31'],
@@ -58,7 +58,7 @@ it('files that were unpacked of an archive and of workbooks are deleted a day af
   expect(await storedFiles(company)).toEqual([]);
 });
 
-it('files that no job has are deleted after a day', async () => {
+it('stored files without a job are deleted after a day', async () => {
   const id = `${Math.floor(Date.now() / 1000).toString(16)}0123456789abcdef`;
   await env.FILES.put(`uploads/${company.id}/${id}/made/0`, 'a,b');
   // Whatever is due next, the scheduled run comes by for an upload.

@@ -142,7 +142,7 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
     expect(await failure(company, name, written(['{}', '{}']))).toMatchObject({ code: 'NO_COLUMNS' });
   });
 
-  it('have the position of a value that does not fit the other values reported', async () => {
+  it('are reported with the position of a value that does not fit the type of the others', async () => {
     const job = await read(company, name, written(['{"a": "1"}', '{"a": "2"}', '{"a": "três"}']));
     expect(job.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'três', line: 3 });
   });

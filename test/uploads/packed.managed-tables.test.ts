@@ -56,7 +56,7 @@ describe('a gzip file', () => {
     ['with a wrong checksum', (bytes: Bytes) => changed(bytes, bytes.length - 6)],
     ['with wrong bytes', (bytes: Bytes) => changed(bytes, 12)],
     ['that is not gzip', () => new Uint8Array([0, 1, 2, 3, 0, 0, 0, 0])],
-  ])('fails its job as one %s', async (_, damage) => {
+  ])('fails its job as a file %s', async (_, damage) => {
     const bytes = damage(packed('a,b\n1,x\n2,y\n'.repeat(20)));
     expect(await failure(company, 'e.csv.gz', bytes)).toMatchObject({ code: 'GZIP_CORRUPT', file: 'e.csv.gz' });
   });

@@ -326,7 +326,7 @@ describe('a second analysis corrects a wrong guess', () => {
       ['column_1', 'column_2'],
       4,
     ],
-  ] as const)('%s', async (_, text, said, names, rows) => {
+  ] as const)('for %s', async (_, text, said, names, rows) => {
     const jobId = await aWaitingJob(['a.csv', text]);
     const schema = await look(jobId, said);
     expect(schema).not.toHaveProperty('problem');
@@ -334,7 +334,7 @@ describe('a second analysis corrects a wrong guess', () => {
     expect(await rowsWhenConfirmed(jobId)).toHaveLength(rows);
   });
 
-  it('the encoding of a text without a byte order mark', async () => {
+  it('for the encoding of a text without a byte order mark', async () => {
     const utf16 = new Uint8Array(new Uint16Array([...'n;x\n1;ação\n'].map((sign) => sign.charCodeAt(0))).buffer);
     const jobId = await aWaitingJob([
       'a.csv',

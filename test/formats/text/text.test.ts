@@ -60,7 +60,7 @@ describe('the encoding of a text file', () => {
     [Uint8Array.of(0xef, 0xbb, 0xbf, 97), 'a'],
     [Uint8Array.of(0xff, 0xfe, ...utf16('ação', true)), 'ação'],
     [Uint8Array.of(0x80, 0xe7), '€ç'],
-  ])('is guessed to decode %j', (bytes, expected) => {
+  ])('is guessed when the bytes %j are decoded', (bytes, expected) => {
     expect(decodeWhole(bytes)).toBe(expected);
   });
 });

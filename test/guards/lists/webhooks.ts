@@ -75,7 +75,11 @@ export const WEBHOOKS = [
         without: 'lookedUp.get(hostname)',
         title: 'even if it was public before',
       },
-      { text: '!found.map(asHostname).every((host) => isPublicHost(host))', without: 'false', title: 'is refused when it resolves to' },
+      {
+        text: '!found.map(asHostname).every((host) => isPublicHost(host))',
+        without: 'false',
+        title: 'is refused when it resolves to',
+      },
       { text: 'found.length === 0', without: 'false', title: 'is unknown or the name service is down' },
     ],
   ),

@@ -258,7 +258,7 @@ describe('the table in a CSV file', () => {
     expect(shape(infer(`${'nota\n'.repeat(51)}a,b\n${body}\n`))).toBe('nota:text');
   });
 
-  test('may have many more notes than rows', () => {
+  test('is found between many more notes than it has rows', () => {
     const table = 'cod,nome,valor\n1,ana,2\n2,bia,3\n';
     const { schema } = infer(`${'Uma nota\n'.repeat(50)}${table}Fonte: IBGE\n`);
     expect(schema.columns.map(({ name }) => name)).toEqual(['cod', 'nome', 'valor']);

@@ -192,7 +192,7 @@ describe('a CSV file that is converted for COPY', () => {
     expect(refusal(() => copyData(plan, bytesOf(text)))).toMatchObject({ line: 3, column: 'v', value: '' });
   });
 
-  test('has a load plan of its own beside other files', () => {
+  test('has a load plan of its own when it is uploaded with another file', () => {
     const texts = ['nome,valor\nana,1.5\n', 'valor;nome\n"2";bia\n'];
     const inference = finish(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
     const data = inference.files.map((file, index) => {

@@ -8,7 +8,7 @@ const linesOf = (count: number, line: (index: number) => string): string =>
 /** Rows of a table with a key and a text, longer than what decides the dialect. */
 const far = linesOf(30_000, (index) => `${index}\ttexto sem aspas ${index}`);
 
-describe('quotes that are valid with only one delimiter', () => {
+describe('quotes in a CSV file that are valid with only one delimiter', () => {
   test('decide for that delimiter, though more lines fit another one', () => {
     const text = ',x\n,+5511999998888,Fonte\n"x, y; z",7.25\n';
     expect(refusal(() => infer(text)) ?? rowsOf(bytesOf(text)).flat()).not.toContain('"x');
@@ -109,7 +109,7 @@ describe('invalid quotes in a CSV file', () => {
   });
 });
 
-describe('quotes of which one is invalid', () => {
+describe('quotes in a CSV file of which one is invalid', () => {
   test.each([
     ['they enclose delimiters', 'a,b\n"x"y,1\n"z, w",2\n', '"'],
     ['they enclose line endings', 'a,b,c\n1,"x\ny",2\n3,"z" w,4\n', '"'],

@@ -161,7 +161,7 @@ const CASES: [values: string[], type: string, format: string][] = [
 ];
 
 describe('the inferred type of a CSV column', () => {
-  test.each(CASES)('is for %j the type %s in the notation %s', (values, type, format) => {
+  test.each(CASES)('for %j is %s in the notation %s', (values, type, format) => {
     const column = columnOf(values);
     expect([column.type, column.evidence.format]).toEqual([type, format]);
   });
@@ -178,7 +178,7 @@ describe('the inferred type of a CSV column', () => {
     ['island', 'integer'],
     ['activeusers', 'integer'],
     ['count', 'integer'],
-  ])('is for 0 and 1 under the header %s the type %s', (header, type) => {
+  ])('for 0 and 1 under the header %s is %s', (header, type) => {
     expect(columnOf(['0', '1', '1'], header).type).toBe(type);
     expect(columnOf(['0', '1', '2'], header).type).toBe('integer');
   });
