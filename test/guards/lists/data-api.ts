@@ -23,12 +23,22 @@ export const DATA_API = [
   ]),
   ...guardsOf('src/db/job-leases.ts', JOBS, [
     { in: 'claimJob', text: ', isFree(jobs, now)', without: '', title: 'is delivered twice at the same time' },
-    { in: 'updateAttempt', text: 'isPresent(jobs, attempt)', without: 'undefined', title: 'leaves the result to a later attempt' },
+    {
+      in: 'updateAttempt',
+      text: 'isPresent(jobs, attempt)',
+      without: 'undefined',
+      title: 'leaves the result to a later attempt',
+    },
     { in: 'claimDueJobs', text: 'isUnfinished(jobs), ', without: '', title: 'five attempts' },
     { in: 'claimDueJobs', text: ' lte(jobs.dueAt, now),', without: '', title: 'five attempts' },
     { in: 'isFree', text: ', lte(dueAt, now)', without: '', title: 'after an interruption' },
     { in: 'isPresent', text: ", eq(jobs.status, 'running')", without: '', tests: EXPORTS, title: 'stays complete' },
-    { in: 'isPresent', text: ', eq(jobs.attempt, attempt)', without: '', title: 'leaves the result to a later attempt' },
+    {
+      in: 'isPresent',
+      text: ', eq(jobs.attempt, attempt)',
+      without: '',
+      title: 'leaves the result to a later attempt',
+    },
   ]),
   ...guardsOf('src/modules/visualizations/store.ts', RACES, [
     {
