@@ -76,8 +76,8 @@ async function numbersIn(archive: Awaited<ReturnType<typeof taken>>, folder: str
 }
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
-describe('an export', () => {
-  it('is one archive of everything that the company has', async () => {
+describe('an export of a company', () => {
+  it('is one zip archive of all data of the company', async () => {
     const { dashboard } = await aSalesDashboard(company);
     const { token } = await aShare(company, dashboard._id);
     expect((await linkOf(token).resolve()).status).toBe(200);
@@ -129,7 +129,7 @@ describe('an export', () => {
     expect(await objectsOf(company)).toEqual([`company-exports/${company.id}/${id}/archive.zip`]);
   });
 
-  it('goes through the queue, and is downloaded without a credential as a file with a name', async () => {
+  it('is made by the queue, and downloaded by its link without a session', async () => {
     const owner = await aCompany();
     const { status, body } = await owner.as.post(EXPORTS);
     expect([status, body]).toEqual([202, { export_id: expect.any(String), status: 'queued' }]);
@@ -146,7 +146,7 @@ describe('an export', () => {
     ]);
   });
 
-  it('has the logo, and nothing of a database that is not there', async () => {
+  it('has the logo, and no tables when the company has no database', async () => {
     const owner = await aCompany();
     const png = Uint8Array.fromBase64(
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -160,7 +160,7 @@ describe('an export', () => {
     expect([...archive.files.keys()].filter((path) => path.startsWith('tables/'))).toEqual([]);
   });
 
-  it('has archived days of the log, each record once, in as many files as it takes', async () => {
+  it('has the records of archived log days, each once, in several files', async () => {
     const owner = await aCompany();
     const log = env.COMPANY_LOG.getByName(owner.id);
     const record = (n: number, daysAgo: number) => ({
@@ -195,8 +195,8 @@ describe('an export', () => {
   });
 });
 
-describe('who may have a company exported', () => {
-  it('is its owner alone, and the operator', async () => {
+describe('a request to export a company', () => {
+  it('is accepted only from its owner and the operator', async () => {
     const { id } = await aStarted(company);
     const other = await aCompany();
     const everything = await aUser(company, { can: ['*'] });
@@ -226,7 +226,7 @@ describe('who may have a company exported', () => {
     await oneFile(company, id).catch(() => undefined);
   });
 
-  it('gets the one that is under way, whoever asked for it', async () => {
+  it('returns the export that is under way, whoever asked for it', async () => {
     const owner = await aCompany();
     const first = await aStarted(owner);
     const again = await must(owner.as.post(EXPORTS, { env: first.queue.env }));
@@ -240,7 +240,7 @@ describe('who may have a company exported', () => {
     expect(next.export_id).not.toBe(first.id);
   });
 
-  it('gets one that somebody else asks for at the same moment', async () => {
+  it('returns the export that somebody else asks for at the same moment', async () => {
     const owner = await aCompany();
     const queue = aQueue();
     let rival: { export_id: string } | undefined;
@@ -257,7 +257,7 @@ describe('who may have a company exported', () => {
 });
 
 describe('an export of a suspended company', () => {
-  it('waits if its owner asked for it, and goes on once the company is active', async () => {
+  it('waits if its owner asked for it, and continues once the company is active', async () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     await oneFile(owner, id);
@@ -279,7 +279,7 @@ describe('an export of a suspended company', () => {
     expect(await shown(owner, id)).toMatchObject({ status: 'succeeded' });
   });
 
-  it('is made for the operator, who joins one that waits, and whose link alone works', async () => {
+  it('is made for the operator, who can take over a waiting one, and whose link alone works', async () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     await setStatus(owner, 'suspended');
@@ -299,8 +299,8 @@ describe('an export of a suspended company', () => {
   });
 });
 
-describe('an export that is cut off', () => {
-  it('goes on after any file, and holds each row once', async () => {
+describe('an export of a company that is interrupted', () => {
+  it('continues after any file, and has each row once', async () => {
     const { owner } = await aLargeTable();
     const { id, queue } = await aStarted(owner);
     const turns = await turnsUntil(owner, id, () => false);
@@ -313,7 +313,7 @@ describe('an export that is cut off', () => {
     expect(queue.messages).toHaveLength(1);
   });
 
-  it('goes on where it last said how far it came, when it is killed at any write', async () => {
+  it('continues from its last saved position when it is killed at any write', async () => {
     const { owner } = await aLargeTable(300);
     const { id } = await aStarted(owner);
     // What R2 is asked for last fails, at each place in turn.
@@ -358,7 +358,7 @@ describe('an export that is cut off', () => {
     expect(await numbersIn(archive, 'tables/large')).toEqual(upTo(300));
   });
 
-  it('is whole where only the word of it was lost', async () => {
+  it('is complete when only the record of its success was lost', async () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     const [message] = queue.messages as [JobMessage];
@@ -372,7 +372,7 @@ describe('an export that is cut off', () => {
     expect([status, (await taken(url)).bytes.length]).toEqual(['succeeded', bytes]);
   });
 
-  it('stays whole where what it was made of cannot be deleted', async () => {
+  it('stays complete when its temporary objects cannot be deleted', async () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     const FILES = new Proxy(env.FILES, {
@@ -388,7 +388,7 @@ describe('an export that is cut off', () => {
     await taken(url);
   });
 
-  it('is worked on by one at a time', async () => {
+  it('is worked on by only one queue delivery at a time', async () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     const [message] = queue.messages as [JobMessage];
@@ -406,7 +406,7 @@ describe('an export that is cut off', () => {
     expect([within, (await shown(owner, id)).status]).toEqual(['done', 'succeeded']);
   });
 
-  it('is left by a turn that another one has followed, which writes no more', async () => {
+  it('is not written any more by a delivery that a later one has replaced', async () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     const [message] = queue.messages as [JobMessage];
@@ -425,7 +425,7 @@ describe('an export that is cut off', () => {
     await taken((await shown(owner, id)).url);
   });
 
-  it('is taken up by the scheduled run, and fails after too many tries, with nothing left', async () => {
+  it('is resumed by the scheduled run, and fails after too many attempts without leaving objects', async () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     queue.messages.length = 0;
@@ -450,10 +450,10 @@ describe('an export that is cut off', () => {
   });
 });
 
-describe('a table that is changed while it is exported', () => {
+describe('a table that is changed during an export of its company', () => {
   const inLarge = (position: string) => position.includes('"within"');
 
-  it('leaves nothing of itself where it is deleted', async () => {
+  it('is left out of the archive when it is deleted', async () => {
     const { owner, id: table } = await aLargeTable();
     await aTable(owner.as, 'later', [column('n', 'integer')]);
     const { id } = await aStarted(owner);
@@ -468,7 +468,7 @@ describe('a table that is changed while it is exported', () => {
     ]);
   });
 
-  it('is written anew where its columns are others', async () => {
+  it('is written again when its values need another column type', async () => {
     const { owner } = await aLargeTable();
     const { id } = await aStarted(owner);
     await mostRecords(owner, id);
@@ -481,7 +481,7 @@ describe('a table that is changed while it is exported', () => {
     expect((await archive.rows(last)).at(-1)?.[2]).toBe(0.123456);
   });
 
-  it('fails the export where that does not end', async () => {
+  it('fails the export when its column types change again and again', async () => {
     const { owner } = await aLargeTable();
     const { id } = await aStarted(owner);
     await mostRecords(owner, id);
@@ -500,8 +500,8 @@ describe('a table that is changed while it is exported', () => {
   });
 });
 
-describe('an archive', () => {
-  it('is kept for a day, with its link', async () => {
+describe('the archive of a company export', () => {
+  it('is kept for a day, as is its link', async () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     await finish(queue);
@@ -519,7 +519,7 @@ describe('an archive', () => {
     expect(await countOf('company_exports where id = ?', id)).toBe(0);
   });
 
-  it('is for nobody with another token', async () => {
+  it('is refused to every other token', async () => {
     expect((await call('GET', '/data/archives/none')).status).toBe(401);
     expect((await call('GET', `/data/archives/${company.token}`)).status).toBe(401);
   });

@@ -16,8 +16,8 @@ const all = async <Row>(sql: string, ...values: unknown[]): Promise<Row[]> =>
       .all<Row>()
   ).results;
 
-describe('what is exported', () => {
-  it('is said of every table of the control database, and of every column', async () => {
+describe('the list of what a company export has', () => {
+  it('names every table and column of the control database', async () => {
     const known = new Map(KINDS.map(({ table, columns }) => [getTableName(table), { table, columns }]));
     const inPlace = await all<{ name: string }>(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'd1%'",
@@ -31,7 +31,7 @@ describe('what is exported', () => {
     }
   });
 
-  it('is said of every table of ours in a company’s database, and of every column', async () => {
+  it('names every table and column of the service’s schema in a company’s database', async () => {
     const found = await inDatabase(await aProvisionedCompany(), (database) =>
       database.query<{ table: string; columns: string[] }>(
         `SELECT table_name AS table, array_agg(column_name::text) AS columns FROM information_schema.columns
@@ -79,7 +79,7 @@ async function plant(table: string, companyId: string): Promise<void> {
     .run();
 }
 
-describe('the archive', () => {
+describe('the archive of a company export', () => {
   let company: Company;
   let factor: Awaited<ReturnType<typeof enrol>>;
   let archive: Unpacked;
@@ -105,7 +105,7 @@ describe('the archive', () => {
     contents = [...archive.files.values()].map((bytes) => new TextDecoder('latin1').decode(bytes)).join('\n');
   });
 
-  it('has what is shown of every kind', () => {
+  it('has every column that is listed as exported', () => {
     const missing = [...EXPORTED_KINDS].flatMap(([name, { table, columns }]) => {
       if (['companies', 'managed_databases'].includes(name)) return [];
       const planted = archive.text(`records/${name}.ndjson`);
@@ -122,7 +122,7 @@ describe('the archive', () => {
     expect(archive.records('records/users.ndjson')[0]).toMatchObject({ is_owner: true, teams: expect.any(Array) });
   });
 
-  it('has nothing of what is not', () => {
+  it('has no value of a column that is not listed as exported', () => {
     const leaked = KINDS.flatMap(({ table, columns }) =>
       Object.entries(getTableColumns(table)).flatMap(([key, column]) => {
         const mark = markOf(getTableName(table), column.name);
@@ -132,7 +132,7 @@ describe('the archive', () => {
     expect(leaked).toEqual([]);
   });
 
-  it('has no secret of a real company', async () => {
+  it('has no secret of the company', async () => {
     const rows = await Promise.all(
       KINDS.map(async ({ table, columns }) => {
         const secrets = Object.entries(getTableColumns(table)).filter(([key]) =>

@@ -11,7 +11,7 @@ const create = (json: unknown) => company.as.post(DASHBOARDS, { json });
 const place = (visualization: { _id: string }) => ({ visualization_id: visualization._id, x: 0, y: 0, w: 4, h: 3 });
 
 describe('a dashboard', () => {
-  it('is created with what is sent, and with defaults for the rest', async () => {
+  it('is created with the fields that are sent, and with defaults for the rest', async () => {
     const made = await aVisualization(company.as, 'SELECT 1 [[WHERE 1 = ANY({{years}}::int[])]]', {
       parameters: [parameter('years', 'multi_select')],
     });
@@ -67,14 +67,14 @@ describe('a dashboard', () => {
     });
   });
 
-  it('refuses a taken slug, and finds a free one when none is sent', async () => {
+  it('is refused with a taken slug, and gets a free one when none is sent', async () => {
     await create({ name: 'Twice' });
     expect((await create({ name: 'Twice' })).body.slug).toMatch(/^twice-[a-f0-9]{8}$/);
     const { status, body } = await create({ name: 'Other', slug: 'twice' });
     expect([status, body.error]).toEqual([409, 'DASHBOARD_SLUG_DUPLICATE']);
   });
 
-  it('refuses visualizations of another company', async () => {
+  it('is refused with visualizations of another company', async () => {
     const other = await aCompany();
     const foreign = await aVisualization(other.as, 'SELECT 1');
     const own = await aVisualization(company.as, 'SELECT 1');
@@ -116,7 +116,7 @@ describe('a dashboard', () => {
     expect((await create({ name: 'Right', layout, filters: exempt })).status).toBe(201);
   });
 
-  it('changes only what is sent', async () => {
+  it('is changed only in the fields that are sent', async () => {
     const [one, two] = [await aVisualization(company.as, 'SELECT 1'), await aVisualization(company.as, 'SELECT 2')];
     const made = await aDashboard(company.as, [one], { filters: [parameter('q', 'text')] });
     const path = `${DASHBOARDS}/${made._id}`;
@@ -140,7 +140,7 @@ describe('a dashboard', () => {
     expect((await company.as.delete(`${VISUALIZATIONS}/${visualization._id}`)).status).toBe(204);
   });
 
-  it('is not found by another company', async () => {
+  it('is answered 404 to another company', async () => {
     const stranger = await aCompany();
     const { _id } = await create({ name: 'Ours' }).then(({ body }) => body);
     for (const answer of [

@@ -62,7 +62,7 @@ const byRegion = 'SELECT count(*) FROM sales WHERE true [[AND region = ANY({{reg
 const region = parameter('region', 'select');
 
 describe('the execution of a dashboard', () => {
-  it('answers each visualization once, in the order of the layout, whichever fails', async () => {
+  it('answers with each visualization once, in the order of the layout, even if some fail', async () => {
     const right = await aVisualization(company.as, 'SELECT 1');
     const wrong = await aVisualization(company.as, 'SELECT nothing FROM nowhere');
     const forbidden = await aVisualization(company.as, 'SELECT * FROM pg_class');
@@ -84,7 +84,7 @@ describe('the execution of a dashboard', () => {
     }
   });
 
-  it('runs them side by side', async () => {
+  it('runs its visualizations in parallel', async () => {
     const now = 'extract(epoch FROM clock_timestamp())::float8';
     const sql = `SELECT ${now} AS began, pg_sleep(0.2)::text AS slept, ${now} AS ended`;
     const slow = await Promise.all(Array.from({ length: 8 }, () => aVisualization(company.as, sql)));
@@ -97,7 +97,7 @@ describe('the execution of a dashboard', () => {
     expect(inOrder.some(({ began }, at) => at > 0 && began < (inOrder[at - 1]?.ended ?? 0))).toBe(true);
   });
 
-  it('works with one connection, and answers 503 when it gets none', async () => {
+  it('works with a single database connection, and answers 503 when it gets none', async () => {
     const some = await Promise.all(Array.from({ length: 6 }, () => aVisualization(company.as, 'SELECT 1')));
     const { _id } = await aDashboard(company.as, some);
     const allow = (connections: number) =>
@@ -122,7 +122,7 @@ describe('the execution of a dashboard', () => {
     expect(cells(await execute(_id))).toEqual(Array(6).fill(1));
   });
 
-  it('binds the values of filters to the parameters of their name, where they apply', async () => {
+  it('binds values of filters to parameters of the same name, in the visualizations that they apply to', async () => {
     const [one, two] = await Promise.all([
       aVisualization(company.as, byRegion, { parameters: [region] }),
       aVisualization(company.as, byRegion, {
@@ -153,7 +153,7 @@ describe('the execution of a dashboard', () => {
     }
   });
 
-  it('reports a filter that no longer fits in the widgets it applies to', async () => {
+  it('reports a filter that no longer fits, and only in the visualizations that it applies to', async () => {
     const one = await aVisualization(company.as, 'SELECT {{n}}', { parameters: [parameter('n', 'number')] });
     const two = await aVisualization(company.as, 'SELECT 2');
     const { _id } = await aDashboard(company.as, [one, two], { filters: [parameter('n', 'number')] });
@@ -161,7 +161,7 @@ describe('the execution of a dashboard', () => {
     expect(cells(await execute(_id, { n: 1 }))).toEqual(['VALIDATION_ERROR', 2]);
   });
 
-  it('needs dashboards:get only, and then shows nothing of the SQL', async () => {
+  it('needs only the permission dashboards:get, and then does not reveal the SQL', async () => {
     const wrong = await aVisualization(company.as, 'SELECT nothing FROM sales');
     const { _id } = await aDashboard(company.as, [wrong]);
     const { as } = await aUser(company, { can: ['dashboards:get'] });
@@ -171,7 +171,7 @@ describe('the execution of a dashboard', () => {
     expect((await execute(_id, {}, nobody)).status).toBe(403);
   });
 
-  it('answers an empty dashboard without a database, and 503 for any other', async () => {
+  it('answers for an empty dashboard without a database, and refuses any other', async () => {
     const bare = await aCompany();
     const empty = await aDashboard(bare.as, []);
     expect((await execute(empty._id, {}, bare.as)).body).toEqual({ results: [] });
@@ -181,7 +181,7 @@ describe('the execution of a dashboard', () => {
 });
 
 describe('the row rules of a dashboard', () => {
-  it('let through only rows that they allow, whatever the SQL is', async () => {
+  it('let only rows through that they allow, even if the SQL inverts the filter', async () => {
     const [plain, inverted] = await Promise.all([
       aVisualization(company.as, byRegion, { parameters: [region] }),
       aVisualization(company.as, 'SELECT region FROM sales WHERE region <> ALL({{region}})', { parameters: [region] }),
@@ -218,7 +218,7 @@ describe('the options of a filter', () => {
       }),
     );
 
-  it('come from the dashboard, from SQL with one or two columns, or from what a policy leaves', async () => {
+  it('come from the dashboard, from SQL with one or two columns, or from what a policy allows', async () => {
     const fixed = [
       { label: 'North', value: 'north' },
       { label: 'South', value: 'south' },
@@ -239,7 +239,7 @@ describe('the options of a filter', () => {
     expect((await options({ sql: 'SELECT NULL UNION ALL SELECT NULL' })).options).toEqual([]);
   });
 
-  it('are searched literally, in any case, among a million', async () => {
+  it('are searched literally and case-insensitively among a million', async () => {
     const million = { sql: "SELECT g, 'Option ' || g FROM generate_series(1, 1000000) AS g" };
     expect((await options(million)).options).toHaveLength(1000);
     expect((await options(million, { search: 'oPTION 999999' })).options).toEqual([
@@ -261,7 +261,7 @@ describe('the options of a filter', () => {
     ).toHaveLength(1);
   });
 
-  it('are answered with a failure that does not tell its cause', async () => {
+  it('fail without revealing the cause', async () => {
     for (const sql of [
       'SELECT nothing FROM sales',
       'SELECT 1) AS option(value); DROP TABLE sales; --',
@@ -276,8 +276,8 @@ describe('the options of a filter', () => {
   });
 });
 
-describe('a table that is dropped under a dashboard', () => {
-  it('fails its widgets, and no others', async () => {
+describe('a table that is deleted while a dashboard reads it', () => {
+  it('makes only the visualizations fail that read it', async () => {
     const [gone, stays] = [
       await aVisualization(company.as, 'SELECT count(*) FROM sales'),
       await aVisualization(company.as, 'SELECT 1'),

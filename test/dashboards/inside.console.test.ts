@@ -24,10 +24,10 @@ const sql = 'SELECT DISTINCT region, upper(region) FROM sales ORDER BY 1';
 const denied = async (can: string[], actions: string[], type: string, id: string) =>
   (await aUser(company, { can, denied: actions, deniedOn: [`arn:svc:${type}s::${company.id}:${type}/${id}`] })).as;
 
-describe('a dashboard with its charts', () => {
+describe('a dashboard that is read with its charts', () => {
   const get = (id: string, as: Caller = company.as, query = '?include=charts') => as.get(`${DASHBOARDS}/${id}${query}`);
 
-  it('has what a guest is told of each visualization, in the order of the layout', async () => {
+  it('has of each visualization what a share link shows, in the order of the layout', async () => {
     const chart = { type: 'bar', x: 'region', y: ['total'], series: null, options: { stacked: true } };
     const one = await aVisualization(company.as, 'SELECT 1', { name: 'One', description: 'First', chart });
     const two = await aVisualization(company.as, 'SELECT 2', { name: 'Two' });
@@ -56,7 +56,7 @@ describe('a dashboard with its charts', () => {
   });
 
   it.each([['visualizations:get'], ['visualizations:execute']])(
-    'shows none that somebody is denied by %s',
+    'leaves out a chart that the caller is denied by %s',
     async (action) => {
       const [open, secret] = [
         await aVisualization(company.as, 'SELECT 1'),
@@ -69,7 +69,7 @@ describe('a dashboard with its charts', () => {
     },
   );
 
-  it('has a version of its own, which writes take as that of the dashboard', async () => {
+  it('has an ETag of its own, which writes accept as that of the dashboard', async () => {
     const one = await aVisualization(company.as, 'SELECT 1', { name: 'One' });
     const { _id } = await aDashboard(company.as, [one]);
     const path = `${DASHBOARDS}/${_id}`;
@@ -99,7 +99,7 @@ describe('the SQL of the options of a filter', () => {
   ];
   const optionsOf = (dashboard: { filters: { options: unknown }[] }) => dashboard.filters.map(({ options }) => options);
 
-  it('is shown to those who may update the dashboard, and to no others', async () => {
+  it('is shown only to callers who may update the dashboard', async () => {
     const made = await aDashboard(company.as, [], { filters });
     const path = `${DASHBOARDS}/${made._id}`;
     const hidden = [{}, fixed, null];
@@ -122,7 +122,7 @@ describe('the SQL of the options of a filter', () => {
     expect(optionsOf(await aDashboard(maker, [], { filters }))).toEqual(hidden);
   });
 
-  it('leaves those who do not see it a version that they can use', async () => {
+  it('does not keep callers who may not see it from using ETags', async () => {
     const made = await aDashboard(company.as, [], { filters });
     const path = `${DASHBOARDS}/${made._id}`;
     const { as } = await aUser(company, { can: ['dashboards:get', 'dashboards:delete'] });
@@ -137,12 +137,12 @@ describe('the SQL of the options of a filter', () => {
   });
 });
 
-describe('the options of a filter, for people of the company', () => {
+describe('the options of a filter, for users of the company', () => {
   const options = (id: string, slug = 'region', query = '', as: Caller = company.as) =>
     as.get(`${DASHBOARDS}/${id}/filters/${slug}/options${query}`);
   const found = ['east', 'north', 'south'].map((value) => ({ value, label: value.toUpperCase() }));
 
-  it('are listed or found by their SQL, and searched literally', async () => {
+  it('come from a list or from SQL, and are searched literally', async () => {
     const fixed = [
       { label: 'North', value: 'north' },
       { label: '100%', value: 'all' },
@@ -172,7 +172,7 @@ describe('the options of a filter, for people of the company', () => {
     expect((await options(_id, 'region', '?page=2')).status).toBe(422);
   });
 
-  it('are at most a thousand, and a search finds the others', async () => {
+  it('are a thousand at most, and a search finds others', async () => {
     const many = { sql: "SELECT g, 'Option ' || g FROM generate_series(1, 5000) AS g" };
     const { _id } = await aDashboard(company.as, [], { filters: [region({ options: many })] });
     expect((await options(_id)).body.options).toHaveLength(1000);
@@ -181,7 +181,7 @@ describe('the options of a filter, for people of the company', () => {
     ]);
   });
 
-  it('are not narrowed by what viewers are held to', async () => {
+  it('are not limited by the row rules of viewers', async () => {
     const { _id } = await aDashboard(company.as, [], {
       filters: [
         region({ options: { sql }, viewer_attribute: 'region' }),
@@ -196,7 +196,7 @@ describe('the options of a filter, for people of the company', () => {
     );
   });
 
-  it('need dashboards:get on the dashboard', async () => {
+  it('need the permission dashboards:get on the dashboard', async () => {
     const { _id } = await aDashboard(company.as, [], { filters: [region({ options: { sql } })] });
     const { as: nobody } = await aUser(company, { can: ['dashboards:list', 'visualizations:*'] });
     expect((await options(_id, 'region', '', nobody)).body.error).toBe('FORBIDDEN');
@@ -206,7 +206,7 @@ describe('the options of a filter, for people of the company', () => {
     expect((await options('no-id')).body.error).toBe('DASHBOARD_NOT_FOUND');
   });
 
-  it('that fail say why to those who may change their SQL', async () => {
+  it('report why their SQL fails only to callers who may change it', async () => {
     const wrong = { sql: 'SELECT nothing FROM sales' };
     const { _id } = await aDashboard(company.as, [], { filters: [region({ options: wrong })] });
     const author = await options(_id);

@@ -20,7 +20,7 @@ const fieldOf = ({ status, body }: { status: number; body: { details?: { field: 
 ];
 
 describe('the size of a dashboard', () => {
-  it('is bounded when the dashboard is written', async () => {
+  it('is limited when the dashboard is written', async () => {
     const made = await someLong(21);
     const ids = made.map(({ _id }) => _id);
     const create = (layout: unknown) => company.as.post(DASHBOARDS, { json: { name: 'Long', layout } });
@@ -36,7 +36,7 @@ describe('the size of a dashboard', () => {
     expect(fieldOf(await filters(6))).toEqual([422, 'filters']);
   });
 
-  it('is bounded when a visualization of it grows', async () => {
+  it('is limited when a visualization on it grows', async () => {
     const full = await someLong(19);
     const short = await aVisualization(company.as, 'SELECT 1');
     await aDashboard(company.as, [...full, short, await aVisualization(company.as, long(10_000))]);
@@ -46,7 +46,7 @@ describe('the size of a dashboard', () => {
     expect((await grow({ name: 'Renamed' })).status).toBe(200);
   });
 
-  it('is bounded by the uses of parameters', async () => {
+  it('is limited by the number of parameter uses in a visualization', async () => {
     const create = (uses: number) =>
       company.as.post(VISUALIZATIONS, {
         json: { name: 'Uses', sql: `SELECT ${'{{a}},'.repeat(uses)} 1`, parameters: [parameter('a', 'text')] },

@@ -18,7 +18,7 @@ beforeAll(async () => {
 const data = (slug: string, query = '') => reader.as.get(`/data/${slug}${query}`);
 
 describe('GET /data/{slug}', () => {
-  it('answers columns and rows', async () => {
+  it('answers with columns and rows', async () => {
     const { slug } = await aPublished(company, 'SELECT region, amount, day FROM sales ORDER BY day LIMIT 2');
     const { status, body, headers } = await data(slug);
     expect(status).toBe(200);
@@ -39,7 +39,7 @@ describe('GET /data/{slug}', () => {
     expect(headers.get('x-truncated')).toBeNull();
   });
 
-  describe('with a result that is kept', () => {
+  describe('with a cached result', () => {
     let visits: string;
     beforeAll(async () => {
       visits = await aTable(company.as, 'visits', [column('region')]);
@@ -54,7 +54,7 @@ describe('GET /data/{slug}', () => {
       return [Number(rows[0][0]), cached];
     };
 
-    it('says so, to an equal query in any format', async () => {
+    it('reports it as cached, for an equal query in any format', async () => {
       const { slug } = await published();
       const [count] = await read(slug);
       expect(await read(slug)).toEqual([count, true]);
@@ -62,7 +62,7 @@ describe('GET /data/{slug}', () => {
       expect((await read(slug, '?region=south'))[1]).toBe(false);
     });
 
-    it('answers anew after a change of the rows, of the visualization and of the endpoint', async () => {
+    it('runs the query again after a change of the rows, the visualization or the endpoint', async () => {
       const { _id, slug, name, visualization_id: visualizationId } = await published();
       const [before] = (await read(slug)) as [number];
       await must(tableRoutes(company.as, visits).insert([{ region: 'west' }]));
@@ -75,14 +75,14 @@ describe('GET /data/{slug}', () => {
       expect((await read(slug))[1]).toBe(false);
     });
 
-    it('keeps none where the endpoint says so', async () => {
+    it('caches no result when the endpoint has cache_seconds 0', async () => {
       const { slug } = await published({ cache_seconds: 0 });
       await read(slug);
       expect((await read(slug))[1]).toBe(false);
     });
   });
 
-  it('answers lines of JSON and CSV', async () => {
+  it('answers in NDJSON and CSV', async () => {
     const sql = `SELECT 'a "b", c' AS "na,me", NULL AS nothing, 12345678901234567890 AS big, true AS yes, 1 AS yes
       UNION ALL SELECT E'two\nlines', 'x', 1.5, false, 2`;
     const { slug } = await aPublished(company, sql);
@@ -106,7 +106,7 @@ describe('GET /data/{slug}', () => {
     expect((await data(empty.slug, '?format=csv')).body).toBe('one\r\n""\r\nx\r\n');
   });
 
-  it('takes the parameters of the visualization from the query', async () => {
+  it('reads the parameters of the visualization from the query string', async () => {
     const { slug } = await aPublished(
       company,
       `SELECT amount FROM sales WHERE true [[AND region = ANY({{regions}})]] [[AND day >= {{days.from}}]]
@@ -154,7 +154,7 @@ describe('GET /data/{slug}', () => {
     expect([status, body.error, body.details?.[0]?.field]).toEqual([422, 'ValidationError', field]);
   });
 
-  it('says that a result was cut', async () => {
+  it('reports that a result was truncated', async () => {
     const { slug } = await aPublished(company, 'SELECT n FROM generate_series(1, 10001) AS n');
     for (const format of ['json', 'ndjson', 'csv']) {
       const { headers, body } = await data(slug, `?format=${format}`);
@@ -164,7 +164,7 @@ describe('GET /data/{slug}', () => {
     }
   });
 
-  it('tells of SQL that fails without what the database said', async () => {
+  it('answers 422 without the database’s message when the SQL fails', async () => {
     for (const sql of ['SELECT secret_column FROM sales', 'SELECT 1 / 0', "SELECT pg_read_file('secret_column')"]) {
       const { slug } = await aPublished(company, sql);
       const { status, body } = await data(slug);
@@ -175,14 +175,14 @@ describe('GET /data/{slug}', () => {
     expect((await data(slug)).status).toBe(404);
   });
 
-  it('tells a company without a database so', async () => {
+  it('answers 422 for a company without a database', async () => {
     const bare = await aCompany();
     const { slug } = await aPublished(bare, 'SELECT 1 AS one');
     const { status, body } = await (await aReader(bare)).as.get(`/data/${slug}`);
     expect([status, body.error]).toEqual([422, 'DbQueryError']);
   });
 
-  it('shows the visualization, the endpoint and the data as they are at the moment', async () => {
+  it('shows the current data and the current SQL despite its cache', async () => {
     const id = await aTable(company.as, 'fresh', [column('n', 'integer')]);
     const { insert } = tableRoutes(company.as, id);
     const made = await aPublished(company, 'SELECT n FROM fresh ORDER BY n', { cache_seconds: 3600 });
@@ -201,8 +201,8 @@ describe('GET /data/{slug}', () => {
   });
 });
 
-describe('the reader of an endpoint', () => {
-  it('is a service account, by signature or by service token; a person is not', async () => {
+describe('the reader of a Data API endpoint', () => {
+  it('must be a service account, by signature or service token, not a user', async () => {
     const { slug } = await aPublished(company, 'SELECT 1 AS one');
     expect((await (await withServiceToken(reader)).get(`/data/${slug}`)).body.rows).toEqual([[1]]);
     const refused = await company.as.get(`/data/${slug}`);
@@ -214,7 +214,7 @@ describe('the reader of an endpoint', () => {
     expect((await call('GET', `/data/${slug}`)).status).toBe(401);
   });
 
-  it('may read the endpoints that it is allowed, and is told of no others', async () => {
+  it('may read only the endpoints that a policy allows, and cannot tell others from missing ones', async () => {
     const [one, other] = [await aPublished(company, 'SELECT 1 AS one'), await aPublished(company, 'SELECT 2 AS two')];
     const resources = [`arn:svc:data_api::${company.id}:endpoint/${one._id}`];
     const narrow = await aServiceAccountThat(company, { ...allow('data_api:execute'), resources });
@@ -223,7 +223,7 @@ describe('the reader of an endpoint', () => {
     expect((await data('no-such')).status).toBe(404);
   });
 
-  it('costs the control database nothing more where it is allowed some only', async () => {
+  it('costs the control database no more queries when it is allowed only some endpoints', async () => {
     const { slug, _id } = await aPublished(company, 'SELECT 1 AS one', { cache_seconds: 3600 });
     const resources = [`arn:svc:data_api::${company.id}:endpoint/${_id}`];
     const narrow = await withServiceToken(
@@ -248,7 +248,7 @@ describe('the reader of an endpoint', () => {
     expect(counted.calls()).toBe(1);
   });
 
-  it('is denied what a policy denies, the visualization included', async () => {
+  it('is refused by a Deny on the endpoint or on the visualization', async () => {
     const { slug, _id } = await aPublished(company, 'SELECT 1 AS one');
     const resources = [`arn:svc:data_api::${company.id}:endpoint/${_id}`];
     const denied = await aServiceAccountThat(company, allow('data_api:execute'), {
@@ -260,7 +260,7 @@ describe('the reader of an endpoint', () => {
     expect((await blind.as.get(`/data/${slug}`)).status).toBe(403);
   });
 
-  it('finds nothing where the endpoint is inactive, deleted, or of another company', async () => {
+  it('gets 404 when the endpoint is inactive, deleted, or of another company', async () => {
     const { slug, _id } = await aPublished(company, 'SELECT 1 AS one');
     await must(company.as.put(`${ENDPOINTS}/${_id}`, { json: { status: 'inactive' } }));
     expect((await data(slug)).status).toBe(404);

@@ -13,7 +13,7 @@ const post = (json: Record<string, unknown>, as = company.as) => as.post(ENDPOIN
 const NOBODYS = 'f'.repeat(24);
 
 describe('an endpoint of the Data API', () => {
-  it('is made, read, listed, changed and deleted', async () => {
+  it('is created, read, listed, changed and deleted', async () => {
     const { _id: visualization_id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const { status, body, headers } = await post({ slug: 'made', visualization_id, description: 'What it is.' });
     const made = {
@@ -43,11 +43,11 @@ describe('an endpoint of the Data API', () => {
   });
 
   it.each([
-    ['a slug out of form', { slug: 'A b' }, 'slug'],
+    ['a malformed slug', { slug: 'A b' }, 'slug'],
     ['no slug', { slug: undefined }, 'slug'],
     ['no visualization', { visualization_id: undefined }, 'visualization_id'],
-    ['too long a cache', { cache_seconds: 3601 }, 'cache_seconds'],
-    ['a cache of less than nothing', { cache_seconds: -1 }, 'cache_seconds'],
+    ['a cache time above the maximum', { cache_seconds: 3601 }, 'cache_seconds'],
+    ['a negative cache time', { cache_seconds: -1 }, 'cache_seconds'],
     ['an unknown status', { status: 'paused' }, 'status'],
     ['an empty name', { name: ' ' }, 'name'],
     ['no name', { name: undefined }, 'name'],
@@ -57,7 +57,7 @@ describe('an endpoint of the Data API', () => {
     expect([status, body.details?.[0]?.field]).toEqual([422, field]);
   });
 
-  it('has a slug of its own in its company', async () => {
+  it('has a slug that is unique in its company', async () => {
     const { slug, visualization_id } = await aPublished(company, 'SELECT 1 AS one');
     const again = await post({ slug, visualization_id });
     expect([again.status, again.body.error]).toEqual([409, 'VIZ_API_ENDPOINT_SLUG_DUPLICATE']);
@@ -67,7 +67,7 @@ describe('an endpoint of the Data API', () => {
     await aPublished(await aCompany(), 'SELECT 1 AS one', { slug });
   });
 
-  it('publishes a visualization of the company, and nothing else', async () => {
+  it('can publish only a visualization of its company', async () => {
     const stranger = await aCompany();
     const { _id: foreign } = await aVisualization(stranger.as, 'SELECT 1 AS one');
     for (const visualization_id of [NOBODYS, foreign, 'no-id']) {
@@ -79,7 +79,7 @@ describe('an endpoint of the Data API', () => {
     expect(changed.status).toBe(404);
   });
 
-  it('is published by whoever may execute the visualization', async () => {
+  it('can be published only by a caller who may execute the visualization', async () => {
     const own = await aVisualization(company.as, 'SELECT 1 AS one');
     const other = await aVisualization(company.as, 'SELECT 2 AS two');
     const on = [
@@ -101,7 +101,7 @@ describe('an endpoint of the Data API', () => {
     expect(await changeTheirs({ status: 'active' })).toBe(403);
   });
 
-  it('publishes no visualization with a parameter that is named like the form of the answer', async () => {
+  it('cannot publish a visualization with a parameter called format', async () => {
     const parameters = [parameter('format', 'text')];
     const { _id: visualization_id } = await aVisualization(company.as, 'SELECT {{format}} AS form', { parameters });
     const { status, body } = await post({ slug: 'form', visualization_id });
@@ -116,7 +116,7 @@ describe('an endpoint of the Data API', () => {
     await must(company.as.put(path, { json: { sql: 'SELECT {{format}} AS form', parameters } }));
   });
 
-  it('keeps its visualization from being deleted, active or not', async () => {
+  it('prevents the deletion of its visualization, even if it is inactive', async () => {
     const { _id, visualization_id } = await aPublished(company, 'SELECT 1 AS one', { status: 'inactive' });
     const { status, body } = await company.as.delete(`${VISUALIZATIONS}/${visualization_id}`);
     expect([status, body.error]).toEqual([409, 'VISUALIZATION_IN_USE']);
@@ -124,7 +124,7 @@ describe('an endpoint of the Data API', () => {
     expect((await company.as.delete(`${VISUALIZATIONS}/${visualization_id}`)).status).toBe(204);
   });
 
-  it('is made by a program as well', async () => {
+  it('can be created by a service account', async () => {
     const robot = await aReader(company, 'viz_api_endpoints:create', 'visualizations:*');
     await aPublished({ as: await withServiceToken(robot) }, 'SELECT 1 AS one');
   });

@@ -66,7 +66,7 @@ const numbersIn = (csv: string): number[] =>
 const inOrder = Array.from({ length: LINES }, (_, index) => index + 1);
 
 describe('a job of the Data API', () => {
-  it('writes what is beyond the limits of an answer, through the queue', async () => {
+  it('writes a result that exceeds the limits of a response, by way of the queue', async () => {
     const { slug } = await aPublished(company, MANY);
     const { status, body } = await reader.as.post(`/data/${slug}/jobs`, { json: { format: 'csv' } });
     expect([status, body]).toEqual([202, { job_id: expect.any(String), status: 'queued' }]);
@@ -83,7 +83,7 @@ describe('a job of the Data API', () => {
     expect((await objectsOf(body.job_id)).length).toBeGreaterThan(1);
   });
 
-  it('writes each form, with the parameters of its body', async () => {
+  it('writes each format, with the parameters of its request body', async () => {
     const sql =
       'SELECT region, amount FROM sales WHERE region = ANY({{regions}}) AND amount > {{least}} ORDER BY amount';
     const parameters = [parameter('regions', 'multi_select'), parameter('least', 'number')];
@@ -122,7 +122,7 @@ describe('a job of the Data API', () => {
       `SELECT n, repeat('x', CASE WHEN n > 20000 THEN 2500 ELSE 1 END) AS text FROM generate_series(1, 30000) AS n`,
     ],
     ['long rows from the first on', `SELECT n, repeat('x', 200000) AS text FROM generate_series(1, 100) AS n`],
-  ])('writes %s, each once', async (_, sql) => {
+  ])('writes %s, each row once', async (_, sql) => {
     const { id, message } = await aJob(sql, { format: 'csv' });
     expect(await deliver(message)).toBe('done');
     const { status, row_count, bytes, url } = await jobOf(id);
@@ -132,11 +132,11 @@ describe('a job of the Data API', () => {
     expect(row_count).toBe(sql.includes('30000') ? 30_000 : 100);
   });
 
-  it('may have ten million rows and 5 GiB, and take ten minutes', () => {
+  it('is limited to ten million rows, 5 GiB and ten minutes', () => {
     expect(JOB_LIMITS).toEqual({ rows: 10_000_000, bytes: 5 * 2 ** 30, milliseconds: 10 * 60_000 });
   });
 
-  it('is one for each idempotency key, signed or with a service token', async () => {
+  it('is created once per idempotency key, by signed request or service token', async () => {
     const { slug } = await aPublished(company, 'SELECT 1 AS one');
     const sending = { headers: { 'idempotency-key': 'one-job' }, json: {}, env: aQueue().env };
     const path = `/data/${slug}/jobs`;
@@ -145,7 +145,7 @@ describe('a job of the Data API', () => {
     expect(answers[1]?.body).toEqual(answers[0]?.body);
   });
 
-  it('refuses a body that does not fit before it is queued', async () => {
+  it('is refused with an invalid body before it is queued', async () => {
     const { slug } = await aPublished(company, 'SELECT {{n}}::numeric', { parameters: [parameter('n', 'number')] });
     for (const [json, field] of [
       [{ format: 'xlsx' }, 'format'],
@@ -158,7 +158,7 @@ describe('a job of the Data API', () => {
     }
   });
 
-  it('tells why it failed, without what the database said', async () => {
+  it('reports that its query failed, without the database’s message', async () => {
     for (const sql of [
       'SELECT secret_column FROM sales',
       'SELECT 1 / (n - 20000) FROM generate_series(1, 30000) AS n',
@@ -175,7 +175,7 @@ describe('a job of the Data API', () => {
     [{ rows: LINES - 1 }, `The result has more than ${LINES - 1} rows.`],
     [{ bytes: 1_000_000 }, 'The result has more than 1000000 bytes.'],
     [{ milliseconds: 1 }, 'The query took too long.'],
-  ])('fails beyond %o, and leaves nothing', async (limit, error) => {
+  ])('fails beyond %o, and leaves no file', async (limit, error) => {
     const { id } = await aJob(
       `SELECT * FROM (${MANY}) AS many, (SELECT count(*) FROM generate_series(1, 300000)) AS work`,
     );
@@ -186,7 +186,7 @@ describe('a job of the Data API', () => {
     expect(await objectsOf(id)).toEqual([]);
   });
 
-  it('is its company’s, and of an endpoint that the caller is allowed', async () => {
+  it('is visible only in its company, and to callers who may use its endpoint', async () => {
     const { id, slug } = await aJob('SELECT 1 AS one');
     const stranger = await aReader(await aCompany(), 'data_api:get_job');
     expect((await stranger.as.get(`/data/jobs/${id}`)).status).toBe(404);
@@ -206,7 +206,7 @@ describe('a job of the Data API', () => {
   });
 });
 
-describe('the result of a job', () => {
+describe('the result of a Data API job', () => {
   const statusesOf = async ({ id, url }: { id: string; url: string }) => [
     (await reader.as.get(`/data/jobs/${id}`)).status,
     (await download(url)).status,
@@ -217,7 +217,7 @@ describe('the result of a job', () => {
     ['visualizations:get', 'visualizations', 'visualization', 'visualizationId'],
     ['data_api:execute', 'data_api', 'endpoint', 'endpointId'],
     ['data_api:get_job', 'data_api', 'endpoint', 'endpointId'],
-  ] as const)('is not for whom %s is denied', async (action, service, type, of) => {
+  ] as const)('is refused to a caller who is denied %s', async (action, service, type, of) => {
     const made = await aResult();
     const resources = [`arn:svc:${service}::${company.id}:${type}/${made[of]}`];
     const may = allow('data_api:execute', 'data_api:get_job');
@@ -229,14 +229,14 @@ describe('the result of a job', () => {
     expect((await denied.as.get(`/data/jobs/${other.id}`)).status).toBe(200);
   });
 
-  it('is not for whom nothing allows to execute the endpoint', async () => {
+  it('is refused to a caller whom no policy allows to execute the endpoint', async () => {
     const { id } = await aResult();
     const { as } = await aServiceAccountThat(company, allow('data_api:get_job'));
     expect((await as.get(`/data/jobs/${id}`)).status).toBe(403);
     expect((await as.get(`/data/jobs/${'f'.repeat(24)}`)).status).toBe(404);
   });
 
-  it('is not found while its endpoint is inactive or publishes something else', async () => {
+  it('is not found while its endpoint is inactive or publishes another visualization', async () => {
     const made = await aResult();
     const change = (json: object) => must(company.as.put(`${ENDPOINTS}/${made.endpointId}`, { json }));
     await change({ status: 'inactive' });
@@ -256,8 +256,8 @@ describe('the result of a job', () => {
   });
 });
 
-describe('the link to a result', () => {
-  it('is made anew by each request, and works for an hour', async () => {
+describe('the download link of a Data API result', () => {
+  it('is new for each request, and works for an hour', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
     await deliver(message);
     const [one, other] = [await jobOf(id), await jobOf(id)];
@@ -271,7 +271,7 @@ describe('the link to a result', () => {
     expect((await download(one.url)).status).toBe(401);
   });
 
-  it('works no longer than the result is kept', async () => {
+  it('works no longer than the result is stored', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
     await deliver(message);
     const madeBefore = (ms: number) =>
@@ -284,7 +284,7 @@ describe('the link to a result', () => {
     expect((await reader.as.get(`/data/jobs/${id}`)).status).toBe(404);
   });
 
-  it('opens nothing when it is changed, or another token is in its place', async () => {
+  it('is refused when it is changed or has another kind of token, and is no session itself', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
     await deliver(message);
     const { url } = await jobOf(id);
@@ -295,7 +295,7 @@ describe('the link to a result', () => {
     expect((await call('GET', '/v1/auth/me', { headers: { authorization: `Bearer ${result}` } })).status).toBe(401);
   });
 
-  it('finds nothing a day later: result and job are deleted', async () => {
+  it('leads to 404 a day later, when the result and its job are deleted', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
     await deliver(message);
     const { url } = await jobOf(id);
@@ -312,10 +312,10 @@ describe('the link to a result', () => {
   });
 });
 
-describe('a job whose message', () => {
+describe('the processing of a Data API job', () => {
   const SUCCEEDED = /^update "data_jobs" set .*"row_count" = \?/;
 
-  it('is delivered twice at once is written once', async () => {
+  it('writes one result when its message is delivered twice at the same time', async () => {
     const { id, message } = await aJob(MANY, { format: 'csv' });
     await overtaken(
       SUCCEEDED,
@@ -328,7 +328,7 @@ describe('a job whose message', () => {
     expect(numbersIn((await download((await jobOf(id)).url)).body)).toEqual(inOrder);
   });
 
-  it('was cut off in the middle is begun anew, and what it left is deleted', async () => {
+  it('is started again after an interruption, and leaves no file of the first attempt', async () => {
     const { id, message } = await aJob(MANY, { format: 'csv' });
     await env.CONTROL_DB.prepare("update data_jobs set status = 'running', attempt = 1, due_at = ?2 where id = ?1")
       .bind(id, Date.now() + 60_000)
@@ -343,7 +343,7 @@ describe('a job whose message', () => {
     expect((await objectsOf(id)).every((key) => key.includes('/2/'))).toBe(true);
   });
 
-  it('was believed to be cut off too early does not undo what came after it', async () => {
+  it('does not undo a later attempt when it was taken for interrupted too early', async () => {
     const { id, message } = await aJob(MANY, { format: 'csv' });
     await overtaken(
       SUCCEEDED,
@@ -361,7 +361,7 @@ describe('a job whose message', () => {
     expect(numbersIn((await download((await jobOf(id)).url)).body)).toEqual(inOrder);
   });
 
-  it('was believed to be cut off too early leaves the end to the try after it', async () => {
+  it('leaves the result to a later attempt when it was taken for interrupted too early', async () => {
     const { id, message } = await aJob(MANY, { format: 'csv' });
     const another = env.CONTROL_DB.prepare('update data_jobs set attempt = 2 where id = ?1').bind(id);
     await overtaken(
@@ -373,7 +373,7 @@ describe('a job whose message', () => {
     expect(await objectsOf(id)).toEqual([]);
   });
 
-  it('is lost is sent again, and given up after five tries', async () => {
+  it('is queued again when its message is lost, and fails after five attempts', async () => {
     const { id } = await aJob('SELECT 1 AS one');
     const queue = aQueue();
     const sentFor = () => queue.messages.filter((message) => 'jobId' in message && message.jobId === id).length;
@@ -397,7 +397,7 @@ describe('a job whose message', () => {
     expect(sentFor()).toBe(1);
   });
 
-  it('comes while the database is away is delivered again', async () => {
+  it('is retried when the database was down', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
     expect(await deliver(message, { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' })).toBe('again');
     expect(await jobOf(id)).toMatchObject({ status: 'queued' });
@@ -406,7 +406,7 @@ describe('a job whose message', () => {
   });
 });
 
-it('a company has no more than twenty jobs that have not ended', async () => {
+it('a company can have at most twenty unfinished Data API jobs', async () => {
   const other = await aProvisionedCompany();
   const robot = await aReader(other, 'data_api:get_job');
   const { slug } = await aPublished(other, 'SELECT 1 AS one');

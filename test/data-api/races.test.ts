@@ -20,8 +20,8 @@ const rename = (id: string, env: Record<string, string> = {}) =>
 const INSERT = /^insert into "viz_api_endpoints"/;
 const UPDATE = /^update "viz_api_endpoints"/;
 
-describe('an endpoint', () => {
-  it('is not made for a visualization that is deleted meanwhile', async () => {
+describe('a Data API endpoint', () => {
+  it('is not created when its visualization is deleted at the same moment', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const answer = await overtaken(
       INSERT,
@@ -31,7 +31,7 @@ describe('an endpoint', () => {
     expect([answer.status, answer.body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
   });
 
-  it('is not made for one that takes a parameter named format meanwhile', async () => {
+  it('is not created when its visualization gets a parameter called format at the same moment', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const answer = await overtaken(
       INSERT,
@@ -42,7 +42,7 @@ describe('an endpoint', () => {
     expect(await countOf('viz_api_endpoints where visualization_id = ?', _id)).toBe(0);
   });
 
-  it('is not changed to one that takes such a parameter, or is deleted, meanwhile', async () => {
+  it('is not changed to a visualization that gets a parameter called format, or is deleted, at the same moment', async () => {
     const { _id } = await aPublished(company, 'SELECT 1 AS one');
     const other = await aVisualization(company.as, 'SELECT 2 AS two');
     const named = await overtaken(
@@ -60,7 +60,7 @@ describe('an endpoint', () => {
     expect(deleted.status).toBe(404);
   });
 
-  it('keeps what others change meanwhile', async () => {
+  it('keeps another field that is changed at the same moment', async () => {
     const { _id } = await aPublished(company, 'SELECT 1 AS one');
     const answer = await overtaken(
       UPDATE,
@@ -70,7 +70,7 @@ describe('an endpoint', () => {
     expect(answer.body).toMatchObject({ description: 'Meanwhile.', cache_seconds: 7 });
   });
 
-  it('has its slug alone', async () => {
+  it('is not created when another one takes its slug at the same moment', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const answer = await overtaken(
       INSERT,
@@ -81,8 +81,8 @@ describe('an endpoint', () => {
   });
 });
 
-describe('a visualization', () => {
-  it('is not deleted once it is published meanwhile', async () => {
+describe('a visualization that a Data API endpoint publishes', () => {
+  it('is not deleted when it is published at the same moment', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const answer = await overtaken(
       /^delete from "visualizations"/,
@@ -93,7 +93,7 @@ describe('a visualization', () => {
     expect(await rowOf('select id from visualizations where id = ?', _id)).toEqual({ id: _id });
   });
 
-  it('takes no parameter named format once it is published meanwhile', async () => {
+  it('cannot get a parameter called format when it is published at the same moment', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const answer = await overtaken(
       /^update "visualizations"/,

@@ -76,8 +76,8 @@ beforeEach(async () => {
   await deleteObjects(env.FILES, await keysIn('dead-letters'));
 });
 
-describe('a message that no consumer could handle', () => {
-  it('is kept as it was, once', async () => {
+describe('a dead letter (a queue message that no consumer could handle)', () => {
+  it('is stored unchanged and once, even if it is delivered twice', async () => {
     const message = { id: 'message-1', body: { type: 'upload.load', companyId: 'a', jobId: 'b' }, attempts: 6 };
     await deliver('data-console-jobs-dead', [message]);
     await deliver('data-console-jobs-dead', [message, { ...message, id: 'message-2', body: 'anything' }]);
@@ -112,7 +112,7 @@ describe('a message that no consumer could handle', () => {
     expect(send).not.toHaveBeenCalled();
   });
 
-  it('is sent again by itself when it is named', async () => {
+  it('is sent again alone when an operator names it', async () => {
     const [first, second] = [record('1'.repeat(24)), record('2'.repeat(24))];
     await deliver('data-console-audit-dead', [
       { id: 'message-4', body: first },
@@ -127,8 +127,8 @@ describe('a message that no consumer could handle', () => {
   });
 });
 
-describe('dead letters that cannot be sent again', () => {
-  it('do not keep the others from being sent, however many they are', async () => {
+describe('dead letters whose queue is unknown', () => {
+  it('do not prevent other dead letters from being sent again, however many they are', async () => {
     const dead = Array.from({ length: 101 }, (_, at) => ({ id: `dead-${at}`, body: 'anything' }));
     await deliver('data-console-nothing-dead', dead);
     await askToReplay();
@@ -146,14 +146,14 @@ describe('dead letters that cannot be sent again', () => {
   });
 });
 
-describe('letters that were sent again', () => {
-  it('are looked for each minute without an error where there is none', async () => {
+describe('dead letters that were sent again', () => {
+  it('are looked for each minute, without an error when there are none', async () => {
     const logged = vi.spyOn(console, 'error');
     await runScheduled();
     expect(logged.mock.calls).toEqual([]);
   });
 
-  it('are forgotten after a month; those that nobody has looked into stay', async () => {
+  it('are deleted after a month, unlike those that were not sent again', async () => {
     await deliver('data-console-nothing-dead', [{ id: 'stays', body: 'anything' }]);
     await env.FILES.put('dead-letters-sent/data-console-jobs/1-x.json', '{}');
     later(29 * DAY_MS);
@@ -165,7 +165,7 @@ describe('letters that were sent again', () => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it('are forgotten on whatever page of the list they stand', async () => {
+  it('are deleted on every page of the list of objects', async () => {
     for (const queue of ['a', 'b', 'c']) await env.FILES.put(`dead-letters-sent/${queue}/1-x.json`, '{}');
     later(31 * DAY_MS);
     const FILES = Object.assign(Object.create(env.FILES), {
@@ -179,8 +179,8 @@ describe('letters that were sent again', () => {
   });
 });
 
-describe('a batch of audit records', () => {
-  it('is kept once, however often it is delivered', async () => {
+describe('a batch of audit records from the queue', () => {
+  it('is stored once, however often it is delivered', async () => {
     const messages = Array.from({ length: 100 }, (_, at) => {
       const id = at.toString(16).padStart(24, 'a');
       return { id, body: record(id) };
@@ -192,7 +192,7 @@ describe('a batch of audit records', () => {
     expect(ids).toHaveLength(100);
   });
 
-  it('keeps those it knows, and tries a record again that only a newer version knows', async () => {
+  it('stores valid records, and has a record retried that only a newer version may know', async () => {
     const good = record('b'.repeat(24));
     const outcome = await deliver('data-console-audit', [
       { id: 'one', body: { id: 'no record' } },
@@ -202,7 +202,7 @@ describe('a batch of audit records', () => {
     expect(await recorded(good.id)).toHaveLength(1);
   });
 
-  it('is tried again where a log is away, and kept by the logs that are there', async () => {
+  it('is stored in the logs that are available, and retried for a log that is down', async () => {
     const isAway = (name: string) => name === 'away';
     const COMPANY_LOG = {
       getByName: (name: string) => (isAway(name) ? { appendAll: away } : env.COMPANY_LOG.getByName(name)),

@@ -145,16 +145,20 @@ async function connectedTimes(times: number): Promise<void> {
   for (let sent = 0; sent < times; sent += 1) await connected(async () => undefined);
 }
 
-describe('what the platform refuses is refused by tests and `npm start`', () => {
-  it.each(Object.entries(CASES))('%s', { timeout: 120_000 }, async (_, { taken, refused }) => {
-    await env.CONTROL_DB.prepare('CREATE TABLE IF NOT EXISTS wide (a TEXT, b TEXT)').run();
-    for (const work of taken) await work();
-    for (const [index, work] of refused.entries()) {
-      await expect(Promise.resolve().then(work), `the refusal ${index + 1}`).rejects.toThrow();
-    }
-  });
+describe('a limit of the platform, as tests and `npm start` apply it', () => {
+  it.each(Object.entries(CASES))(
+    'accepts what keeps to %s, and refuses what exceeds it',
+    { timeout: 120_000 },
+    async (_, { taken, refused }) => {
+      await env.CONTROL_DB.prepare('CREATE TABLE IF NOT EXISTS wide (a TEXT, b TEXT)').run();
+      for (const work of taken) await work();
+      for (const [index, work] of refused.entries()) {
+        await expect(Promise.resolve().then(work), `the refusal ${index + 1}`).rejects.toThrow();
+      }
+    },
+  );
 
-  it('connections: the seventh of an invocation waits until another has its answer', async () => {
+  it('makes the seventh connection of an invocation wait until another has its answer', async () => {
     const answers = list(8, () => Promise.withResolvers<void>());
     let begun = 0;
     const all = inInvocation(() =>
@@ -176,8 +180,8 @@ describe('what the platform refuses is refused by tests and `npm start`', () => 
   });
 });
 
-describe('the table of limits', () => {
-  it('names the platform’s own document beside each', () => {
+describe('the table of the platform’s limits', () => {
+  it('names a document of Cloudflare for each limit', () => {
     for (const { document } of Object.values(LIMITS))
       expect(document).toMatch(/^https:\/\/developers\.cloudflare\.com\//);
   });

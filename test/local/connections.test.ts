@@ -67,14 +67,19 @@ const REFUSED: [
   ['of a path that no route has', 404, '/v1/nothing', { headers: json, body: someJson(50) }],
   ['without a session, of 11.8 MB', 401, '/v1/groups', { headers: json, body: someJson(11_800_000) }],
   ['of a path that no route has, of 11.8 MB', 404, '/v1/nothing', { headers: json, body: someJson(11_800_000) }],
-  ['larger than the route takes, of 11.8 MB', 413, '/v1/auth/login', { headers: json, body: someJson(11_800_000) }],
+  ['larger than the route accepts, of 11.8 MB', 413, '/v1/auth/login', { headers: json, body: someJson(11_800_000) }],
   ['of a form of 11.8 MB without a session', 401, '/v1/managed-tables/upload', aForm(11_800_000)],
-  ['of a method that the route has not', 405, '/health', { headers: json, body: someJson(50) }],
+  ['of a method that the route does not have', 405, '/health', { headers: json, body: someJson(50) }],
   ['of a form without a session', 401, '/v1/managed-tables/upload', aForm(6 * 1024)],
-  ['of a body where none is taken', 401, `/v1/policies/${NOBODY}/clone`, { headers: json, body: someJson(50) }],
+  [
+    'with a body for a route that expects none',
+    401,
+    `/v1/policies/${NOBODY}/clone`,
+    { headers: json, body: someJson(50) },
+  ],
 ];
 
-describe('a request that was refused', () => {
+describe('a request that is refused before its body is read', () => {
   it.each(REFUSED)('leaves its connection usable: %s', async (_what, status, path, sending) => {
     for (let round = 0; round < 100; round += 1) {
       const refused = await fetch(`${baseUrl}${path}`, { method: 'POST', ...sending });
@@ -86,7 +91,7 @@ describe('a request that was refused', () => {
     }
   });
 
-  it.each(REFUSED)('lets another follow on the same connection: %s', async (_what, status, path, sending) => {
+  it.each(REFUSED)('lets another request follow on the same connection: %s', async (_what, status, path, sending) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const ports = new Set<number | undefined>();
     const ask = (
@@ -109,7 +114,7 @@ describe('a request that was refused', () => {
     expect(ports.size).toBe(1);
   });
 
-  it('is answered although its body never comes', async () => {
+  it('is answered even if its body never comes', async () => {
     const startedAt = Date.now();
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const headers = { ...json, 'content-length': '1000' };

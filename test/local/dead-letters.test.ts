@@ -34,7 +34,7 @@ afterAll(async () => {
 const run = async (...options: string[]): Promise<string> =>
   (await callCommand('dead-letters', options, { LOCAL_STATE_DIR: folder })).output;
 
-it('npm run dead-letters lists them, and has one or all sent again', async () => {
+it('npm run dead-letters lists dead letters, and has one or all of them sent again', async () => {
   const listed = await runCommand('dead-letters', ['list'], { LOCAL_STATE_DIR: folder });
   expect(listed.output).toContain(
     'm-1  2026-01-31T12:00:00.000Z  data-console-jobs  6 attempts  dead\n  {"type":"upload.load"}',
@@ -56,7 +56,7 @@ it.each([[[]], [['burn']], [['replay', '--id', "x' OR 1=1"]], [['list', '--id', 
   },
 );
 
-it('each queue has a queue for its dead letters, which has a consumer', () => {
+it('each queue in wrangler.toml has a dead-letter queue, which has a consumer', () => {
   const { queues } = readConfig({ config: join(PROJECT, 'wrangler.toml') });
   const consumers: { queue: string; dead_letter_queue?: string }[] = queues.consumers ?? [];
   const producers: { queue: string }[] = queues.producers ?? [];

@@ -56,7 +56,7 @@ describe('npm run eval', () => {
     });
   };
 
-  it('prints what was right, refused and wrong, and fails for what was wrong', async () => {
+  it('prints which answers were right, refused and wrong, and fails if any was wrong', async () => {
     const { code, output } = await evaluate('--questions', join(folder, 'questions.ndjson'));
     expect(output).toContain('wrong    How many?\n         answer: Many.');
     expect(output).toContain('refused  How old?\n         refusal: Nothing fits.');
@@ -67,7 +67,7 @@ describe('npm run eval', () => {
     said = SAID;
   });
 
-  it('says what it needs', async () => {
+  it('says that it needs a file of questions', async () => {
     expect(await evaluate()).toMatchObject({ code: 1, output: expect.stringContaining('--questions FILE') });
   });
 });

@@ -27,14 +27,14 @@ async function bundled(config = '{}'): Promise<[number, string]> {
   return [made, await readFile(join(folder, 'index.js'), 'utf8')];
 }
 
-describe('a bundle', () => {
-  it('is kept while its sources are the same', async () => {
+describe('the cached bundle of a Worker', () => {
+  it('is used again while its sources are the same', async () => {
     expect(await bundled()).toEqual([1, 'bundle 1']);
     expect(await bundled()).toEqual([1, 'bundle 1']);
   });
 
   it.each(['src/index.ts', 'src/deep/one.ts', 'package-lock.json', 'tsconfig.json'])(
-    'is made anew when %s changes',
+    'is built again when %s changes',
     async (name) => {
       await bundled();
       await writeFile(join(project, name), 'changed');
@@ -42,7 +42,7 @@ describe('a bundle', () => {
     },
   );
 
-  it('is made anew when a source is added, renamed or taken away, and under another configuration', async () => {
+  it('is built again when a source is added or renamed, and for another configuration', async () => {
     await bundled();
     await writeFile(join(project, 'src', 'two.ts'), '');
     expect(await bundled()).toEqual([2, 'bundle 2']);
@@ -54,7 +54,7 @@ describe('a bundle', () => {
     expect(await bundled('{"name":"other"}')).toEqual([4, 'bundle 4']);
   });
 
-  it('is not kept where it cannot be made', async () => {
+  it('is not cached when its build fails', async () => {
     const failing = keptBundle(project, '{}', async (fresh) => {
       await mkdir(fresh);
       throw new Error('The Worker cannot be bundled.');
@@ -63,7 +63,7 @@ describe('a bundle', () => {
     expect(await bundled()).toEqual([1, 'bundle 1']);
   });
 
-  it('is the first of two that are made at the same time', async () => {
+  it('is the one that is built first when two are built at the same time', async () => {
     const slow = keptBundle(project, '{}', async (fresh) => {
       await mkdir(fresh);
       await writeFile(join(fresh, 'index.js'), 'slow');
@@ -77,7 +77,7 @@ describe('a bundle', () => {
     expect(await readdir(join(await slow, '..'))).toHaveLength(1);
   });
 
-  it('is removed when nobody has used it for a day', async () => {
+  it('is removed when it was not used for a day', async () => {
     await bundled();
     await bundled('{"name":"used"}');
     const place = join(project, 'node_modules', '.cache', 'workers');

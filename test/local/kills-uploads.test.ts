@@ -115,7 +115,7 @@ async function storedOf(jobId: string): Promise<string> {
 }
 
 it(
-  `uploads arrive byte for byte whose client, network and runtime end at random (${COUNT})`,
+  `resumable uploads arrive byte for byte when client, network and runtime fail at random (${COUNT})`,
   async () => {
     const seed = inject('seed');
     const failed: string[] = [];

@@ -121,7 +121,7 @@ async function isForgotten({ jobId }: Load): Promise<void> {
 }
 
 it(
-  `a load during which the runtime is killed is done with exactly its rows, or failed with none (${KILLS} kills)`,
+  `an upload during which the runtime is killed ends with exactly its rows, or fails with none (${KILLS} kills)`,
   async () => {
     // An undisturbed load says how long one takes.
     let load = await begin(0, undefined);

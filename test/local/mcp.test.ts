@@ -106,7 +106,7 @@ const FOLDERS = {
   authorization: /^authorization-server-(.+)-\d{4}-\d\d-\d\dT/,
 };
 
-describe('the official suite', () => {
+describe('the official conformance suite for MCP servers', () => {
   const excused = NOT_OFFERED.flatMap(({ asked }) => asked);
   const entryOf = (scenario: string, check: string) =>
     // Whatever a scenario is about, what is sent must be the protocol's.
@@ -115,23 +115,26 @@ describe('the official suite', () => {
       : excused.find((each) => [scenario, `${scenario}: ${check}`].includes(each));
 
   const failed = new Set<string>();
-  it.each(RUNS.map((options) => [options.join(' '), options] as const))('passes: server %s', async (_name, options) => {
-    const found = await runSuite('server', ['--url', url, ...options]);
-    const failures = [...found].flatMap(([scenario, checks]) =>
-      checks.filter(({ status }) => status === 'FAILURE').map((check) => ({ scenario, ...check })),
-    );
-    for (const { scenario, id } of failures) failed.add(entryOf(scenario, id) ?? '');
-    expect(failures.filter(({ scenario, id }) => entryOf(scenario, id) === undefined)).toEqual([]);
-    // It has reached the server, and has found the tools.
-    const passed = found.get('tools-list')?.filter(({ status }) => status === 'SUCCESS') ?? [];
-    expect([found.size > 25, passed.length > 0]).toEqual([true, true]);
-  });
+  it.each(RUNS.map((options) => [options.join(' '), options] as const))(
+    'passes, but for the checks that are listed as not offered, with the options %s',
+    async (_name, options) => {
+      const found = await runSuite('server', ['--url', url, ...options]);
+      const failures = [...found].flatMap(([scenario, checks]) =>
+        checks.filter(({ status }) => status === 'FAILURE').map((check) => ({ scenario, ...check })),
+      );
+      for (const { scenario, id } of failures) failed.add(entryOf(scenario, id) ?? '');
+      expect(failures.filter(({ scenario, id }) => entryOf(scenario, id) === undefined)).toEqual([]);
+      // It has reached the server, and has found the tools.
+      const passed = found.get('tools-list')?.filter(({ status }) => status === 'SUCCESS') ?? [];
+      expect([found.size > 25, passed.length > 0]).toEqual([true, true]);
+    },
+  );
 
-  it('fails in all that is said not to be offered', () => {
+  it('fails in every check that is listed as not offered', () => {
     expect(excused.filter((each) => !failed.has(each))).toEqual([]);
   });
 
-  it('is said to pass but for that in docs/mcp.md', async () => {
+  it('has the checks that are not offered listed in docs/mcp.md', async () => {
     const rows = NOT_OFFERED.map(
       ({ what, reason, asked }) => `| ${what}: ${reason} | ${asked.map((each) => `\`${each}\``).join(', ')} |`,
     );
@@ -171,10 +174,10 @@ const CLIENTS: Record<string, () => Promise<string>> = {
 };
 const REDIRECTS = ['http://127.0.0.1/callback'];
 
-describe('the official suite for authorization servers', () => {
+describe('the official conformance suite for MCP authorization servers', () => {
   beforeAll(() => system.renewToken());
 
-  it.each(Object.keys(CLIENTS))('passes, by a client that %s', async (known) => {
+  it.each(Object.keys(CLIENTS))('passes with a client that %s', async (known) => {
     const client = await (CLIENTS[known] as () => Promise<string>)();
     const by = ['--client-id', client, '--resource', `${system.baseUrl}/mcp`, '--port', String(await freePort())];
     const found = await runSuite('authorization', ['--url', system.baseUrl, ...by], letSuiteIn);
@@ -183,7 +186,7 @@ describe('the official suite for authorization servers', () => {
     expect([...found.values()].flat().filter(({ status }) => status !== 'SUCCESS')).toEqual([]);
   });
 
-  it('is said to pass in docs/mcp.md, scenario by scenario', async () => {
+  it('has its list of passed scenarios in docs/mcp.md', async () => {
     const document = await readFile(join(PROJECT, 'docs/mcp.md'), 'utf8');
     const [, said = ''] = /\nAs `authorization` [^\n]+ passes:\s([^:]+):/.exec(document) ?? [];
     expect(said).toBe(AUTHORIZATION_SCENARIOS.map((each) => `\`${each}\``).join(', '));
@@ -193,7 +196,7 @@ describe('the official suite for authorization servers', () => {
 it.each([
   ['1.x', '2025-11-25'],
   ['2.x', '2026-07-28'],
-] as const)('serves the official client %s, in %s', async (of, version) => {
+] as const)('the MCP server serves the official client %s with the protocol version %s', async (of, version) => {
   const client = await OFFICIAL_CLIENTS[of](`${system.baseUrl}/mcp`, authorization);
   try {
     expect(client.version).toBe(version);

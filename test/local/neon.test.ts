@@ -48,7 +48,7 @@ describe('the local Neon', () => {
     });
   }
 
-  it('keeps projects, their addresses and their databases over a restart', async () => {
+  it('keeps projects, their connection strings and their databases over a restart', async () => {
     const id = await api.createProject(wanted, soon());
     const url = await api.connectionString(id, wanted.database, wanted.role, soon());
     await neon.close();
@@ -79,7 +79,7 @@ describe('the local Neon', () => {
     await expect(driver(url.replace(/@[^/:]+/, '@elsewhere.neon.tech'))`SELECT 1`).rejects.toThrow();
   });
 
-  it('creates owners as Neon does, who are no superusers', async () => {
+  it('creates owners that are not superusers, as Neon does', async () => {
     const direct = new Client({ connectionString: neon.directUrl(wanted.name) });
     await direct.connect();
     try {
@@ -93,7 +93,7 @@ describe('the local Neon', () => {
     }
   });
 
-  it('refuses what Neon refuses', async () => {
+  it('refuses wrong keys, unknown projects and taken names, as Neon does', async () => {
     expect((await request('GET', '/projects', { authorization: 'Bearer wrong' })).status).toBe(401);
     expect((await request('GET', '/projects', { authorization: '' })).status).toBe(401);
     expect((await request('GET', '/projects/none')).status).toBe(404);
@@ -103,7 +103,7 @@ describe('the local Neon', () => {
 
   const other = { name: 'project-o', database: 'database_o', role: 'role_o' };
 
-  it('needs org_id with a personal key, and none with a key of the organization', async () => {
+  it('needs org_id with a personal key, but not with a key of the organization', async () => {
     const { apiUrl, organization } = neon;
     const person = neonApi({ apiUrl, apiKey });
     const required = '400 org_id is required, you can find it on your organization settings page';
@@ -139,12 +139,12 @@ describe('the local Neon', () => {
     }
   });
 
-  it('has no test interface unless it is started with one', async () => {
+  it('has no test routes unless it is started with them', async () => {
     const faults = new URL('/_test/faults', neon.apiUrl);
     expect((await fetch(faults, { method: 'POST', body: '{}' })).status).toBe(404);
   });
 
-  it('answers its list by pages', async () => {
+  it('lists projects in pages', async () => {
     for (const letter of ['b', 'c']) {
       const names = { name: `project-${letter}`, database: `database_${letter}`, role: `role_${letter}` };
       await api.createProject(names, soon());

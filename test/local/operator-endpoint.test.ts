@@ -49,7 +49,7 @@ it('the operators’ endpoint refuses requests without its token, which only its
   expect(asked).toEqual([]);
 });
 
-it('the operators’ endpoint answers what is wrong with a statement, and is not found once nobody answers', async () => {
+it('the operators’ endpoint reports the error of a statement, and is not used once it no longer answers', async () => {
   const ask = await connectToStart(folder);
   await expect(ask?.({ binding: 'CONTROL_DB', statement: 'broken', values: [] })).rejects.toThrow('syntax error');
   const left = await readFile(join(folder, endpointFile), 'utf8');

@@ -78,8 +78,8 @@ const SENT = { status: 200, error: null, retryAfter: 0 };
 const REFUSED = { status: null, error: 'address_refused', retryAfter: 0 };
 const UNREACHED = { status: null, error: 'connection_failed', retryAfter: 0 };
 
-describe('a name that customers choose', () => {
-  it('is called where it leads to public addresses, and is looked up every half a minute', async () => {
+describe('a host name in a URL that customers choose', () => {
+  it('is called when it resolves to public addresses, and is resolved again every half a minute', async () => {
     records = { 'steady.example.com': PUBLIC };
     for (const at of [0, 29_999, 30_000]) {
       expect(await fetchBy('webhook', 'https://steady.example.com/', at)).toEqual(SENT);
@@ -88,7 +88,7 @@ describe('a name that customers choose', () => {
     expect(lookedUp).toHaveLength(4);
   });
 
-  it('is refused as soon as it leads inside, at the second look too', async () => {
+  it('is refused as soon as it resolves to a private address, even if it was public before', async () => {
     records = { 'rebound.example.com': PUBLIC };
     expect(await fetchBy('webhook', 'https://rebound.example.com/')).toEqual(SENT);
     records = { 'rebound.example.com': ['10.0.0.1'] };
@@ -105,7 +105,7 @@ describe('a name that customers choose', () => {
     '93.184.216.34 192.168.0.1',
     '93.184.216.34 fe80::1',
     'metadata.internal. 93.184.216.34',
-  ])('is refused where it leads to %s', async (found) => {
+  ])('is refused when it resolves to %s', async (found) => {
     const name = `n${found.replace(/[^a-z0-9]/g, 'x')}.example.com`;
     records = { [name]: found.split(' ') };
     expect(await fetchBy('webhook', `https://${name}/`)).toEqual(REFUSED);
@@ -114,13 +114,13 @@ describe('a name that customers choose', () => {
     expect(called).toEqual([]);
   });
 
-  it('is refused where a redirect leads to one that leads inside', async () => {
+  it('is refused when a redirect leads to a name with a private address', async () => {
     records = { 'first.example.com': PUBLIC, 'second.example.com': ['10.0.0.1'] };
     expect(await fetchBy('file', 'https://first.example.com/second.example.com')).toBe('the address failed: refused');
     expect(called).toEqual(['first.example.com']);
   });
 
-  it('is not called where nobody knows it, or the name service is away', async () => {
+  it('is not called when it is unknown or the name service is down', async () => {
     records = { 'away.example.com': null };
     for (const name of ['unknown', 'away']) {
       expect(await fetchBy('webhook', `https://${name}.example.com/`)).toEqual(UNREACHED);
@@ -129,7 +129,7 @@ describe('a name that customers choose', () => {
     expect(called).toEqual([]);
   });
 
-  it('is not looked up where an address stands for it, nor in development', async () => {
+  it('is not resolved when it is an IP address, nor in development', async () => {
     expect(await fetchBy('webhook', 'https://93.184.216.34/')).toEqual(SENT);
     expect(await fetchBy('development', 'https://unknown.example.com/')).toBe(200);
     expect(lookedUp).toEqual([]);

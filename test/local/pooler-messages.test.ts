@@ -8,13 +8,16 @@ const SENT = [
   message('Q', 'x'.repeat(100)),
 ];
 
-it.each([1, 2, 3, 7, 1_000])('cuts a stream into its messages, whatever its chunks (%i bytes each)', (size) => {
-  const messages = new Messages({ from: 'caller' });
-  const stream = Buffer.concat(SENT);
-  const chunks = Array.from({ length: Math.ceil(stream.length / size) }, (_, at) =>
-    stream.subarray(at * size, (at + 1) * size),
-  );
-  const read = chunks.flatMap((chunk) => [...messages.read(chunk)]);
-  expect(read.map(({ type }) => type)).toEqual(['', 'Q', 'S', 'Q']);
-  expect(read.map(({ bytes }) => bytes)).toEqual(SENT);
-});
+it.each([1, 2, 3, 7, 1_000])(
+  'the local pooler splits a stream into its messages, whatever the size of chunks (%i bytes)',
+  (size) => {
+    const messages = new Messages({ from: 'caller' });
+    const stream = Buffer.concat(SENT);
+    const chunks = Array.from({ length: Math.ceil(stream.length / size) }, (_, at) =>
+      stream.subarray(at * size, (at + 1) * size),
+    );
+    const read = chunks.flatMap((chunk) => [...messages.read(chunk)]);
+    expect(read.map(({ type }) => type)).toEqual(['', 'Q', 'S', 'Q']);
+    expect(read.map(({ bytes }) => bytes)).toEqual(SENT);
+  },
+);

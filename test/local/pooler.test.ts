@@ -72,7 +72,7 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
   }
   const processOf = async (client: Client) => (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
 
-  it('lends one connection in turn, and keeps it with a caller for a whole transaction', async () => {
+  it('shares one connection among callers, and reserves it for a caller during a transaction', async () => {
     const [one, two] = [await connected(), await connected()];
     const first = await processOf(one);
     expect(await processOf(two)).toBe(first);
@@ -85,7 +85,7 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
     expect((await one.query('SELECT $1::int AS n', [7])).rows).toEqual([{ n: 7 }]);
   });
 
-  it('lets more callers in than it has connections, who wait for each other', async () => {
+  it('accepts more callers than it has connections, and lets them wait', async () => {
     const callers = await Promise.all(Array.from({ length: 60 }, () => connected()));
     const seen = await Promise.all(
       callers.map(async (client) => (await client.query('SELECT pg_backend_pid() AS pid, pg_sleep(0.05)')).rows[0].pid),
@@ -93,7 +93,7 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
     expect(new Set(seen).size).toBeLessThanOrEqual(30);
   });
 
-  describe.skipIf(isReal)('where a role may have two connections only', () => {
+  describe.skipIf(isReal)('for a role with a limit of two connections', () => {
     let role: string;
     let made = 0;
     const limited = () => connected({ user: role, password: 'limited' });
@@ -106,7 +106,7 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
       await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited' CONNECTION LIMIT 2`);
     });
 
-    it('lets the third caller wait until one comes free', async () => {
+    it('lets the third caller wait until a connection is free', async () => {
       const [one, two] = [await limited(), await limited()];
       for (const client of [one, two]) await client.query('BEGIN');
       const waiting = [limited(), limited()];
@@ -115,7 +115,7 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
       for (const client of await Promise.all(waiting)) expect((await client.query('SELECT 1 AS n')).rowCount).toBe(1);
     });
 
-    it('gives a caller that waits another connection for one that ends', async () => {
+    it('opens another connection for a waiting caller when one ends', async () => {
       const [one, two] = [await limited(), await limited()];
       for (const client of [one, two]) await client.query('BEGIN');
       const waiting = limited();
@@ -124,7 +124,7 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
       expect((await (await waiting).query('SELECT 1 AS n')).rowCount).toBe(1);
     });
 
-    it('says at once what waiting does not help with', async () => {
+    it('refuses a caller at once for an error that waiting does not solve', async () => {
       const holder = await limited();
       await holder.query('BEGIN');
       const admin = await connected();
@@ -132,7 +132,7 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
       await expect(limited()).rejects.toMatchObject({ code: '28P01' });
     });
 
-    it('says why to all who wait, when no connection is left and none can be opened', async () => {
+    it('refuses all waiting callers with the reason when no connection is left and none can be opened', async () => {
       const holders = [await limited(), await limited()];
       for (const client of holders) await client.query('BEGIN');
       const refusals = Array.from({ length: 3 }, () => limited().catch(({ code }) => code));
@@ -144,7 +144,7 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
     });
   });
 
-  it.skipIf(isReal)('lends nobody a connection that it is ending', async () => {
+  it.skipIf(isReal)('gives no caller a connection that it is closing', async () => {
     // A server that takes its time to close: whoever comes meanwhile must get another connection.
     const slow = createServer({ allowHalfOpen: true }, (caller) => {
       const server = connect(postgres.port, '127.0.0.1');
@@ -175,7 +175,7 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
     }
   });
 
-  it('rolls back what a caller leaves open', async () => {
+  it('rolls back a transaction that a caller leaves open', async () => {
     const caller = await connected();
     await caller.query('CREATE TABLE left_open (n int)');
     await caller.query('BEGIN; LOCK TABLE left_open');
@@ -194,30 +194,33 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
       'SELECT pg_advisory_lock(1)',
       'CREATE TEMPORARY TABLE t (n int)',
       'BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT 1',
-    ])('refuses what would outlive its transaction: %s', async (text) => {
+    ])('refuses a statement whose effect would outlive its transaction: %s', async (text) => {
     await expect((await connected()).query(text)).rejects.toMatchObject({ code: '0A000' });
   });
 
-  it.runIf(!isReal)('refuses named statements', async () => {
+  it.runIf(!isReal)('refuses named prepared statements', async () => {
     await expect((await connected()).query({ name: 'n', text: 'SELECT 1' })).rejects.toMatchObject({ code: '0A000' });
   });
 
-  it.runIf(isReal)('lets the next caller find what outlives a transaction: why the other refuses it', async () => {
-    const [one, two] = [await connected(), await connected()];
-    await one.query("SET lock_timeout = '7s'");
-    expect((await two.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '7s' }]);
-    await one.query({ name: 'n', text: 'SELECT 1' });
-    await expect(two.query({ name: 'n', text: 'SELECT 2' })).rejects.toMatchObject({ code: '42P05' });
-  });
+  it.runIf(isReal)(
+    'leaks settings and prepared statements to the next caller, which is why the local pooler refuses them',
+    async () => {
+      const [one, two] = [await connected(), await connected()];
+      await one.query("SET lock_timeout = '7s'");
+      expect((await two.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '7s' }]);
+      await one.query({ name: 'n', text: 'SELECT 1' });
+      await expect(two.query({ name: 'n', text: 'SELECT 2' })).rejects.toMatchObject({ code: '42P05' });
+    },
+  );
 
   it.each([{ options: '-c search_path=x' }, { statement_timeout: 1_000 }])(
-    'refuses parameters of a connection: %j',
+    'refuses startup parameters of a connection: %j',
     async (more) => {
       await expect(connected(more)).rejects.toThrow('unsupported startup parameter');
     },
   );
 
-  it('takes what is sent along with the first message', async () => {
+  it('reads messages that are sent together with the first one', async () => {
     const socket = connect({ host: '127.0.0.1', port });
     const asked = message('', int32(3 << 16), 'user', 'postgres', 'database', 'postgres', Buffer.from([0]));
     socket.write(Buffer.concat([asked, message('p', 'secret'), message('Q', "SELECT 'there' AS answer")]));
@@ -234,11 +237,11 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
     "SELECT '; SET x', 1 /* ; LISTEN y */",
     'SELECT pg_advisory_xact_lock(1)',
     "SELECT set_config('lock_timeout', '1s', true)",
-  ])('passes %s', async (text) => {
+  ])('accepts the statement %s', async (text) => {
     await (await connected()).query(text);
   });
 
-  it('knows a wrong password, also after a right one', async () => {
+  it('refuses a wrong password, even after a right one', async () => {
     // Neon's proxy, which stands before the pooler, answers as PostgreSQL does.
     const refusal = { code: isReal ? '08P01' : '28P01' };
     await expect(connected({ password: 'wrong' })).rejects.toMatchObject(refusal);

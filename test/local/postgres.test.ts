@@ -68,7 +68,7 @@ describe('the local PostgreSQL', () => {
     expect(isAlive(postgres.pid)).toBe(false);
   });
 
-  it('runs also when root starts it in a private folder', async () => {
+  it('starts in a private folder of root', async () => {
     await chmod(parent, 0o700);
     const postgres = await start();
     try {
@@ -78,7 +78,7 @@ describe('the local PostgreSQL', () => {
     }
   });
 
-  it('starts over a pid file whose number belongs to another process now', async () => {
+  it('starts despite a pid file whose process id belongs to another process now', async () => {
     const first = await start();
     await first.stop();
     const data = join(first.folders.at(-1) as string, 'data');
@@ -99,14 +99,14 @@ describe('the local PostgreSQL', () => {
     expect((problem as Error).message).toContain(`delete all of ${parent}`);
   });
 
-  it('refuses a folder that is not its own', async () => {
+  it('refuses a folder that is not a data folder of PostgreSQL', async () => {
     await mkdir(join(stateDir, 'data'), { recursive: true });
     await writeFile(join(stateDir, 'data', 'letter.txt'), 'dear');
     await expect(start()).rejects.toThrow(/is not a PostgreSQL data folder/);
     expect(await readFile(join(stateDir, 'data', 'letter.txt'), 'utf8')).toBe('dear');
   });
 
-  it('refuses a password that is not the one of its first start', async () => {
+  it('refuses another password than that of its first start', async () => {
     await (await start()).stop();
     await expect(startPostgres({ stateDir, password: 'another' })).rejects.toThrow(/password/);
   });

@@ -138,7 +138,9 @@ describe('npm start', () => {
     );
   }
 
-  it('runs the whole system, survives being killed, and ends without a trace', { timeout: 1_200_000 }, async () => {
+  it('runs the whole system, keeps its data when it is killed, and leaves no process behind', {
+    timeout: 1_200_000,
+  }, async () => {
     const first = run({ RATE_LIMIT_IP_PER_SECOND: '10' });
     await ready(first);
     // Whoever comes right then is not refused for what the demo has asked.

@@ -13,8 +13,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('the state folder', () => {
-  it('generates secrets once, for nobody else to read', async () => {
+describe('the state folder of npm start', () => {
+  it('generates its secrets once, in a file that only its owner can read', async () => {
     const first = await openState(folder);
     await first.release();
     const second = await openState(folder);
@@ -24,7 +24,7 @@ describe('the state folder', () => {
     expect(JSON.parse(first.secrets.JWT_PRIVATE_KEYS ?? '')[0]).toMatchObject({ kty: 'OKP', crv: 'Ed25519', kid: '1' });
   });
 
-  it('takes away the right of others to read its secrets', async () => {
+  it('removes the permission of other users to read its secrets', async () => {
     await (await openState(folder)).release();
     await chmod(join(folder, 'secrets.json'), 0o644);
     await (await openState(folder)).release();
@@ -46,11 +46,11 @@ describe('the state folder', () => {
   });
 });
 
-describe('the mailbox', () => {
+describe('the local mailbox of npm start', () => {
   const mail = (to: string, subject: string) => ({ to, subject, text: 'text', html: '<p>text</p>' });
   const read = async (url: string) => (await (await fetch(url)).json()) as SentMail[];
 
-  it('answers mails newest first, by address in any case, and keeps them over a restart', async () => {
+  it('lists mails newest first, finds them by address case-insensitively, and keeps them over a restart', async () => {
     const file = join(folder, 'mails.ndjson');
     const first = await openMailbox(file);
     await first.deliver(mail('ann@example.test', 'one'));

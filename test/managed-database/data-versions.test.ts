@@ -48,7 +48,7 @@ beforeAll(async () => {
   company = await aDatabase();
 });
 
-describe('a result', () => {
+describe('a cached result of a company’s data', () => {
   /** A change in the model: of which tables, and whether it may still be committed. */
   interface Change {
     id: string;
@@ -66,7 +66,7 @@ describe('a result', () => {
     fc.record({ does: fc.constant('read' as const), tables }),
   );
 
-  it('is shown exactly until one of its tables is changed, whatever becomes of changes', {
+  it('is current exactly until one of its tables is changed, whether changes end, overlap or expire', {
     timeout: 120_000,
   }, async () => {
     await fc.assert(
@@ -109,7 +109,7 @@ describe('a result', () => {
     );
   });
 
-  it('of a table that was changed long before many others is not shown any more, those of the newest are', async () => {
+  it('is no longer current when its table is not among the latest 100 that were changed', async () => {
     const names = Array.from({ length: 130 }, (_, n) => `table_${n}`);
     const read = (await versionsOf(company, 0)).readVersions(['untouched']) as ReadOf;
     for (const [n, name] of names.entries()) {
@@ -127,7 +127,7 @@ describe('a result', () => {
     expect(Object.keys(JSON.parse(row?.changed_tables ?? '{}'))).toHaveLength(101);
   });
 
-  it('is not shown past a change of the version before, which names no table', async () => {
+  it('is not current after a change by the previous version of the Worker, which names no table', async () => {
     const own = await aDatabase();
     const read = async (now: number) => (await versionsOf(own, now)).readVersions(['a']);
     const before = (await read(0)) as ReadOf;

@@ -39,8 +39,8 @@ async function works(connection: TenantConnection): Promise<void> {
   }
 }
 
-describe('provisioning', () => {
-  it('creates one project when five calls come together, and answers it to later ones', async () => {
+describe('the provisioning of a company’s database', () => {
+  it('creates one project when five calls come at once, and answers later calls with the same', async () => {
     const it = company();
     const answers = await Promise.all(Array.from({ length: 5 }, () => it.provision()));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -63,7 +63,7 @@ describe('provisioning', () => {
     await works(connection);
   });
 
-  it('sets one password of the reader, however far an earlier call came', async () => {
+  it('keeps one password of the reader when an earlier call crashed before it was recorded', async () => {
     const it = company();
     const record = it.ledger.record();
     const crashing = {
@@ -94,7 +94,7 @@ describe('provisioning', () => {
     await works((await overtaken) as TenantConnection);
   });
 
-  it('finds the project when the answer to its creation is lost', async () => {
+  it('finds the project again when the answer to its creation is lost', async () => {
     const it = company();
     await it.lay({ call: 'create_project', lose_answer: true });
     await works(await it.provision());
@@ -116,7 +116,7 @@ describe('provisioning', () => {
   });
 
   for (const status of [423, 429, 503]) {
-    it(`sends every call again after ${status}`, async () => {
+    it(`repeats every call after ${status}`, async () => {
       const it = company();
       for (const call of ['list_projects', 'create_project', 'list_operations', 'connection_uri'] as const) {
         await it.lay({ call, status, times: 2 });
@@ -160,7 +160,7 @@ describe('provisioning', () => {
     expect((await it.calls()).create_project).toBe(1);
   });
 
-  it('creates nothing with a wrong API key, and releases the lease', async () => {
+  it('creates no project with a wrong API key, and releases the lease', async () => {
     const it = company();
     await expect(it.provision(neon('wrong'))).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_failed' });
     expect(it.ledger.leased).toBe(false);
@@ -168,7 +168,7 @@ describe('provisioning', () => {
     await works(await it.provision());
   });
 
-  it('takes over the oldest of several projects of one name, and none whose name only contains it', async () => {
+  it('takes over the oldest of several projects of the same name, and none whose name only contains it', async () => {
     const it = company();
     const made = [];
     for (const suffix of ['a', 'b']) {

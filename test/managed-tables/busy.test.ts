@@ -58,13 +58,13 @@ const indexes = () =>
     database.query(`SELECT indisvalid FROM pg_index WHERE indrelid = 'public.${name}'::regclass AND NOT indisprimary`),
   );
 
-describe('a change of a table that others use', () => {
+describe('a change of a table that another transaction reads', () => {
   it.each<[string, () => Promise<Answer>]>([
     ['renamed', () => table.put({ display_name: `${name}_renamed` })],
     ['retyped', () => table.put({ columns: [column('n', 'decimal')] })],
     ['truncated', () => table.truncate()],
     ['deleted', () => table.delete()],
-  ])('is answered in time, and nothing was done: %s', async (_what, change) => {
+  ])('is refused in time with MANAGED_TABLE_BUSY, and changes nothing: %s', async (_what, change) => {
     const before = (await table.get()).body;
     isRefused(await whileSomebody(reads, () => inTime(change)));
     expect((await table.get()).body).toEqual(before);
@@ -72,7 +72,7 @@ describe('a change of a table that others use', () => {
     expect((await change()).status).toBeLessThan(300);
   });
 
-  it('is answered in time where it takes too long itself', async () => {
+  it('is refused in time, and changes nothing, when it takes too long itself', async () => {
     // Only a change that is to be answered in time is slow.
     await behindTheApi(company.id, (database) =>
       database.query(`
@@ -90,8 +90,8 @@ describe('a change of a table that others use', () => {
 describe('an index', () => {
   it.each([
     ['write to the table', writes],
-    ['see what there was', looksBack],
-  ])('is not begun while others go on that %s', async (_what, do_) => {
+    ['keep an older snapshot', looksBack],
+  ])('is refused as busy while other transactions are open that %s', async (_what, do_) => {
     await whileSomebody(do_, async () => {
       isRefused(await inTime(() => table.index(['n'])));
       expect(await indexes()).toEqual([]);
@@ -99,14 +99,14 @@ describe('an index', () => {
     expect((await table.index(['n'])).status).toBe(201);
   });
 
-  it('is not dropped while others read the table, and stays', async () => {
+  it('is not dropped while another transaction reads the table', async () => {
     const { body } = await table.index(['n']);
     isRefused(await whileSomebody(reads, () => inTime(() => table.deleteIndex(body.id))));
     expect((await table.indexes()).body.records).toEqual([body]);
     expect((await table.deleteIndex(body.id)).status).toBe(204);
   });
 
-  it('that others keep from being built once it is begun is dropped', async () => {
+  it('is dropped when another transaction keeps its build from ending', async () => {
     await behindTheApi(company.id, (database) =>
       database.transaction(
         async (tx) => {
@@ -120,7 +120,7 @@ describe('an index', () => {
     );
   });
 
-  it('that others keep from being dropped, too, is dropped when they have ended', async () => {
+  it('is dropped by the sweep when another transaction also kept it from being dropped', async () => {
     await behindTheApi(company.id, (database) =>
       database.transaction(
         async (tx) => {

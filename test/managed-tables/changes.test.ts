@@ -17,7 +17,7 @@ async function filledTable(columns: ColumnInput[], rows: unknown[]) {
 }
 
 describe('the renaming of a table', () => {
-  it('moves the name, refuses a taken one and answers the record', async () => {
+  it('changes the name, refuses a taken or invalid one and answers with the record', async () => {
     const table = await filledTable([column('a')], [{ a: 'x' }]);
     await filledTable([column('a')], [{}]);
     const taken = await table.put({ display_name: `changing_${made}` });
@@ -33,7 +33,7 @@ describe('the renaming of a table', () => {
 });
 
 describe('a change of the columns', () => {
-  it('renames, exchanges names, adds, drops and orders in one call', async () => {
+  it('renames, exchanges, adds, drops and reorders columns in one call', async () => {
     const table = await filledTable([column('a'), column('b'), column('c')], [{ a: '1', b: '2', c: '3' }]);
     const columns = [
       { ...column('b'), previous_name: 'a' },
@@ -52,7 +52,7 @@ describe('a change of the columns', () => {
     expect((await table.insert([{ c: 'gone' }])).status).toBe(422);
   });
 
-  it('passes names on in chains and in circles', async () => {
+  it('renames columns in chains and in circles', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     const table = await filledTable(
       names.map((name) => column(name)),
@@ -95,7 +95,7 @@ describe('a change of the columns', () => {
     ['datetime', 'text', ['2024-02-29T01:02:03.000004Z'], ['2024-02-29T01:02:03.000004Z']],
     ['datetime', 'integer', [null], [null]],
   ];
-  it('converts values in place, as many columns at once as are asked for', async () => {
+  it('converts the values of several columns at once', async () => {
     const columnsAs = (side: 0 | 1) => conversions.map((conversion, index) => column(`v${index}`, conversion[side]));
     const rows = [0, 1, 2, 3].map((row) =>
       Object.fromEntries(conversions.map(([, , values], index) => [`v${index}`, values[row] ?? null])),
@@ -155,7 +155,7 @@ describe('a change of the columns', () => {
     expect([(await table.get()).body, (await table.rows()).body]).toStrictEqual(before);
   });
 
-  it('names what it refuses in the order of the columns', async () => {
+  it('reports its problems in the order of the columns, those of new columns last', async () => {
     const table = await filledTable([column('a'), column('b'), column('c')], [{ a: 'x' }, { b: 'y', c: '3' }]);
     const columns = [
       column('c', 'integer', false),
@@ -173,7 +173,7 @@ describe('a change of the columns', () => {
     ]);
   });
 
-  it('refuses what would leave nulls in columns that are not nullable, and names each', async () => {
+  it('refuses nulls in columns that become not nullable, and names each column', async () => {
     const table = await filledTable([column('a'), column('b', 'text', false)], [{ b: 'x' }]);
     const refused = await table.put({ columns: [column('a', 'text', false), column('b'), column('c', 'text', false)] });
     expect(refused.body.details).toStrictEqual([
@@ -187,7 +187,7 @@ describe('a change of the columns', () => {
     expect((await table.insert([{}])).status).toBe(201);
   });
 
-  it('refuses an empty list, a repeated name, a reserved one and an unknown previous_name', async () => {
+  it('refuses an empty list, a repeated name, a reserved name and an unknown previous_name', async () => {
     const table = await filledTable([column('a')], [{}]);
     for (const columns of [
       [],
@@ -212,7 +212,7 @@ describe('a change of the columns', () => {
   });
 });
 
-describe('a table that an upload job works on', () => {
+describe('a table with an unfinished upload job', () => {
   const statuses = ['queued', 'analisando', 'waiting_confirm', 'inserting'];
   it.each(statuses)('is locked while the job is %s, except for its rows', async (status) => {
     const table = await filledTable([column('a')], [{ a: 'x' }]);
@@ -248,7 +248,7 @@ describe('a table that an upload job works on', () => {
 });
 
 describe('a deleted table', () => {
-  it('is kept in schema trash under its id, with its rows', async () => {
+  it('is kept in the schema trash under its id, with its rows', async () => {
     const table = await filledTable([column('a')], [{ a: 'kept' }]);
     const { _id: id } = (await table.get()).body;
     expect((await table.delete()).status).toBe(204);

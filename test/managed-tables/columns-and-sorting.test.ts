@@ -12,7 +12,7 @@ const column = (name: string, extra: Partial<WantedColumn> = {}): WantedColumn =
   ...extra,
 });
 
-describe('sort_by', () => {
+describe('the parameter sort_by', () => {
   const columns = [column('price'), column('_x1'), column('asc')];
 
   it.each([
@@ -50,8 +50,8 @@ describe('sort_by', () => {
   });
 });
 
-describe('the rows of a page', () => {
-  it('are selected exactly, counted from either end', () => {
+describe('the offset and limit of a page of rows', () => {
+  it('select exactly the rows of the page, whether counted from the start or the end', () => {
     for (let total = 0; total <= 25; total++) {
       const rows = Array.from({ length: total }, (_, index) => index);
       for (const limit of [1, 2, 3, 7, 10, 30]) {
@@ -66,16 +66,16 @@ describe('the rows of a page', () => {
     }
   });
 
-  it('are counted from the end on the last page', () => {
+  it('are counted from the end for the last page', () => {
     expect(nearerWindow(1_000_003, 1_000_000, 50)).toStrictEqual({ limit: 3, offset: 0, fromEnd: true });
   });
 });
 
-describe('a column plan', () => {
+describe('the plan of a column change', () => {
   const present = [column('a'), column('b'), column('c')];
   const names = (columns: { name: string }[]) => columns.map(({ name }) => name);
 
-  it('knows when nothing changes', () => {
+  it('reports whether anything changes', () => {
     expect(planColumns(present, present).changes).toBe(false);
     expect(planColumns(present, present.toReversed()).changes).toBe(true);
     expect(planColumns(present, [column('a'), column('b'), column('c', { display_name: 'C' })]).changes).toBe(true);
@@ -101,13 +101,13 @@ describe('a column plan', () => {
     expect(names(plan.dropped)).toStrictEqual(['c']);
   });
 
-  it('takes a name that a rename has freed for a new column', () => {
+  it('can give a new column the name that a rename has freed', () => {
     const plan = planColumns(present, [column('a', {}), column('a2', { previous_name: 'a' })]);
     expect(plan.kept.map(({ from, to }) => [from.name, to.name])).toStrictEqual([['a', 'a2']]);
     expect(plan.added.map(({ column: added }) => added.name)).toStrictEqual(['a']);
   });
 
-  it('refuses a previous_name that no column has, or that two columns claim', () => {
+  it('is refused with a previous_name that no column has, or that two columns claim', () => {
     expect(() => planColumns(present, [column('x', { previous_name: 'nothing' })])).toThrow(Failure);
     expect(() =>
       planColumns(present, [column('x', { previous_name: 'a' }), column('y', { previous_name: 'a' })]),

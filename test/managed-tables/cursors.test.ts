@@ -56,8 +56,8 @@ const VALUES = {
   datetime: ['2024-02-29T01:02:03.000004Z', null, '0001-01-01T00:00:00Z', '2024-02-29T01:02:03.000004Z', null],
 };
 
-describe('pages by cursor', () => {
-  it.each(Object.entries(VALUES))('hold every row once, in the order of a %s', async (type, values) => {
+describe('pages of rows by cursor', () => {
+  it.each(Object.entries(VALUES))('have every row once, in the order of a column of type %s', async (type, values) => {
     const table = await aFilledTable(
       values.map((v) => ({ v })),
       column('v', type),
@@ -74,7 +74,7 @@ describe('pages by cursor', () => {
     }
   });
 
-  it('are of the filtered rows alone, whatever fields are shown', async () => {
+  it('have only the rows of the filters and search, whatever fields are asked for', async () => {
     const rows = Array.from({ length: 9 }, (_, n) => ({ n, v: n % 3 === 0 ? null : n % 3, t: `Row ${n}` }));
     const table = await aFilledTable(rows, column('n', 'integer'), column('v', 'integer'), column('t'));
     const asked = { 'filter[n][gt]': '1', search: 'row', sort_by: '-v', fields: 'n', count: 'exact', per_page: '2' };
@@ -84,7 +84,7 @@ describe('pages by cursor', () => {
     expect(Object.keys(pages[0].records[0])).toEqual(['id', 'n']);
   });
 
-  it('are one empty page of an empty table', async () => {
+  it('are a single empty page for an empty table', async () => {
     const table = tableRoutes(company.as, await aTable(company.as, 'empty', [column('v')]));
     for (const asked of ['', '&sort_by=v', '&search=x']) {
       expect((await table.rows(`?cursor=${asked}`)).body).toEqual({ quantity: 0, records: [], next_cursor: null });
@@ -96,7 +96,7 @@ describe('pages by cursor', () => {
     ['v', { sort_by: 'v' }],
     ['v DESC', { sort_by: '-v' }],
     ['-id', { sort_by: '-id' }],
-  ])('miss no row and show none twice while others come, change and go (%s)', async (_order, order) => {
+  ])('miss no row and repeat none while other rows are inserted, updated and deleted (%s)', async (_order, order) => {
     const rows = Array.from({ length: 20 }, (_, n) => ({ n, v: n % 4 === 0 ? null : n % 4, other: 'old' }));
     const table = await aFilledTable(rows, column('n', 'integer'), column('v', 'integer'), column('other'));
     const { records } = (await table.rows('?per_page=100')).body;
@@ -125,7 +125,7 @@ describe('pages by cursor', () => {
     expect(left.map(({ n }: { n: number }) => n).filter((n: number) => !old.includes(n))).toEqual([]);
   });
 
-  it('are whole when the table is rewritten in between', async () => {
+  it('are complete when the columns of the table change meanwhile', async () => {
     const table = await aFilledTable([{ v: '1' }, { v: '2' }, { v: '3' }], column('v'));
     const { outcome } = await rivalBeforeStatement(company.id, /AS MATERIALIZED/, () =>
       table.put({ columns: [{ ...column('v'), display_name: 'V' }, column('w')] }),
@@ -136,7 +136,7 @@ describe('pages by cursor', () => {
     expect(valuesOf(next, 'v')).toEqual(['3']);
   });
 
-  it('end where a text is too long to go on from', async () => {
+  it('are refused when they would have to continue after a text that is too long for a cursor', async () => {
     const table = await aFilledTable([{ v: 'a'.repeat(4000) }, { v: 'b'.repeat(4001) }, { v: 'c' }], column('v'));
     const pages = (size: string, cursor = '') => table.rows(query({ sort_by: 'v', per_page: size, cursor }));
     const first = await pages('1');
@@ -148,10 +148,10 @@ describe('pages by cursor', () => {
   });
 });
 
-describe('a cursor', () => {
+describe('a cursor for pages of rows', () => {
   const REFUSED = { status: 422, body: { details: [{ field: 'cursor' }] } };
 
-  it('is good for its company, table, filters, search and order only, and tells nothing', async () => {
+  it('is valid for its company, table, filters, search and order only, and does not reveal their values', async () => {
     const other = await aProvisionedCompany();
     const columns = [column('v'), column('n', 'integer')];
     const rows = [
@@ -198,7 +198,7 @@ describe('a cursor', () => {
     ['n', 'n ASC', 'n asc'],
     ['-n', 'n DESC', 'n desc', '-n desc'],
     [undefined, 'id', 'id asc'],
-  ])('of the order %s is good for each spelling of it', async (...spellings) => {
+  ])('of the order %s is valid for each spelling of that order', async (...spellings) => {
     const table = await aFilledTable([{ n: 2 }, { n: 2 }, { n: 2 }], column('n', 'integer'));
     const page = (order: string | undefined, cursor: string) =>
       table.rows(query({ per_page: '1', cursor, ...(order && { sort_by: order }) }));
@@ -209,7 +209,7 @@ describe('a cursor', () => {
     }
   });
 
-  it('that was changed by hand, or made up, is refused', async () => {
+  it('is refused when it was changed or made up', async () => {
     const table = await aFilledTable([{}, {}, {}], column('v'));
     const { next_cursor: cursor } = (await table.rows('?cursor=&per_page=1')).body;
     const at = cursor.length - 5;
@@ -229,7 +229,7 @@ describe('a cursor', () => {
     expect((await table.rows(query({ cursor: 'x', page: '1' }))).status).toBe(422);
   });
 
-  it('means nothing when its column was converted since', async () => {
+  it('is refused when its column was converted since', async () => {
     const table = await aFilledTable([{ v: '1' }, { v: '2' }], column('v'));
     const { next_cursor: cursor } = (await table.rows('?cursor=&per_page=1&sort_by=v')).body;
     expect((await table.put({ columns: [column('v', 'integer')] })).status).toBe(200);
@@ -237,7 +237,7 @@ describe('a cursor', () => {
   });
 });
 
-describe('the plan of a page', () => {
+describe('the query plan of a page of rows', () => {
   const columns: Column[] = [{ name: 'k', display_name: 'k', type: 'integer', nullable: true }];
   const POSITION = { id: '00000000-0000-7000-8000-000000000000', key: '77' };
 
@@ -272,7 +272,7 @@ describe('the plan of a page', () => {
     ['k', 'lt', '10', /Index Cond: \(k < '10'/],
     ['id', 'eq', POSITION.id, /Index Cond: \(id = '0/],
   ])(
-    'of rows whose %s is %s %s looks into an index, and so does their count',
+    'for the filter %s %s %s uses an index, and so does that of their count',
     async (column, operator, value, index) => {
       const page = pageOf([{ column, operator, value }]);
       const window = { limit: 50, offset: 0, fromEnd: false };
@@ -290,7 +290,7 @@ describe('the plan of a page', () => {
     ['-id', 'pk', /Index Cond: \(id < '0/],
     ['k', 'idx', /Index Cond: \(\(k IS NOT NULL\) AND \(ROW\(k, id\) > ROW\('77'/],
     ['-k', 'idx', /Index Cond: \(\(k IS NOT NULL\) AND \(k <= '77'/],
-  ])('by cursor in the order %s begins in the index at the row it comes after', async (order, name, index) => {
+  ])('by cursor in the order %s starts in the index at the row of the cursor', async (order, name, index) => {
     const first = await explain(selectFollowing(pageOf([], order), { limit: 50, after: null }));
     expect(first).toMatch(new RegExp(`Index (Only )?Scan (Backward )?using "?${name}\\$`));
     const after = order?.includes('k') ? POSITION : { ...POSITION, key: null };
@@ -298,7 +298,7 @@ describe('the plan of a page', () => {
     expect(next).toMatch(index);
   });
 
-  it('by cursor among rows without a value begins in the index at the row it comes after', async () => {
+  it('by cursor among rows without a value starts in the index at the row of the cursor', async () => {
     const after = { ...POSITION, key: null };
     const plan = await explain(selectFollowing(pageOf([], 'k'), { limit: 50, after }));
     expect(plan).toMatch(/Index Cond: \(\(k IS NULL\) AND \(id > '0/);

@@ -48,14 +48,14 @@ const begin = (format: ExportFormat, asked = '') => readRaw(company, table.expor
 describe.each(EXPORT_FORMATS)('an export as %s', (format) => {
   const reading = format === 'ndjson' ? /AS batch/ : READING;
 
-  it.each(['delete', 'truncate'] as const)('comes whole before somebody can %s the table', async (change) => {
+  it.each(['delete', 'truncate'] as const)('is complete before another request can %s the table', async (change) => {
     const rival = await rivalBeforeStatement(company.id, reading, () => table[change]());
     const response = await begin(format);
     expect([response.status, rowsIn[format](await response.arrayBuffer())]).toEqual([200, ROWS]);
     expect([200, 204]).toContain((await rival.outcome).status);
   });
 
-  it('is of the table as it is called and typed when it begins', async () => {
+  it('has the name and columns that the table has when it begins', async () => {
     const change = () => table.put({ display_name: `${name}_new`, columns: [column('t'), column('d', 'integer')] });
     const rival = await rivalBeforeStatement(company.id, ENTERING, change);
     const response = await begin(format);
@@ -64,14 +64,14 @@ describe.each(EXPORT_FORMATS)('an export as %s', (format) => {
     expect((await rival.outcome).status).toBe(200);
   });
 
-  it('of a table that is deleted before it begins is not found', async () => {
+  it('answers 404 when the table is deleted before it begins', async () => {
     const rival = await rivalBeforeStatement(company.id, ENTERING, () => table.delete());
     expect((await begin(format)).status).toBe(404);
     expect((await rival.outcome).status).toBe(204);
   });
 
   // What takes PostgreSQL longer than it may is ended with this code.
-  it.each(['', '&search=x'])('of rows that take too long to find is refused (%s)', async (asked) => {
+  it.each(['', '&search=x'])('is refused when its rows take too long to find (%s)', async (asked) => {
     await inDatabase(`
       CREATE FUNCTION public.${name}_slow() RETURNS text LANGUAGE plpgsql AS
         $$BEGIN RAISE EXCEPTION 'canceling statement' USING ERRCODE = 'query_canceled'; END$$;
@@ -85,7 +85,7 @@ describe.each(EXPORT_FORMATS)('an export as %s', (format) => {
   });
 });
 
-it('values have the type that their column has when the export begins', async () => {
+it('values of an export have the type that their column has when it begins', async () => {
   const toInteger = () => table.put({ columns: [column('t'), column('d', 'integer')] });
   const rival = await rivalBeforeStatement(company.id, ENTERING, toInteger);
   expect((await table.export('?filter[d][eq]=7')).body).toMatch(/,7,7\r\n$/);

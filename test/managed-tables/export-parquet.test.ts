@@ -107,7 +107,7 @@ describe('an export as Parquet', () => {
     ]);
   });
 
-  it('has decimals as text where one of them has more digits than the format', async () => {
+  it('has a column of decimals as text when one of them has more digits than Parquet allows', async () => {
     const columns = ['whole', 'exact', 'long', 'far'].map((name) => column(name, 'decimal'));
     const table = tableRoutes(company.as, await aTable(company.as, 'decimals', columns));
     const exact = `-${'9'.repeat(36)}.25`;
@@ -129,7 +129,7 @@ describe('an export as Parquet', () => {
     expect(few.types[3]).toContain('DECIMAL(38,0)');
   });
 
-  it('has the filters, order and fields of the list, in groups of rows', async () => {
+  it('applies filters, order and fields, and writes groups of rows', async () => {
     const many = tableRoutes(company.as, await aTable(company.as, 'many', [column('n', 'integer'), column('t')]));
     await behindTheApi(company.id, (database) =>
       database.execute(`INSERT INTO public.many (n, t) SELECT n, 'x' || n FROM generate_series(1, 45000) AS n`),
@@ -139,7 +139,7 @@ describe('an export as Parquet', () => {
     expect(rows.map(([, n]) => n)).toEqual(Array.from({ length: 44_990 }, (_, at) => BigInt(45_000 - at)));
   });
 
-  it('of no rows has the columns', async () => {
+  it('has the columns even without rows', async () => {
     const none = tableRoutes(company.as, await aTable(company.as, 'none', [column('t'), column('d', 'decimal')]));
     const { types, rows } = await fileOf(none);
     expect(types).toEqual([
@@ -150,7 +150,7 @@ describe('an export as Parquet', () => {
     expect(rows).toEqual([]);
   });
 
-  it('has as many rows as its parts may have', async () => {
+  it('is refused for more rows than its parts can hold', async () => {
     const id = await aTable(
       company.as,
       'huge',

@@ -111,14 +111,17 @@ const openTransactions = () =>
       WHERE datname = current_database() AND state = 'idle in transaction' AND pid <> pg_backend_pid()`),
   );
 
-describe('an export', () => {
-  it.each(['', '?sort_by=-n'])('shows one moment, whatever rows go meanwhile (%s)', async (query) => {
-    const rival = await rivalBeforeStatement(company.id, LATER_BATCH, () => inDatabase(`DELETE FROM public.${name}`));
-    expect(rowsIn((await table.export(query)).body)).toBe(ROWS);
-    expect(await rival.outcome).toBe(ROWS);
-  });
+describe('an export of a table', () => {
+  it.each(['', '?sort_by=-n'])(
+    'shows the rows of one moment, even if rows are deleted meanwhile (%s)',
+    async (query) => {
+      const rival = await rivalBeforeStatement(company.id, LATER_BATCH, () => inDatabase(`DELETE FROM public.${name}`));
+      expect(rowsIn((await table.export(query)).body)).toBe(ROWS);
+      expect(await rival.outcome).toBe(ROWS);
+    },
+  );
 
-  it('waits no longer for a change than others', async () => {
+  it('is refused with 503 while the table stays locked', async () => {
     const locked = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
     const holding = behindTheApi(company.id, (database) =>
@@ -139,7 +142,7 @@ describe('an export', () => {
     ['ndjson', LATER_ROWS],
     ['xlsx', LATER_ROWS],
     ['parquet', LATER_ROWS],
-  ])('that loses its database ends as a broken stream (%s)', async (format, statement) => {
+  ])('ends as a broken stream when its database connection is lost (%s)', async (format, statement) => {
     await disturb(company.id, { statement: statement.source, effect: 'lose_answer' });
     const { response, ended } = await begin(`?format=${format}`);
     expect(response.status).toBe(200);
@@ -148,12 +151,12 @@ describe('an export', () => {
     expect(rowsIn((await table.export()).body)).toBe(ROWS);
   });
 
-  it('that loses its database before it begins is refused', async () => {
+  it('is refused with 503 when its database connection is lost before it begins', async () => {
     await disturb(company.id, { statement: FIRST_BATCH.source, effect: 'lose_answer' });
     expect((await table.export()).status).toBe(503);
   });
 
-  it('reads no further than it is taken, and on from there', async () => {
+  it('reads no further ahead than fits into memory while the client pauses, and then continues', async () => {
     await fill(40_000);
     waitPatiently();
     const { response, ended } = await begin();
@@ -181,7 +184,7 @@ describe('an export', () => {
     expect(await openTransactions()).toEqual([]);
   });
 
-  it('asks for more at a time while it is taken as fast as it comes', async () => {
+  it('reads larger batches while the client reads without pauses', async () => {
     await fill(40_000);
     const trips: number[] = [];
     // A busy machine takes some of them slowly.
@@ -197,23 +200,20 @@ describe('an export', () => {
   it.each([
     ['csv', LATER_BATCH],
     ['ndjson', LATER_ROWS],
-  ])(
-    'that is read longer than it may ends as a broken stream, and lets the table go (%s)',
-    async (format, statement) => {
-      shortenExports(3000);
-      const cut = Promise.withResolvers<void>();
-      const { outcome } = await rivalBeforeStatement(company.id, statement, () => cut.promise);
-      const { response, ended } = await begin(`?format=${format}`);
-      expect(response.status).toBe(200);
-      await readUntilItBreaks(response.body as ReadableStream);
-      cut.resolve();
-      await Promise.all([outcome, ended()]);
-      await expect.poll(openTransactions, { timeout: 10_000 }).toEqual([]);
-      expect((await table.delete()).status).toBe(204);
-    },
-  );
+  ])('ends as a broken stream, and releases the table, when it takes too long (%s)', async (format, statement) => {
+    shortenExports(3000);
+    const cut = Promise.withResolvers<void>();
+    const { outcome } = await rivalBeforeStatement(company.id, statement, () => cut.promise);
+    const { response, ended } = await begin(`?format=${format}`);
+    expect(response.status).toBe(200);
+    await readUntilItBreaks(response.body as ReadableStream);
+    cut.resolve();
+    await Promise.all([outcome, ended()]);
+    await expect.poll(openTransactions, { timeout: 10_000 }).toEqual([]);
+    expect((await table.delete()).status).toBe(204);
+  });
 
-  it('that nobody takes any more lets the table go', async () => {
+  it('releases the table when the client stops reading', async () => {
     const { response, ended } = await begin();
     await (response.body as ReadableStream).cancel();
     await ended();
@@ -221,7 +221,7 @@ describe('an export', () => {
     expect((await table.delete()).status).toBe(204);
   });
 
-  it(`is one of ${MAX_EXPORTS} of the company that are read at once`, async () => {
+  it(`is refused with 429 while ${MAX_EXPORTS} others of the company are read`, async () => {
     const held = Promise.withResolvers<void>();
     const { outcome } = await rivalBeforeStatement(company.id, LATER_BATCH, () => held.promise);
     const first = await begin();
@@ -257,25 +257,28 @@ const letGo = () => {
   return expect.poll(find, { timeout: 30_000 }).toEqual([]);
 };
 
-describe('an export that nobody takes for a while', () => {
-  it.each(EXPORT_FORMATS)('lets the table go once it is read, and is whole when it is taken (%s)', async (format) => {
-    const whole = await (await begin(`?format=${format}`)).response.arrayBuffer();
-    const { response, ended } = await begin(`?format=${format}`);
-    await letGo();
-    const changed = { display_name: `${name}_renamed`, columns: [column('n', 'decimal')] };
-    expect((await table.put(changed)).status).toBe(200);
-    expect((await table.truncate()).status).toBe(200);
-    const taken = await response.arrayBuffer();
-    // The time of its making stands in a workbook.
-    if (format === 'xlsx') expect(taken.byteLength).toBe(whole.byteLength);
-    else expect(await digestOf(taken)).toBe(await digestOf(whole));
-    await ended();
-    expect(await waitingParts()).toEqual([]);
-  });
+describe('an export whose client does not read for a while', () => {
+  it.each(EXPORT_FORMATS)(
+    'is buffered in R2, releases the table, and is complete when the client reads on (%s)',
+    async (format) => {
+      const whole = await (await begin(`?format=${format}`)).response.arrayBuffer();
+      const { response, ended } = await begin(`?format=${format}`);
+      await letGo();
+      const changed = { display_name: `${name}_renamed`, columns: [column('n', 'decimal')] };
+      expect((await table.put(changed)).status).toBe(200);
+      expect((await table.truncate()).status).toBe(200);
+      const taken = await response.arrayBuffer();
+      // The time of its making stands in a workbook.
+      if (format === 'xlsx') expect(taken.byteLength).toBe(whole.byteLength);
+      else expect(await digestOf(taken)).toBe(await digestOf(whole));
+      await ended();
+      expect(await waitingParts()).toEqual([]);
+    },
+  );
 
   const digestOf = async (bytes: ArrayBuffer) => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex();
 
-  it('goes on where it was taken, in order, by way of as many objects as it needs', async () => {
+  it('is complete and in order over as many R2 objects as it needs', async () => {
     await fill(40_000);
     const { response, ended } = await begin();
     await letGo();
@@ -290,7 +293,7 @@ describe('an export that nobody takes for a while', () => {
     expect(await waitingParts()).toEqual([]);
   });
 
-  it('takes no place of others', async () => {
+  it('does not count towards the limit of exports at once', async () => {
     const slow = [];
     for (let count = 0; count < MAX_EXPORTS; count += 1) slow.push(await begin());
     await letGo();
@@ -301,7 +304,7 @@ describe('an export that nobody takes for a while', () => {
     }
   });
 
-  it('leaves nothing in R2 when it is not taken to its end', async () => {
+  it('leaves no object in R2 when the client stops reading', async () => {
     await fill(40_000);
     const { response, ended } = await begin();
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -314,7 +317,7 @@ describe('an export that nobody takes for a while', () => {
   });
 
   it.each(['put', 'get'] as const)(
-    'ends as a broken stream where R2 fails to %s, and lets the table go',
+    'ends as a broken stream, and releases the table, when R2 fails to %s',
     async (fails) => {
       await fill(10_000);
       const FILES = new Proxy(env.FILES, {
@@ -331,7 +334,7 @@ describe('an export that nobody takes for a while', () => {
     },
   );
 
-  it('leaves nothing for longer than a day, even where all broke off', async () => {
+  it('has its leftover R2 objects deleted after a day', async () => {
     const queue = aHeldQueue();
     await sweep(queue);
     const DAY = 86_400_000;

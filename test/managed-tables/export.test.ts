@@ -36,8 +36,8 @@ beforeAll(async () => {
 const lines = (...texts: string[]) => texts.map((text) => `${text}\r\n`).join('');
 const query = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
 
-describe('an export', () => {
-  it('is CSV of RFC 4180 under a header', async () => {
+describe('an export of a table', () => {
+  it('is CSV of RFC 4180 with a header', async () => {
     const { status, headers, body } = await table.export();
     expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
     expect(headers.get('content-disposition')).toBe(
@@ -55,7 +55,7 @@ describe('an export', () => {
     );
   });
 
-  it('has the rows of the list as NDJSON', async () => {
+  it('has as NDJSON the rows of the list of rows', async () => {
     const { headers, body } = await table.export('?format=ndjson');
     expect(headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8');
     expect(headers.get('content-disposition')).toContain('filename="exported.ndjson"');
@@ -65,17 +65,20 @@ describe('an export', () => {
     ]);
   });
 
-  it.each(['csv', 'ndjson'])('has the filters, search, order and fields of the list (%s)', async (format) => {
-    const selected = { 'filter[b][ne]': 'false', search: 'a', sort_by: '-i', fields: 'd,t' };
-    const found = (await table.rows(query(selected))).body.records;
-    expect(found).toHaveLength(1);
-    const { body } = await table.export(query({ ...selected, format }));
-    const [{ id, d, t }] = found;
-    expect(body).toBe(format === 'csv' ? lines('id,d,t', `${id},${d}.0,${t}`) : `${JSON.stringify({ id, d, t })}\n`);
-  });
+  it.each(['csv', 'ndjson'])(
+    'applies the filters, search, order and fields of the list of rows (%s)',
+    async (format) => {
+      const selected = { 'filter[b][ne]': 'false', search: 'a', sort_by: '-i', fields: 'd,t' };
+      const found = (await table.rows(query(selected))).body.records;
+      expect(found).toHaveLength(1);
+      const { body } = await table.export(query({ ...selected, format }));
+      const [{ id, d, t }] = found;
+      expect(body).toBe(format === 'csv' ? lines('id,d,t', `${id},${d}.0,${t}`) : `${JSON.stringify({ id, d, t })}\n`);
+    },
+  );
 
   it.each(['sort_by=i', 'sort_by=-i', 'sort_by=-id', 'sort_by=t DESC', 'sort_by=b'])(
-    'comes in the order of %s',
+    'has the order of the list of rows for %s',
     async (order) => {
       const { body } = await table.export(`?format=ndjson&${order}`);
       const found = body
@@ -86,12 +89,12 @@ describe('an export', () => {
     },
   );
 
-  it('of no rows has a header only', async () => {
+  it('has a header only when no row is found', async () => {
     expect((await table.export('?fields=id&search=nowhere')).body).toBe('id\r\n');
     expect((await table.export('?format=ndjson&search=nowhere')).body).toBe('');
   });
 
-  it('hides formulas from spreadsheets when asked, and no numbers', async () => {
+  it('escapes texts that spreadsheets would take for formulas, if asked, and no numbers', async () => {
     const made = await aTable(company.as, 'formulas', [column('t'), column('i', 'integer')]);
     const formulas = tableRoutes(company.as, made);
     await formulas.insert(['=1', '+1', '-1', '@a', '\ta', '\ra', 'a=1', "'=1", '', null].map((t) => ({ t, i: -1 })));
@@ -100,7 +103,7 @@ describe('an export', () => {
     expect(body.replace(/^[0-9a-f-]{36},/gm, '')).toBe(lines('id,t,i', ...texts.map((t) => `${t},-1`)));
   });
 
-  it('is read back by an upload as the same rows and types', async () => {
+  it('can be uploaded again as the same rows and types', async () => {
     const columns = ['texto', 'inteiro', 'decimal', 'sim', 'dia', 'quando'] as const;
     const types = ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'];
     const made = await aTable(
@@ -144,7 +147,7 @@ describe('an export', () => {
     expect([status, body.details]).toEqual([422, [expect.objectContaining({ field, message })]]);
   });
 
-  it('of an unknown table is not found', async () => {
+  it('answers 404 for an unknown table', async () => {
     expect((await tableRoutes(company.as, 'x'.repeat(24)).export()).status).toBe(404);
     expect((await tableRoutes(company.as, '0'.repeat(24)).export()).status).toBe(404);
   });
@@ -189,7 +192,7 @@ describe('an export as a workbook', () => {
     ]);
   });
 
-  it('keeps texts as they are, or hides formulas when asked', async () => {
+  it('keeps texts unchanged, and escapes formulas if asked', async () => {
     const made = await aTable(company.as, `sheet_of_${'x'.repeat(40)}`, [column('t')]);
     const texts = ['<&>"\'', ' a ', '\u0001_x000D_\ufffe', '=1', '-1', '\ta', '😀', 'a\rb\n'];
     const routes = tableRoutes(company.as, made);
@@ -199,7 +202,7 @@ describe('an export as a workbook', () => {
     expect(second(await sheetOf(routes, '&safe=true')).slice(3, 6)).toEqual(["'=1", "'-1", "'\ta"]);
   });
 
-  it('is refused before it begins where a text is longer than a cell, in whatever row', async () => {
+  it('is refused before it begins when a text is longer than a cell can hold, in whatever row', async () => {
     const made = await aTable(company.as, 'long_texts', [column('n', 'integer'), column('t')]);
     const long = tableRoutes(company.as, made);
     await behindTheApi(company.id, (database) =>
@@ -224,7 +227,7 @@ describe('an export as a workbook', () => {
     expect((await long.export('?format=xlsx&fields=n')).status).toBe(200);
   });
 
-  it('has no more rows than a sheet', async () => {
+  it('is refused with more rows than a sheet can have', async () => {
     const made = await aTable(company.as, 'too_long', [column('n', 'integer')]);
     const long = tableRoutes(company.as, made);
     await behindTheApi(company.id, (database) =>
@@ -261,7 +264,7 @@ describe('an export of many rows', () => {
       .slice(1)
       .map((line) => Number(line.split(',')[1]));
 
-  it('comes whole and in order', async () => {
+  it('is complete and in order', async () => {
     const up = Array.from({ length: LARGE }, (_, at) => at + 1);
     expect(numbers((await large.export()).body)).toEqual(up);
     expect(numbers((await large.export('?sort_by=-n')).body)).toEqual(up.toReversed());
@@ -269,7 +272,7 @@ describe('an export of many rows', () => {
     expect(numbers((await large.export('?filter[n][gt]=10')).body)).toHaveLength(LARGE - 10);
   });
 
-  it('of more bytes than are held, where nothing told how many they would be', async () => {
+  it('is complete when its rows are much larger than their stored size', async () => {
     const made = await aTable(company.as, 'compressed', [column('n', 'integer'), column('t')]);
     const compressed = tableRoutes(company.as, made);
     const [stored] = await behindTheApi(company.id, async (database) => {
@@ -288,7 +291,7 @@ describe('an export of many rows', () => {
     }
   });
 
-  it('of large ones, too', async () => {
+  it('is complete when its rows have large values', async () => {
     const made = await aTable(company.as, 'wide', [column('n', 'integer'), column('t')]);
     const wide = tableRoutes(company.as, made);
     await behindTheApi(company.id, (database) =>

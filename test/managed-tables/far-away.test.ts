@@ -21,7 +21,7 @@ async function aNumberedTable(name: string, rows: number) {
   return table;
 }
 
-it('a page of rows takes one round trip more than the connection, two where the isolate has not seen the table', async () => {
+it('a page of rows takes one round trip more than the connection, or two when the isolate has not cached the table', async () => {
   const table = await aNumberedTable('far_pages', 5);
   const first = await far(() => table.rows('?sort_by=-n&per_page=2'));
   expect(valuesOf(first.outcome, 'n')).toEqual([5, 4]);
@@ -31,7 +31,7 @@ it('a page of rows takes one round trip more than the connection, two where the 
   expect(second.trips).toBe(4);
 });
 
-it('a page by filters and its exact total, and one by cursor, take no more', async () => {
+it('a page of rows with filters and an exact total, or by cursor, takes one round trip more than the connection', async () => {
   const table = await aNumberedTable('far_filters', 9);
   await table.rows();
   const filtered = await far(() => table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'));
@@ -45,14 +45,14 @@ it('a page by filters and its exact total, and one by cursor, take no more', asy
   expect([first.trips, next.trips]).toEqual([4, 4]);
 });
 
-it('a table, the list of them and that of its loads take one round trip more than the connection', async () => {
+it('a table, the list of tables and the list of its uploads each take one round trip more than the connection', async () => {
   const table = await aNumberedTable('far_tables', 1);
   expect((await far(() => table.get())).trips).toBe(4);
   expect((await far(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
   expect((await far(() => table.loads())).trips).toBe(4);
 });
 
-it('a change of the columns takes as many round trips for a hundred columns as for one', async () => {
+it('a change of columns takes as many round trips for a hundred columns as for one', async () => {
   const changed = async (count: number) => {
     const names = Array.from({ length: count }, (_, index) => `c${index}`);
     const id = await aTable(
@@ -78,7 +78,7 @@ it('a change of the columns takes as many round trips for a hundred columns as f
   expect(await changed(100)).toBe(await changed(1));
 });
 
-it('what only reads goes through the pooler, what writes does not, and neither takes a second connection', async () => {
+it('reading requests use one pooled connection, and writing requests one direct connection', async () => {
   // What is told and checked after a change has connections of its own.
   for (const queue of [env.WEBHOOKS, env.RECHECKS]) {
     vi.spyOn(queue, 'send').mockResolvedValue(undefined as never);
@@ -99,7 +99,7 @@ it('what only reads goes through the pooler, what writes does not, and neither t
   vi.restoreAllMocks();
 });
 
-it('a page is of the table as it is, whatever the isolate knows of it', async () => {
+it('a page of rows shows the current table, even if the isolate has cached an older version', async () => {
   const table = await aNumberedTable('known_before', 4);
   const page = (query = '?per_page=3&page=2') => table.rows(query);
   expect(valuesOf(await page(), 'n')).toEqual([4]);

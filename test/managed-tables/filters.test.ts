@@ -49,7 +49,7 @@ async function found(...written: string[]): Promise<unknown[]> {
   return valuesOf(answer, 'n');
 }
 
-describe('a filter', () => {
+describe('a filter of rows', () => {
   it.each([
     ['t eq são joão', [2]],
     ['t eq ', [5]],
@@ -109,7 +109,7 @@ describe('a filter', () => {
     expect(await found(written)).toEqual(expected);
   });
 
-  it('narrows what others leave, also when it comes twice', async () => {
+  it('combines with other filters by AND, also of the same column and operator', async () => {
     expect(await found('i gte 0', 'b is_null false')).toEqual([1, 5]);
     expect(await found('i gte 0', 'i gte 10', 'i lt 11')).toEqual([1, 6]);
     expect(await found('t contains são', 't contains paulo')).toEqual([1]);
@@ -125,24 +125,24 @@ describe('a filter', () => {
     [{ t: { contains: ['são', 'paulo'] } }, [1]],
     [{ b: { eq: true } }, [1, 4, 7]],
     [{}, [1, 2, 3, 4, 5, 6, 7]],
-  ])('is taken as JSON: %j finds %j', async (filter, expected) => {
+  ])('may be written as JSON: %j finds %j', async (filter, expected) => {
     const answer = await table.rows(query([['filter', JSON.stringify(filter)]]));
     expect([answer.status, valuesOf(answer, 'n')]).toEqual([200, expected]);
   });
 
-  it('loses no digit of a number in JSON, and knows a column called __proto__', async () => {
+  it('keeps every digit of a number in JSON, and may name a column __proto__', async () => {
     const asJson = async (json: string) => valuesOf(await table.rows(query([['filter', json]])), 'n');
     expect(await asJson('{"i":{"eq":9223372036854775807}}')).toEqual([3]);
     expect(await asJson('{"i":{"gt":9223372036854775806}}')).toEqual([3]);
     expect(await asJson('{"__proto__":{"eq":"x"}}')).toEqual([]);
   });
 
-  it('fits together in both of its forms', async () => {
+  it('may be combined in both of its forms', async () => {
     const both = await table.rows(query([['filter', '{"i":{"gte":0}}'], ...filters('i lt 11', 'b is_null false')]));
     expect(valuesOf(both, 'n')).toEqual([1, 5]);
   });
 
-  it('is taken as JSON by an export, too', async () => {
+  it('may be written as JSON for an export too', async () => {
     const { status, body } = await table.export(
       query([
         ['filter', '{"n":{"eq":3}}'],
@@ -167,7 +167,7 @@ describe('a filter', () => {
     ['{"nope":{"eq":1}}', 'filter[nope][eq]'],
     ['{"i":{"like":1}}', 'filter[i][like]'],
     ['{"b":{"is_null":"yes"}}', 'filter[b][is_null]'],
-  ])('as JSON such as %s is refused by its name', async (json, field) => {
+  ])('as the JSON %s is refused with the name of the field', async (json, field) => {
     const { status, body } = await table.rows(query([['filter', json]]));
     expect([status, body.details]).toEqual([
       422,
@@ -181,7 +181,7 @@ describe('a filter', () => {
     expect(await found(`id in ${third},${first},00000000-0000-0000-0000-000000000000`)).toEqual([1, 3]);
   });
 
-  it('keeps total and pages exact', async () => {
+  it('keeps the total and the pages exact', async () => {
     const page = (number: number) =>
       table.rows(query([...filters('i is_null false'), ['per_page', '2'], ['page', `${number}`], ['sort_by', '-i']]));
     const pages = [await page(1), await page(2), await page(3), await page(4)];
@@ -216,7 +216,7 @@ describe('a filter', () => {
     ['id eq 1', 'filter[id][eq]'],
     ['id ne 00000000-0000-0000-0000-000000000000', 'filter[id][ne]'],
     ['id is_null false', 'filter[id][is_null]'],
-  ])('%s is refused by its name', async (written, field) => {
+  ])('%s is refused with the name of the field', async (written, field) => {
     const { status, body } = await table.rows(query(filters(written)));
     expect([status, body.details]).toEqual([
       422,
@@ -224,7 +224,7 @@ describe('a filter', () => {
     ]);
   });
 
-  it('is refused beyond 50, and a list beyond 1000 values', async () => {
+  it('is accepted up to 50 times and up to 1,000 list values, and refused far beyond either', async () => {
     const many = (count: number) => filters(...Array.from({ length: count }, () => 'i gt 1'));
     expect((await table.rows(query(many(50)))).status).toBe(200);
     expect(await table.rows(query(many(200)))).toMatchObject({ status: 422, body: { details: [{ field: 'filter' }] } });
@@ -256,13 +256,13 @@ describe('a filter', () => {
     'filter[t][eq]=a?&search=%ED%A0%80',
     `search=${'x'.repeat(1001)}`,
     '__proto__=1',
-  ])('%s is refused', async (written) => {
+  ])('the query %s is refused', async (written) => {
     const { status, body } = await table.rows(`?${written}`);
     expect([status, body.details?.length]).toEqual([422, 1]);
   });
 
   // What clients write that know deep objects of one level only.
-  it('says how filters are written where an object was', async () => {
+  it('is refused with the correct syntax when a client sent [object Object]', async () => {
     const { status, body } = await table.rows('?filter[i]=[object Object]');
     const message =
       'deve ser escrito como filter[column][operator]=value, ou como JSON: filter={"column":{"operator":value}}';
@@ -270,7 +270,7 @@ describe('a filter', () => {
   });
 });
 
-it('rows are looked for as long as SQL of people may run', async () => {
+it('a search of rows that takes too long is refused with MANAGED_TABLE_QUERY_TIMEOUT', async () => {
   const slow = tableRoutes(company.as, await aTable(company.as, 'slow', [column('t')]));
   await behindTheApi(company.id, (database) =>
     database.query(`ALTER TABLE public.slow RENAME TO "slow$"; CREATE VIEW public.slow AS
@@ -280,7 +280,7 @@ it('rows are looked for as long as SQL of people may run', async () => {
   expect([status, body.error_code]).toEqual([422, 'MANAGED_TABLE_QUERY_TIMEOUT']);
 });
 
-describe('search', () => {
+describe('the parameter search of the list of rows', () => {
   it.each([
     ['são', [1, 2]],
     ['X4', [4]],
@@ -288,12 +288,12 @@ describe('search', () => {
     ['100% _', [3]],
     ["'; --", []],
     ['10', [3]],
-  ])('for %s finds it in any text column', async (text, expected) => {
+  ])('finds %s in any text column', async (text, expected) => {
     const answer = await table.rows(query([['search', text]]));
     expect([valuesOf(answer, 'n'), answer.body.total]).toEqual([expected, expected.length]);
   });
 
-  it('takes a percent sign that encodes nothing as it stands', async () => {
+  it('may have a percent sign that encodes nothing', async () => {
     expect(valuesOf(await table.rows('?search=%'), 'n')).toEqual([3]);
     expect(valuesOf(await table.rows('?search=100%%20_'), 'n')).toEqual([3]);
   });
@@ -306,8 +306,8 @@ describe('search', () => {
   });
 });
 
-describe('fields', () => {
-  it('are shown in the order asked for, after the id', async () => {
+describe('the parameter fields of the list of rows', () => {
+  it('selects the fields, and their order, after the id', async () => {
     const { body } = await table.rows('?fields=i,n,i&per_page=1&sort_by=-n');
     expect(Object.entries(body.records[0])).toEqual([
       ['id', ids[6]],
@@ -318,7 +318,7 @@ describe('fields', () => {
   });
 });
 
-describe('one row', () => {
+describe('a single row', () => {
   it('is read by its id', async () => {
     const { body } = await table.rows('?per_page=1');
     expect(await table.row(ids[0] as string)).toMatchObject({ status: 200, body: body.records[0] });

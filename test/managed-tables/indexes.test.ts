@@ -32,7 +32,7 @@ const noise = (times: number) =>
   Array.from({ length: times }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
 
 describe('an index', () => {
-  it('is made, listed and deleted', async () => {
+  it('is created, listed and deleted', async () => {
     const table = await aFilledTable([{ a: 'x', select: 1 }], column('a'), column('select', 'integer'));
     expect((await table.indexes()).body).toEqual({ total: 0, quantity: 0, records: [] });
     const first = await table.index(['a']);
@@ -55,7 +55,7 @@ describe('an index', () => {
 
   const byId = (one: { id: string }, other: { id: string }) => one.id.localeCompare(other.id);
 
-  it('belongs to one table: another cannot delete it', async () => {
+  it('cannot be deleted by way of another table', async () => {
     const [one, other] = [await aFilledTable([], column('a')), await aFilledTable([], column('a'))];
     const { body } = await one.index(['a']);
     expect((await other.deleteIndex(body.id)).status).toBe(404);
@@ -72,20 +72,20 @@ describe('an index', () => {
     ['a'],
     [[1]],
     [undefined],
-  ])('of %j is refused', async (columns) => {
+  ])('of the columns %j is refused', async (columns) => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const table = await aFilledTable([], ...names.map((name) => column(name)));
     const { status, body } = await table.index(columns);
     expect([status, body.details[0].field]).toEqual([422, expect.stringMatching(/^columns/)]);
   });
 
-  it('is of up to four columns, in their order', async () => {
+  it('may have up to four columns, and keeps their order', async () => {
     const names = ['d', 'b', 'a', 'c'];
     const table = await aFilledTable([], ...names.map((name) => column(name)));
     expect(await table.index(names)).toMatchObject({ status: 201, body: { columns: names } });
   });
 
-  it('needs the right to change the table, and is listed to whoever sees it', async () => {
+  it('is created and deleted with the permission update, and listed with the permission list', async () => {
     const table = await aFilledTable([], column('a'));
     const { body } = await table.index(['a']);
     const { _id: id } = (await table.get()).body;
@@ -100,7 +100,7 @@ describe('an index', () => {
     expect(await statusesFor('list', 'update')).toEqual([200, 201, 204]);
   });
 
-  it('goes with its columns, whatever they are called, and stays with the others', async () => {
+  it('follows renamed columns, and is dropped with a column of its own only', async () => {
     const table = await aFilledTable([{ a: 'x', b: 1 }], column('a'), column('b', 'integer'), column('c'));
     await table.index(['a', 'b']);
     await table.index(['c']);
@@ -114,7 +114,7 @@ describe('an index', () => {
   const columnsOf = (answer: { body: { records: { columns: string[] }[] } }) =>
     answer.body.records.map(({ columns }) => columns).toSorted();
 
-  it('is refused as the eleventh, also when another comes first', async () => {
+  it('is refused as the eleventh, and as busy while another one is built', async () => {
     const table = await aFilledTable([], column('a'), column('b'));
     for (let count = 0; count < 9; count += 1) expect((await table.index(['a'])).status).toBe(201);
     const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => table.index(['a']));
@@ -126,7 +126,7 @@ describe('an index', () => {
     expect((await table.indexes()).body.total).toBe(10);
   });
 
-  it('is of the columns that it says, though they exchange their names meanwhile', async () => {
+  it('has the columns that were asked for even if two exchange their names meanwhile', async () => {
     const table = await aFilledTable([{ a: 1, b: 'x' }], column('a', 'integer'), column('b'));
     const exchanged = [
       { ...column('b', 'integer'), previous_name: 'a' },
@@ -140,7 +140,7 @@ describe('an index', () => {
     expect(await stored(table.name)).toHaveLength(1);
   });
 
-  it('is not made of a table that is deleted meanwhile, nor of another that takes its name', async () => {
+  it('is not created on a table that is deleted meanwhile, nor of another that takes its name', async () => {
     const table = await aFilledTable([], column('a'));
     const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, async () => {
       await table.delete();
@@ -154,29 +154,32 @@ describe('an index', () => {
   it.each([
     ['before it begins', 'false', `query LIKE '%begun.since%'`],
     ['when it has begun', 'true', `query LIKE 'CREATE%INDEX%' AND wait_event_type = 'Lock'`],
-  ])('does not stop writers, while it waits for what others have begun (%s)', async (_when, hasBegun, waitsFor) => {
-    const table = await aFilledTable([{ a: 'x' }], column('a'));
-    await behindTheApi(company.id, async (database) => {
-      const building = await database.transaction(async (tx) => {
-        const write = () => tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
-        const isBefore = hasBegun === 'false';
-        const rival = isBefore ? await write() : await rivalBeforeStatement(company.id, /CREATE UNIQUE/, write);
-        const index = table.index(['a'], true);
-        if (typeof rival === 'object') await rival.outcome;
-        const waiting = `SELECT FROM pg_stat_activity
+  ])(
+    'does not block writers while its build waits for transactions that began earlier (%s)',
+    async (_when, hasBegun, waitsFor) => {
+      const table = await aFilledTable([{ a: 'x' }], column('a'));
+      await behindTheApi(company.id, async (database) => {
+        const building = await database.transaction(async (tx) => {
+          const write = () => tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
+          const isBefore = hasBegun === 'false';
+          const rival = isBefore ? await write() : await rivalBeforeStatement(company.id, /CREATE UNIQUE/, write);
+          const index = table.index(['a'], true);
+          if (typeof rival === 'object') await rival.outcome;
+          const waiting = `SELECT FROM pg_stat_activity
           WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${waitsFor}`;
-        const waits = () => behindTheApi(company.id, (other) => other.query(waiting));
-        await expect.poll(async () => (await waits()).length, { timeout: 20_000 }).toBe(1);
-        expect((await table.insert([{ a: 'y' }])).status).toBe(201);
-        return { index };
+          const waits = () => behindTheApi(company.id, (other) => other.query(waiting));
+          await expect.poll(async () => (await waits()).length, { timeout: 20_000 }).toBe(1);
+          expect((await table.insert([{ a: 'y' }])).status).toBe(201);
+          return { index };
+        });
+        expect((await building.index).status).toBe(201);
       });
-      expect((await building.index).status).toBe(201);
-    });
-    expect((await table.insert([{ a: 'y' }])).status).toBe(409);
-    expect((await table.insert([{ a: 'begun' }])).status).toBe(409);
-  });
+      expect((await table.insert([{ a: 'y' }])).status).toBe(409);
+      expect((await table.insert([{ a: 'begun' }])).status).toBe(409);
+    },
+  );
 
-  it('whose building broke off is not listed, counts for nothing, and is removed by the next', async () => {
+  it('is not listed after its build failed, and is dropped when another one is created', async () => {
     const table = await aFilledTable([{ a: 'x' }, { a: 'x' }], column('a'));
     await behindTheApi(company.id, async (database) => {
       const broken = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."${table.name}" ("a")`;
@@ -189,7 +192,7 @@ describe('an index', () => {
     expect(await stored(table.name)).toEqual([{ name: `idx$${body.id}`, valid: true }]);
   });
 
-  it('may be built though the answer is lost, and then is listed', async () => {
+  it('is listed after it was built although the answer of the database was lost', async () => {
     const table = await aFilledTable([{ a: 'x' }], column('a'));
     await disturb(company.id, { statement: 'CREATE INDEX', effect: 'lose_answer' });
     expect(await table.index(['a'])).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
@@ -198,7 +201,7 @@ describe('an index', () => {
 });
 
 describe('a unique index', () => {
-  it('is refused where rows have the same, and shows one of them', async () => {
+  it('is refused with the duplicate values when rows have them', async () => {
     const table = await aFilledTable(
       [
         { a: 'x), (y', n: 1 },
@@ -216,7 +219,7 @@ describe('a unique index', () => {
     expect(await stored(table.name)).toEqual([]);
   });
 
-  it('takes nulls as distinct, and every other value once', async () => {
+  it('accepts several nulls, and every other value once', async () => {
     const table = await aFilledTable([{}, {}, { a: 'x', n: 1 }, { a: 'x' }], column('a'), column('n', 'integer'));
     expect((await table.index(['a', 'n'], true)).status).toBe(201);
     expect((await table.insert([{}, { a: 'x' }, { a: 'x', n: 2 }])).status).toBe(201);
@@ -228,13 +231,13 @@ describe('a unique index', () => {
     expect((await table.get()).body.row_count).toBe(7);
   });
 
-  it('names columns that are words of SQL', async () => {
+  it('names columns called like SQL keywords when it refuses a row', async () => {
     const table = await aFilledTable([{ select: 'x' }], column('select'));
     await table.index(['select'], true);
     expect((await table.insert([{ select: 'x' }])).body.details).toEqual({ columns: ['select'], value: 'x' });
   });
 
-  it('forbids a conversion after which rows have the same', async () => {
+  it('prevents a conversion that would make two values equal', async () => {
     const table = await aFilledTable([{ a: '1' }, { a: '1.0' }], column('a'));
     await table.index(['a'], true);
     const { status, body } = await table.put({ columns: [column('a', 'decimal')] });
@@ -247,7 +250,7 @@ describe('a unique index', () => {
 });
 
 describe('a value that is too long for an index', () => {
-  it('forbids the index, which names column and row', async () => {
+  it('prevents the index, and is reported with its column and row', async () => {
     const table = await aFilledTable(
       [
         { a: 'x', b: 'y' },
@@ -263,7 +266,7 @@ describe('a value that is too long for an index', () => {
     expect(await stored(table.name)).toEqual([]);
   });
 
-  it('is refused in a row that is written', async () => {
+  it('is refused in a row that is inserted or updated', async () => {
     const table = await aFilledTable([{ a: 'x' }], column('a'), column('b'));
     await table.index(['a']);
     const long = noise(8);

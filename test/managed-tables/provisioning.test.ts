@@ -27,8 +27,8 @@ async function layFault(fault: NeonFault): Promise<void> {
   expect((await fetch(url, { method: 'POST', body: JSON.stringify(fault) })).status).toBe(200);
 }
 
-describe('provisioning', () => {
-  it('is needed to create a table, and before it no table is found', async () => {
+describe('the provisioning of a company’s database', () => {
+  it('is needed before a table can be created, and until then no table is found', async () => {
     const { as } = await aCompany();
     expect((await as.get('/v1/managed-tables/status')).body).toStrictEqual({ provisioned: false, connection_id: null });
     expect((await as.get('/v1/managed-tables')).body).toStrictEqual({ total: 0, quantity: 0, records: [] });
@@ -48,7 +48,7 @@ describe('provisioning', () => {
     expect(created.body.error).toMatch(/não está provisionado/);
   });
 
-  it('creates one database when five calls come together, and answers it from then on', async () => {
+  it('creates one database when five calls come at once, and answers the same from then on', async () => {
     const company = await aCompany();
     // In whatever order they come: those that decide are brought about below.
     const answers = await Promise.all(Array.from({ length: 5 }, () => company.as.post(PROVISION)));
@@ -71,7 +71,7 @@ describe('provisioning', () => {
     expect((await company.as.post(PROVISION)).body).toStrictEqual(status.body);
   });
 
-  it('has one record for a company, however many calls add it', async () => {
+  it('has one record for a company, however many calls insert it', async () => {
     const { id: companyId } = await aCompany();
     const add = (id: string) => ensureDatabase(openControlDb(env.CONTROL_DB), { id, companyId, now: 1 });
     await add('a'.repeat(24));
@@ -93,7 +93,7 @@ describe('provisioning', () => {
     expect(await countOf('managed_databases where company_id = ?', company.id)).toBe(1);
   });
 
-  it('keeps its lease from another call until it ends', async () => {
+  it('does not let another call take its lease until it ends', async () => {
     const company = await aCompany();
     const taken: boolean[] = [];
     const take = async () => {
@@ -107,7 +107,7 @@ describe('provisioning', () => {
     expect(taken).toStrictEqual([false, true]);
   });
 
-  it('records nothing, and leaves the lease alone, when another call has taken over', async () => {
+  it('records nothing, and does not release the lease, when another call has taken over', async () => {
     const company = await aCompany();
     const takeOver = () =>
       env.CONTROL_DB.prepare("UPDATE managed_databases SET lease_token = 'of another' WHERE company_id = ?")
@@ -141,7 +141,7 @@ describe('provisioning', () => {
     await aTable(company.as, 'works', [column('a')]);
   });
 
-  it('takes over the database whose creation was never answered', async () => {
+  it('adopts the database whose creation was never answered', async () => {
     const company = await aCompany();
     await layFault({ call: 'create_project', project_name: `console-${company.id}`, lose_answer: true });
     expect((await company.as.post(PROVISION)).status).toBe(200);
@@ -168,7 +168,7 @@ describe('provisioning', () => {
     expect(JSON.stringify(row)).not.toMatch(/postgres(ql)?:\/\//);
   });
 
-  it('decrypts no connection string of another company', async () => {
+  it('cannot decrypt the connection string of another company', async () => {
     const [mine, theirs] = [await aCompany(), await aCompany()];
     for (const { as } of [mine, theirs]) await as.post(PROVISION);
     await env.CONTROL_DB.prepare(

@@ -19,7 +19,7 @@ async function filledTable(type: string, values: unknown[]) {
 
 const rivalAt = <T>(statement: RegExp, rival: () => Promise<T>) => rivalBeforeStatement(company.id, statement, rival);
 
-describe('a row that is changed while its column is converted', () => {
+describe('a row that is updated while its column is converted', () => {
   it.each([1.5, '1e300'])('keeps %s exactly, and the conversion that comes after it is refused', async (value) => {
     const table = await filledTable('decimal', [1]);
     const { outcome } = await rivalAt(/UPDATE "public"/, () => table.put({ columns: [column('v', 'integer')] }));
@@ -44,7 +44,7 @@ describe('a row that is changed while its column is converted', () => {
     expect((await outcome).status).toBe(204);
   });
 
-  it('neither waits for inserted rows nor makes them wait', async () => {
+  it('neither waits for an insert of other rows nor blocks it', async () => {
     const table = await filledTable('decimal', [1]);
     const { outcome } = await rivalAt(/UPDATE "public"/, () => table.insert([{ v: 3 }]));
     expect((await table.updateRow(table.rowId, { v: 2 })).status).toBe(200);
@@ -64,7 +64,7 @@ describe('rows that are inserted while their column is converted', () => {
   });
 });
 
-describe('rows of a table whose columns are changed again and again', () => {
+describe('rows of a table whose columns change during the request', () => {
   const rivals = (table: { put(json: unknown): Promise<{ status: number }> }, times: number) =>
     Array.from({ length: times }, (_, index) => () => {
       const [from, to] = [`v${index || ''}`, `v${index + 1}`];
@@ -74,7 +74,7 @@ describe('rows of a table whose columns are changed again and again', () => {
   it.each([
     ['listed', /AS MATERIALIZED/, (table: ReturnType<typeof tableRoutes>) => table.rows(), 200],
     ['inserted', /FOR KEY SHARE/, (table: ReturnType<typeof tableRoutes>) => table.insert([{}]), 201],
-  ])('are %s when a fifth change does not come, else it is 409', async (_, statement, request, status) => {
+  ])('are %s despite four changes, and refused with 409 after a fifth', async (_, statement, request, status) => {
     const four = await filledTable('integer', [1]);
     const met = await rivalsBeforeStatement(company.id, statement, rivals(four, 4));
     expect((await request(four)).status).toBe(status);
@@ -88,7 +88,7 @@ describe('rows of a table whose columns are changed again and again', () => {
     expect((await five.rows()).body.total).toBe(1);
   });
 
-  it('fail as Postgres says where the table is as it was read', async () => {
+  it('are answered with 500 when the database differs from the catalogue without a change', async () => {
     const table = await filledTable('integer', [1]);
     const { body } = await table.get();
     await behindTheApi(company.id, (database) =>
@@ -99,7 +99,7 @@ describe('rows of a table whose columns are changed again and again', () => {
 });
 
 describe('rows that are inserted while their table is deleted', () => {
-  it('do not reach another table that takes its name', async () => {
+  it('are not inserted into another table that takes its name', async () => {
     const table = await filledTable('integer', [1]);
     const { body } = await table.get();
     let successor = '';
@@ -113,7 +113,7 @@ describe('rows that are inserted while their table is deleted', () => {
   });
 });
 
-describe('the number of rows', () => {
+describe('the row count of a table', () => {
   const LOCKING = /FOR KEY SHARE/;
 
   it.each([
@@ -123,7 +123,7 @@ describe('the number of rows', () => {
     ['deleted', LOCKING],
     ['deleted', /COMMIT/],
     ['inserted', /COMMIT/],
-  ])('is exact when rows are %s and others are written before %s', async (what, statement) => {
+  ])('is exact when rows are %s and other rows are written before %s', async (what, statement) => {
     const table = await filledTable('integer', [1, 2, 3]);
     const [one, two] = (await table.rows()).body.records;
     const write = async () => [
@@ -140,9 +140,9 @@ describe('the number of rows', () => {
   });
 
   it.each([
-    ['emptied before rows are inserted', LOCKING, [2]],
-    ['emptied before rows are written', /INSERT INTO "public"/, [2]],
-    ['emptied when rows are written', /COMMIT/, []],
+    ['truncated before rows are inserted', LOCKING, [2]],
+    ['truncated before rows are written', /INSERT INTO "public"/, [2]],
+    ['truncated when rows are written', /COMMIT/, []],
   ])('is exact when the table is %s', async (_when, statement, left) => {
     const table = await filledTable('integer', [1]);
     const { outcome } = await rivalAt(statement, () => table.truncate());
@@ -154,16 +154,19 @@ describe('the number of rows', () => {
 });
 
 describe('rows that are inserted while their table is renamed', () => {
-  it.each([/FOR KEY SHARE/, /INSERT INTO "public"/])('are in it, when that comes before %s', async (at) => {
-    const table = await filledTable('integer', [1]);
-    const { outcome } = await rivalAt(at, () => table.put({ display_name: `renamed_${made}` }));
-    expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);
-    expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1, 2]);
-  });
+  it.each([/FOR KEY SHARE/, /INSERT INTO "public"/])(
+    'are inserted into the renamed table when the rename comes before %s',
+    async (at) => {
+      const table = await filledTable('integer', [1]);
+      const { outcome } = await rivalAt(at, () => table.put({ display_name: `renamed_${made}` }));
+      expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);
+      expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1, 2]);
+    },
+  );
 });
 
-describe('a table', () => {
-  it('is not created when another of its name is created meanwhile', async () => {
+describe('the creation of a table', () => {
+  it('is refused when another table of the same name is created at the same moment', async () => {
     const json = { display_name: `contested_${++made}`, columns: [column('v')] };
     const create = () => company.as.post('/v1/managed-tables', { json });
     const { outcome } = await rivalAt(/INSERT INTO console\.managed_tables/, create);
@@ -173,7 +176,7 @@ describe('a table', () => {
   });
 });
 
-describe('rows that are read while the table is rewritten', () => {
+describe('rows that are read while the columns of the table change', () => {
   it.each([
     ['text', 'integer', '7', 7],
     ['decimal', 'integer', 7, 7],
@@ -199,8 +202,8 @@ describe('rows that are read while the table is rewritten', () => {
   });
 });
 
-describe('an answer of Postgres that is lost', () => {
-  it('is answered as an unknown result where it was that to COMMIT, and the rows are there once', async () => {
+describe('an insert of rows whose answer from Postgres is lost', () => {
+  it('is answered with RESULT_UNKNOWN when COMMIT was lost, and has inserted its rows once', async () => {
     const table = await filledTable('integer', [1]);
     await disturb(company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);
@@ -209,7 +212,7 @@ describe('an answer of Postgres that is lost', () => {
     expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1, 2]);
   });
 
-  it('is answered with the advice to try again where it was that to an earlier statement, and no row is there', async () => {
+  it('is answered with Retry-After when an earlier statement was lost, and has inserted no row', async () => {
     const table = await filledTable('integer', [1]);
     await disturb(company.id, { statement: 'INSERT INTO "public"', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);

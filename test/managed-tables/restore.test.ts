@@ -27,7 +27,7 @@ const listed = async (query = '') => (await company.as.get(`${PATH}/deleted${que
 const idsOf = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
 
 describe('a deleted table', () => {
-  it('is listed, the latest first, and restored as it was', async () => {
+  it('is listed, the latest first, and restored unchanged', async () => {
     const [first, second] = [await aDeletedTable(), await aDeletedTable()];
     expect(idsOf(await listed('?per_page=2'))).toEqual([second.id, first.id]);
     const page = await listed('?per_page=1&page=2');
@@ -53,7 +53,7 @@ describe('a deleted table', () => {
     expect(valuesOf(await first.routes.rows(), 'a')).toEqual([1, 2, 3]);
   });
 
-  it('is not restored over another of its name, whoever made that', async () => {
+  it('is not restored while another table or view has its name', async () => {
     const { name, routes, before } = await aDeletedTable();
     const other = tableRoutes(company.as, await aTable(company.as, name, [column('c')]));
     const refused = await routes.restore();
@@ -68,7 +68,7 @@ describe('a deleted table', () => {
     expect(valuesOf(await routes.rows(), 'b')).toEqual(['x', null]);
   });
 
-  it('is kept for 30 days', async () => {
+  it('can be listed and restored for 30 days', async () => {
     const { id, routes } = await aDeletedTable();
     const deletedBefore = (time: string) =>
       behindTheApi(company.id, (database) =>
@@ -84,7 +84,7 @@ describe('a deleted table', () => {
     expect((await routes.restore()).status).toBe(200);
   });
 
-  it('is nothing to another company', async () => {
+  it('is neither listed nor restored for another company', async () => {
     const { id, routes } = await aDeletedTable();
     const other = await aProvisionedCompany();
     expect((await tableRoutes(other.as, id).restore()).status).toBe(404);
@@ -96,11 +96,11 @@ describe('a deleted table', () => {
   });
 });
 
-describe('a table that is restored', () => {
+describe('the restoration of a deleted table', () => {
   const RESTORING = /SET deleted_at = NULL/;
   const create = (display_name: string) => company.as.post(PATH, { json: { display_name, columns: COLUMNS } });
 
-  it('is answered 404 where it was restored by another meanwhile', async () => {
+  it('is answered 404 when the table was restored by another request meanwhile', async () => {
     const { routes } = await aDeletedTable();
     const { outcome } = await rivalBeforeStatement(company.id, RESTORING, () => routes.restore());
     const late = await routes.restore();
@@ -108,7 +108,7 @@ describe('a table that is restored', () => {
     expect((await routes.rows()).body.total).toBe(2);
   });
 
-  it('takes its name or leaves it, when another table is made meanwhile', async () => {
+  it('succeeds, or is refused with 409, when another table of the name is created at the same moment', async () => {
     const first = await aDeletedTable();
     const before = await rivalBeforeStatement(company.id, RESTORING, () => create(first.name));
     expect((await first.routes.restore()).status).toBe(409);
@@ -121,7 +121,7 @@ describe('a table that is restored', () => {
     expect((await second.routes.rows()).body.total).toBe(2);
   });
 
-  it('takes its name or leaves it, when another deleted table of that name is restored meanwhile', async () => {
+  it('succeeds, or is refused with 409, when another deleted table of the name is restored at the same moment', async () => {
     const { name, routes: first } = await aDeletedTable();
     const second = tableRoutes(company.as, await aTable(company.as, name, COLUMNS));
     await second.delete();

@@ -53,7 +53,7 @@ async function besideAnInsert(work: () => Promise<unknown>): Promise<boolean> {
 }
 
 describe('rows of one table', () => {
-  it('are written side by side: a hundred inserts, changes and deletes wait for none that is not committed', async () => {
+  it('are written side by side: a hundred inserts, updates and deletes do not wait for an uncommitted insert', async () => {
     await insert(...Array.from({ length: 20 }, (_, n) => n));
     const { records } = (await table.rows()).body as { records: { id: string }[] };
     const ids = records.map((row) => row.id);
@@ -69,7 +69,7 @@ describe('rows of one table', () => {
     expect(await counts()).toEqual(new Set([20 + 1 + 80 - 10]));
   });
 
-  it('are counted exactly by the next that writes, whatever was left beside the number', async () => {
+  it('are counted exactly before and after the next write merges pending count changes', async () => {
     await insert(1, 2);
     await besideAnInsert(async () => {
       await insert(3);
@@ -84,20 +84,23 @@ describe('rows of one table', () => {
     expect((await table.get()).body.updated_at >= before).toBe(true);
   });
 
-  it.each(['append', 'replace', 'upsert'])('are counted exactly by a load in the mode %s beside them', async (mode) => {
-    await insert(1, 2);
-    const job = await aStagedJob(company, id, [2, 10], mode, mode === 'upsert' ? ['n'] : []);
-    let loading: Promise<unknown> = Promise.resolve();
-    await besideAnInsert(async () => {
-      await insert(3);
-      loading = job.publish();
-    });
-    expect(await loading).toBe('done');
-    const [count] = await counts();
-    expect(await counts()).toEqual(new Set([count]));
-  });
+  it.each(['append', 'replace', 'upsert'])(
+    'are counted exactly when an upload in the mode %s comes beside uncommitted inserts',
+    async (mode) => {
+      await insert(1, 2);
+      const job = await aStagedJob(company, id, [2, 10], mode, mode === 'upsert' ? ['n'] : []);
+      let loading: Promise<unknown> = Promise.resolve();
+      await besideAnInsert(async () => {
+        await insert(3);
+        loading = job.publish();
+      });
+      expect(await loading).toBe('done');
+      const [count] = await counts();
+      expect(await counts()).toEqual(new Set([count]));
+    },
+  );
 
-  it('are counted while they are beside it when the table is emptied, deleted and restored', async () => {
+  it('are counted exactly with pending count changes when the table is deleted, restored and truncated', async () => {
     await besideAnInsert(() => insert(1, 2));
     expect((await table.delete()).status).toBe(204);
     expect((await table.restore()).body.row_count).toBe(3);
@@ -107,7 +110,7 @@ describe('rows of one table', () => {
     expect(await besides()).toBe(0);
   });
 
-  it('keep a column that may not be null from being added while they are beside it', async () => {
+  it('prevent a new column that is not nullable while their count changes are pending', async () => {
     await insert(0);
     await besideAnInsert(() => insert(1, 2));
     for (const n of [0, -1]) await table.deleteRow(await rowIdOf(n));
@@ -127,7 +130,7 @@ const EARLIER: Record<string, (tx: TenantTx) => Promise<unknown>> = {
     await tx.execute(`DELETE FROM public.${name} WHERE n = 1`);
     await setCount(tx, was - 1);
   },
-  'empties it': async (tx) => {
+  'truncates it': async (tx) => {
     await lockedCount(tx);
     await tx.execute(`TRUNCATE public.${name}`);
     await setCount(tx, 0);
@@ -149,10 +152,10 @@ async function lockedCount(tx: TenantTx): Promise<number> {
 const setCount = (tx: TenantTx, count: number) =>
   tx.execute('UPDATE console.managed_tables SET row_count = $2 WHERE id = $1', [id, count]);
 
-describe.each(Object.entries(EARLIER))('a table where the version before %s', (_what, work) => {
+describe.each(Object.entries(EARLIER))('a table in which the previous version of the Worker %s', (_what, work) => {
   const asBefore = () => behindTheApi(company.id, (database) => database.transaction(work));
 
-  it('has the exact number of rows, whatever was beside the number', async () => {
+  it('has an exact row count, even with pending count changes', async () => {
     await besideAnInsert(() => insert(1, 2, 3));
     expect(await besides()).toBe(1);
     await asBefore();
@@ -162,7 +165,7 @@ describe.each(Object.entries(EARLIER))('a table where the version before %s', (_
     expect(await counts()).toEqual(new Set([(count as number) + 1]));
   });
 
-  it('has it where rows are written meanwhile', async () => {
+  it('has an exact row count when rows are inserted at the same moment', async () => {
     await insert(1, 2, 3);
     const { outcome } = await rivalBeforeStatement(company.id, /COMMIT/, () => insert(4, 5));
     await asBefore();

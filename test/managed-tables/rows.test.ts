@@ -110,7 +110,7 @@ describe('the insertion of rows', () => {
     expect(noText.status).toBe(422);
   });
 
-  it('names fields in well-formed text', async () => {
+  it('names fields without lone surrogates in its error', async () => {
     const table = await freshTable(column('t'));
     const refused = await table.insert([{ 'half \ud83d': 1, t: 'half \ud83d' }]);
     expect(refused.status).toBe(422);
@@ -120,7 +120,7 @@ describe('the insertion of rows', () => {
     ]);
   });
 
-  it('names each value that does not fit with its row, and inserts nothing', async () => {
+  it('reports each value that does not fit with its row, and inserts nothing', async () => {
     const table = await freshTable(column('a', 'integer', false), column('b', 'date'));
     const refused = await table.insert([
       { a: 1 },
@@ -152,14 +152,14 @@ describe('the insertion of rows', () => {
     expect((await table.get()).body.row_count).toBe(0);
   });
 
-  it('names at most 100 problems', async () => {
+  it('reports at most 100 problems', async () => {
     const table = await freshTable(column('a', 'integer'));
     const refused = await table.insert(Array.from({ length: 200 }, () => ({ a: 'x' })));
     expect(refused.body.details).toHaveLength(100);
     expect(refused.body.details[99].row).toBe(99);
   });
 
-  it('accepts 10,000 rows in their order, and refuses 10,001, none, and no list', async () => {
+  it('accepts 10,000 rows in their order, and refuses 10,001 rows, no rows, and no list', async () => {
     const table = await freshTable(column('n', 'integer'));
     const rows = Array.from({ length: 10_001 }, (_, n) => ({ n }));
     expect((await table.insert(rows)).status).toBe(422);
@@ -175,7 +175,7 @@ describe('the insertion of rows', () => {
     expect((await table.insert(undefined)).status).toBe(422);
   });
 
-  it('writes rows that take several statements in their order, all or none', async () => {
+  it('writes rows that take several statements in their order, all or none of them', async () => {
     const table = await freshTable(column('n', 'integer'), column('t'));
     expect((await table.index(['n'], true)).status).toBe(201);
     const rows = Array.from({ length: 500 }, (_, n) => ({ n, t: 'x'.repeat(10_000) }));
@@ -185,7 +185,7 @@ describe('the insertion of rows', () => {
     expect(valuesOf(await table.rows('?per_page=500&fields=n'), 'n')).toStrictEqual(rows.map(({ n }) => n));
   });
 
-  it('refuses what is no value without reading it', async () => {
+  it('refuses nested values, too many fields and too long names with short errors', async () => {
     const table = await freshTable(column('t'));
     const members = Object.fromEntries(Array.from({ length: 2_001 }, (_, n) => [`x${n}`, 1]));
     const refused = await table.insert([{ t: [{ a: 1 }] }, members, { ['é'.repeat(5_000)]: 1 }, 7]);
@@ -222,7 +222,7 @@ describe('the insertion of rows', () => {
     expect([(await second)?.status, await count()]).toEqual([201, 2]);
   });
 
-  it('turns large values away where as many wait as fit into memory', async () => {
+  it('refuses large values with 503 while as many others wait as fit into memory', async () => {
     const table = await freshTable(column('t'));
     const large = [{ t: 'x'.repeat(1024 * 1024) }];
     let waiting: Promise<Answer>[] = [];
@@ -251,8 +251,8 @@ describe('the insertion of rows', () => {
   });
 });
 
-describe('the change and the deletion of a row', () => {
-  it('changes the given fields alone and answers the row', async () => {
+describe('the update and the deletion of a row', () => {
+  it('changes only the given fields and answers the row', async () => {
     const table = await freshTable(column('a'), column('b', 'decimal'));
     await table.insert([{ a: 'one', b: '1.10' }, { a: 'two' }]);
     const [{ id }, other] = (await table.rows()).body.records;
@@ -299,7 +299,7 @@ describe('the change and the deletion of a row', () => {
 });
 
 describe('the list of rows', () => {
-  it('is sorted with nulls last and ties by insertion, from either end alike', async () => {
+  it('is sorted with nulls last and ties by insertion, in both directions and on every page', async () => {
     const table = await freshTable(column('n', 'integer'), column('c0'));
     const numbers = [3, null, 1, 3, null, 2, 1];
     await table.insert(numbers.map((n, index) => ({ n, c0: `r${index}` })));
@@ -343,7 +343,7 @@ describe('the list of rows', () => {
     ]);
   });
 
-  it('is refused when a page is too large for one answer, and answered by smaller ones', async () => {
+  it('is refused when a page is too large for one answer, and answered in smaller pages', async () => {
     const table = await freshTable(column('t'));
     const rows = [{ t: 'é'.repeat(2_000_000) }, { t: 'x'.repeat(4_000_000) }];
     for (let round = 0; round < 3; round++) await table.insert(rows);
@@ -355,7 +355,7 @@ describe('the list of rows', () => {
     ]);
   });
 
-  it('is refused, like its change and what depends on its version, when the row alone is too large', async () => {
+  it('is refused, as are updates and conditional deletes, when a single row is too large', async () => {
     const table = await freshTable(column('n', 'integer'), column('t'), column('u'));
     await table.insert([{ n: 1, t: 'x', u: 'x' }]);
     const [{ id }] = (await table.rows()).body.records;
@@ -377,7 +377,7 @@ describe('the list of rows', () => {
 });
 
 describe('a page of rows', () => {
-  it('has the first 50 unless it is asked for otherwise', async () => {
+  it('has the first 50 rows by default', async () => {
     const table = await freshTable(column('n', 'integer'));
     await table.insert(Array.from({ length: 51 }, (_, n) => ({ n })));
     const answer = await table.rows('?sort_by=n ASC');

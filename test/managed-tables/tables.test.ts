@@ -12,7 +12,7 @@ beforeAll(async () => {
 const create = (display_name: unknown, columns: unknown) => company.as.post(PATH, { json: { display_name, columns } });
 
 describe('the creation of a table', () => {
-  it('answers the record', async () => {
+  it('answers with the record of the table', async () => {
     const columns = [column('name', 'text', false), column('price', 'decimal')];
     const { status, body } = await create('products', columns);
     expect(status).toBe(201);
@@ -124,7 +124,7 @@ describe('the creation of a table', () => {
     expect((await create('wider', columns)).status).toBe(422);
   });
 
-  it('gives a name to another table after a deletion', async () => {
+  it('accepts the name of a deleted table', async () => {
     let id = await aTable(company.as, 'once', [column('a')]);
     const taken = await create('once', [column('a')]);
     expect([taken.status, taken.body.error_code]).toStrictEqual([400, 'MANAGED_TABLE_DUPLICATE_NAME']);
@@ -135,8 +135,8 @@ describe('the creation of a table', () => {
   });
 });
 
-describe('a relation that an operator made, which the catalogue does not know', () => {
-  it('keeps its name from a table that is created and from one that is renamed', async () => {
+describe('a view in the database that an operator made', () => {
+  it('prevents a table from being created under its name or renamed to it', async () => {
     const taken = { status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } };
     const table = tableRoutes(company.as, await aTable(company.as, 'beside_a_view', [column('a')]));
     await behindTheApi(company.id, (database) => database.execute('CREATE VIEW public.a_view AS SELECT 1 AS one'));
@@ -147,8 +147,8 @@ describe('a relation that an operator made, which the catalogue does not know', 
   });
 });
 
-describe('a table of the catalogue whose relation an operator dropped', () => {
-  it('keeps its name from a table that is created', async () => {
+describe('a table that an operator dropped in the database', () => {
+  it('still prevents another table from being created under its name', async () => {
     const table = tableRoutes(company.as, await aTable(company.as, 'without_relation', [column('a')]));
     await behindTheApi(company.id, (database) => database.execute('DROP TABLE public.without_relation'));
     expect(await create('without_relation', [column('a')])).toMatchObject({
@@ -160,7 +160,7 @@ describe('a table of the catalogue whose relation an operator dropped', () => {
 });
 
 describe('the list of tables', () => {
-  it('is searched literally, in any case, and answered by pages with an exact total, newest first', async () => {
+  it('is searched literally and case-insensitively, and answered in pages with an exact total, newest first', async () => {
     const other = await aProvisionedCompany();
     for (const name of ['sales_2023', 'sales_2024', 'salesx2024', 'costs']) await aTable(other.as, name, [column('a')]);
     const list = async (query: string) => (await other.as.get(`${PATH}${query}`)).body;
@@ -219,7 +219,7 @@ describe('a table of another company', () => {
   });
 
   it.each(['x', 'a'.repeat(23), 'A'.repeat(24), "1' OR '1'='1", '%00', '1; DROP TABLE x'])(
-    'is not found under the id %j either',
+    'is answered 404 under the malformed id %j',
     async (id) => {
       const answer = await company.as.get(`${PATH}/${encodeURIComponent(id).replace('%2500', '%00')}`);
       expect(answer.status).toBe(404);
@@ -228,7 +228,7 @@ describe('a table of another company', () => {
 });
 
 describe('the truncation and the deletion of a table', () => {
-  it('keep the table and its columns when only its rows are removed', async () => {
+  it('keep the table and its columns when it is truncated', async () => {
     const table = tableRoutes(company.as, await aTable(company.as, 'emptied', [column('a', 'integer', false)]));
     await table.insert([{ a: 1 }, { a: 2 }]);
     expect((await table.truncate()).body).toStrictEqual({ row_count: 0 });

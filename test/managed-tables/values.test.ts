@@ -122,7 +122,7 @@ const ACCEPTED: Record<ColumnType, Case[]> = {
   ],
 };
 
-describe('a JSON value as text for Postgres', () => {
+describe('the text for Postgres of a JSON value', () => {
   for (const [type, cases] of Object.entries(ACCEPTED) as [ColumnType, Case[]][]) {
     it.each(cases)(`is for the ${type} %j the text %s`, (value, text) => {
       expect(toPostgresText(type, value)).toBe(text);
@@ -130,7 +130,7 @@ describe('a JSON value as text for Postgres', () => {
   }
 });
 
-describe('a value of Postgres as JSON', () => {
+describe('the JSON value of a Postgres value', () => {
   it.each<[ColumnType, string, unknown]>([
     ['integer', '9007199254740991', 9007199254740991],
     ['integer', '9007199254740992', '9007199254740992'],
@@ -158,17 +158,17 @@ describe('a value of Postgres as JSON', () => {
     expect(toJsonValue(type, text)).toStrictEqual(value);
   });
 
-  it('is a text for a decimal beyond the range of a double', () => {
+  it('is a string for a decimal beyond the range of a double', () => {
     for (const text of [`0.${'0'.repeat(400)}1`, `1${'0'.repeat(400)}`])
       expect(toJsonValue('decimal', text)).toBe(text);
   });
 
-  it('is itself for null and booleans', () => {
+  it('is the same for null and booleans', () => {
     expect(toJsonValue('integer', null)).toBeNull();
     expect(toJsonValue('boolean', false)).toBe(false);
   });
 
-  it('has every digit of a decimal, as a client reads it', () => {
+  it('keeps every digit of a decimal when a client parses it', () => {
     const digits = fc.stringMatching(/^[0-9]{1,25}$/);
     fc.assert(
       fc.property(fc.boolean(), digits, digits, (negative, whole, fraction) => {
@@ -179,7 +179,7 @@ describe('a value of Postgres as JSON', () => {
     );
   });
 
-  it('is accepted again, as it stands or as a client writes the number', () => {
+  it('is accepted again as it is or as a client serializes the number', () => {
     const digits = fc.stringMatching(/^[0-9]{1,25}$/);
     const written = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(plain),

@@ -76,8 +76,8 @@ const worker = () => cloudflare.workers.get('data-console-staging-api');
 const background = () => cloudflare.workers.get('data-console-staging-background');
 
 // wrangler takes ten seconds and more for each of its parts.
-describe('a deployment', { timeout: 240_000 }, () => {
-  it('says what it needs before it creates anything', async () => {
+describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
+  it('reports a missing key before it creates anything', async () => {
     await expect(run()).rejects.toThrow('Set NEON_API_KEY in the environment of this command');
     expect(cloudflare.databases.size + cloudflare.queues.size + cloudflare.buckets.size).toBe(0);
   });
@@ -164,7 +164,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect((await stat(join(folder, 'safe'))).mode & 0o777).toBe(0o600);
   });
 
-  describe('of a system that an earlier release deployed as one Worker', () => {
+  describe('over a system that an earlier release deployed as one Worker', () => {
     let secretsBefore: Map<string, string>;
     let madeBefore: string[];
     let seen: string[];
@@ -183,7 +183,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
       seen = cloudflare.seen.slice(from);
     }, 240_000);
 
-    it('takes queues and schedule from that', () => {
+    it('moves queues and schedule to the second Worker', () => {
       expect(report).toContain('taken: data-console-staging-');
       for (const { consumers } of cloudflare.queues.values()) {
         expect(consumers).toEqual([expect.objectContaining({ script: 'data-console-staging-background' })]);
@@ -217,7 +217,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     await expect(deploy(deployment, cloudflare)).rejects.toThrow('was made in the jurisdiction eu and stays there');
   });
 
-  it('leaves a system that the operators’ commands work on', async () => {
+  it('results in a system that the operators’ commands can use', async () => {
     const env = {
       CLOUDFLARE_API_BASE_URL: cloudflare.baseUrl,
       CLOUDFLARE_API_TOKEN: cloudflare.token,
@@ -253,7 +253,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
   it.each([
     ['is broken', 503, { status: 'broken', version: VERSION, broken: ['files'] }],
     ['is an older one', 200, { status: 'ok', version: 'an older one' }],
-  ])('ends with what to do when the Worker that answers %s', async (_, status, body) => {
+  ])('fails with instructions when the Worker that answers %s', async (_, status, body) => {
     health = { status, body };
     const url = environment.settings.vars.PUBLIC_URL as string;
     await expect(waitForHealth(url, VERSION, 1)).rejects.toThrow(
@@ -261,7 +261,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     );
   });
 
-  it('says what to do where it would have no address, before it creates anything', async () => {
+  it('fails with instructions, before it creates anything, when the account has no workers.dev subdomain', async () => {
     const vars = { ...environment.settings.vars };
     delete vars.PUBLIC_URL;
     const nowhere = await environmentOf('staging', { ...environment.settings, vars });
@@ -272,7 +272,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect(cloudflare.seen.slice(asked)).toEqual(['GET /workers/subdomain']);
   });
 
-  it('says which permission the token lacks', async () => {
+  it('says to check the token’s permissions when the token is refused', async () => {
     const access = { ...cloudflare, token: 'wrong' };
     const deployment = { environment, version: VERSION, env: {}, report: () => undefined };
     await expect(deploy(deployment, access)).rejects.toThrow('Check what CLOUDFLARE_API_TOKEN may do');
@@ -280,7 +280,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
 });
 
 describe('npm run deploy', { timeout: 120_000 }, () => {
-  it('rehearses each step without a network or an account, and makes a bundle that fits into a Worker', async () => {
+  it('with --dry-run reports each step without a network or account, and builds a bundle that fits into a Worker', async () => {
     const { code, output } = await runCommand('deploy', ['--env', 'production', '--dry-run'], {
       CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:9',
     });
@@ -324,7 +324,7 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
   });
 });
 
-it('a deployment finds a secret that exists, whichever version it has', () => {
+it('a deployment recognizes existing secrets whichever version they have', () => {
   const present = ['JWT_PRIVATE_KEYS_5', 'ENCRYPTION_KEYS', 'EMBED_SECRETS_NEXT_7', 'NEON_API_KEY', 'AI_API_KEY'];
   const { toSet } = missingSecrets(present, { PLATFORM_ADMIN_TOKEN: 'the token of the operator' }, 1795309380_000);
   // One that was only next when a rotation broke off is no key yet.

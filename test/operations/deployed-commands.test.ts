@@ -38,7 +38,7 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     await account().query(id, 'INSERT INTO kept VALUES (1)', []);
   });
 
-  it('takes the database of the environment back to a moment, and says how to undo that', async () => {
+  it('restores the control database of the environment to a time, and prints how to undo it', async () => {
     await sleep(5);
     const moment = new Date().toISOString();
     await sleep(5);
@@ -63,7 +63,7 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     [['--env', 'staging', '--to', '2020-01-31T12:00:00Z'], 'more than 30 days ago'],
     [['--env', 'staging', '--to', `00000000-00000000-00000000-${'0'.repeat(32)}`], 'invalid bookmark [7500]'],
     [['--env', 'production', '--to', new Date().toISOString()], 'There is no database data-console-control yet'],
-  ])('says what is wrong with %j, and restores nothing', async (options, message) => {
+  ])('reports what is wrong with %j, and restores nothing', async (options, message) => {
     const before = await rows();
     expect(await command('restore', ...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
     expect(await rows()).toEqual(before);
@@ -81,7 +81,7 @@ describe('npm run dead-letters', () => {
     cloudflare.objects.set(`${BUCKET}/${KEY}`, JSON.stringify(LETTER));
   });
 
-  it('reads a file again that could not be read at once', async () => {
+  it('retries a file that it could not read at once', async () => {
     cloudflare.away.add(`GET ${PATH}`);
     const listed = await command('dead-letters', 'list', '--env', 'staging');
     expect(listed).toEqual({
@@ -103,7 +103,7 @@ describe('npm run dead-letters', () => {
   });
 });
 
-it('npm run rotate-keys rotates nothing after a rollback, and says which commit to deploy first', async () => {
+it('npm run rotate-keys changes nothing after a rollback, and says which commit to deploy first', async () => {
   const secrets = new Map([['EMBED_SECRETS', 'a secret']]);
   const worker = { tag: 't', metadata: { bindings: [] }, secrets, schedules: [], uploads: 2 };
   cloudflare.workers.set('data-console-staging-api', { ...worker, rolledBackTo: '0.1.0+d7363db' });

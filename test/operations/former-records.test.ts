@@ -53,7 +53,7 @@ const idsOf = async (prefix: string): Promise<string[]> =>
       .map((line) => JSON.parse(line).id),
   );
 
-it('breaks off where the account does, and goes on from there', async () => {
+it('the move of records of the former database resumes after a failure of the object store', async () => {
   let puts = 0;
   const failing = {
     ...files(),
@@ -87,7 +87,7 @@ it('breaks off where the account does, and goes on from there', async () => {
   });
 });
 
-it('can be run again: it takes what came since, and says when the database may go', async () => {
+it('the move of records of the former database can be repeated, and reports when the database may be deleted', async () => {
   takeUp();
   cloudflare.objects.delete(`${BUCKET}/dead-letters/data-console-jobs/10-dead.json`);
   await insert(12_001, 12_010);
@@ -106,12 +106,12 @@ it('can be run again: it takes what came since, and says when the database may g
   expect(cloudflare.databases.has(NAME)).toBe(true);
 });
 
-it('takes rows that are numbered anew, since a version before has emptied the table', async () => {
+it('the move of records of the former database includes rows that were numbered anew in an emptied table', async () => {
   await account.query(database, 'DELETE FROM audit_events', []);
   await insert(20_001, 20_003);
   expect(await move()).toContain('3 rows were moved');
 });
 
-it('has nothing to do where there never was such a database', async () => {
+it('the move of records of the former database does nothing when there is no such database', async () => {
   expect(await moveFormerRecords(account, files(), 'data-console-other')).toBe('there is no such database');
 });

@@ -11,12 +11,12 @@ const migrations = ['drizzle'].flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 
-it.each(migrations)('the migration %s has no trigger that D1 cuts', (file) => {
+it.each(migrations)('the migration %s has no trigger that D1 would split at its semicolons', (file) => {
   expect(cutsTrigger(readFileSync(join(PROJECT, file), 'utf8'))).toBe(false);
 });
 
 // What it takes for a part of the statement before is never run, the note that the migration is applied among it.
-it.each(migrations)('the migration %s is divided by wrangler where its statements end', (file) => {
+it.each(migrations)('the migration %s is split by wrangler only where its statements end', (file) => {
   const sql = readFileSync(join(PROJECT, file), 'utf8');
   const noted = `${sql}\nINSERT INTO d1_migrations (name) VALUES ('1.sql');`;
   expect(splitSqlQuery(noted)).toHaveLength(sql.split('--> statement-breakpoint').length + 1);
@@ -24,12 +24,12 @@ it.each(migrations)('the migration %s is divided by wrangler where its statement
 
 it.each([
   ['a body of several lines', 'CREATE TRIGGER t AFTER INSERT ON a BEGIN\n  DELETE FROM b;\nEND;'],
-  ['words in small letters', 'CREATE TRIGGER t AFTER INSERT ON a begin DELETE FROM b; end;'],
+  ['keywords in lower case', 'CREATE TRIGGER t AFTER INSERT ON a begin DELETE FROM b; end;'],
   [
     'lines that end in CR LF',
     'CREATE TABLE a (b);\r\nCREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM b; END;\r\n',
   ],
   ['a condition on a line before', 'create trigger t AFTER INSERT ON a\nWHEN new.b BEGIN DELETE FROM b; END;'],
-])('a trigger with %s is found to be one that D1 cuts', (_, sql) => {
+])('a trigger with %s is recognized as one that D1 would split', (_, sql) => {
   expect(cutsTrigger(sql)).toBe(true);
 });

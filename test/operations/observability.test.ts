@@ -18,8 +18,8 @@ async function configurations(): Promise<[string, WranglerConfig][]> {
   return [['wrangler.toml', rawConfig], ...workers];
 }
 
-describe('what is deployed', () => {
-  it('keeps no address of a request in logs, traces or issues of the platform', async () => {
+describe('the deployed configuration', () => {
+  it('keeps no URL of a request in logs, traces or issues of the platform', async () => {
     const all = await configurations();
     expect(all.map(([name]) => name)).toEqual([
       'wrangler.toml',
@@ -30,7 +30,7 @@ describe('what is deployed', () => {
     );
   });
 
-  it('has no environment of wrangler, and nothing else that is sent the requests', () => {
+  it('has no wrangler environment, tail consumer or logpush', () => {
     expect(rawConfig).not.toHaveProperty('env');
     expect(rawConfig).not.toHaveProperty('tail_consumers');
     expect(rawConfig).not.toHaveProperty('streaming_tail_consumers');

@@ -7,7 +7,7 @@ import { PROJECT } from '../../operations/environments.ts';
 
 const packageOf = (path: string) => path.split('/', path.startsWith('@') ? 2 : 1).join('/');
 
-it('every package of the Worker and of the operators’ commands stays with --omit=dev', async () => {
+it('every npm package that the Worker or the operators’ commands import is a production dependency', async () => {
   const commands = readdirSync(join(PROJECT, 'operations')).filter((name) => name.endsWith('.ts'));
   const { metafile } = await build({
     absWorkingDir: PROJECT,

@@ -61,20 +61,20 @@ async function look({ settings = {}, vars = {}, env = { NEON_API_KEY: 'organizat
   return said;
 }
 
-it('the preflight finds nothing to do where everything is ready', async () => {
+it('the preflight passes when everything is ready', async () => {
   expect(await look()).toEqual({
     isReady: true,
     text: 'Neon: 0 of the 100 projects that the plan launch of org-local-12345678 has',
   });
 });
 
-it('the preflight does not check the mail domain when another service sends', async () => {
+it('the preflight does not check the mail domain when another service sends mail', async () => {
   const { isReady, text } = await look({ vars: { MAIL_FROM: 'a@elsewhere.test', MAIL_PROVIDER: 'resend' } });
   expect(isReady).toBe(true);
   expect(text).toContain('Mail from elsewhere.test is sent by resend, which needs MAIL_API_KEY.');
 });
 
-it('the preflight checks what wrangler.toml says and the environment does not replace', async () => {
+it('the preflight checks the values of wrangler.toml that the environment does not override', async () => {
   const { MAIL_FROM: _, ...vars } = SETTINGS.vars;
   const { text } = await look({ settings: { vars } });
   expect(text).toContain('MAIL_FROM is at example.com, which is in no zone');
@@ -107,7 +107,7 @@ describe('the preflight of a deployment that cannot succeed', () => {
       /The zone console.test is pending/,
     ],
     [
-      'the sender of mail has no domain',
+      'the sender address of mails has no domain',
       { vars: { MAIL_FROM: 'nobody' } },
       /MAIL_FROM is "nobody": give it an address/,
     ],
@@ -138,12 +138,12 @@ describe('the preflight of a deployment that cannot succeed', () => {
     ],
     ['Neon does not know the key', { env: { NEON_API_KEY: 'wrong' } }, /Neon does not know NEON_API_KEY/],
     [
-      'the key is a person’s',
+      'the Neon key is a person’s and no organization is set',
       { env: { NEON_API_KEY: 'person' } },
       /put "NEON_ORG_ID" into "vars" of production .*org-local-12345678\/settings#api-keys.*organizations: org-local-12345678 \(Local\)/,
     ],
     [
-      'the organization is not the key’s',
+      'the organization is not that of the Neon key',
       { vars: { NEON_ORG_ID: 'org-other' } },
       /may not use the organization org-other at Neon: 404/,
     ],
@@ -169,7 +169,7 @@ describe('the preflight of a deployment that cannot succeed', () => {
     expect(isReady).toBe(false);
   });
 
-  it('says all that has to be done at once', async () => {
+  it('lists all problems at once', async () => {
     cloudflare.hasR2 = false;
     const { text } = await look({ env: { NEON_API_KEY: 'wrong' }, vars: { MAIL_FROM: 'nobody' } });
     expect(text.match(/^- /gm)).toHaveLength(3);
@@ -185,21 +185,21 @@ describe('the preflight of a deployment that can succeed', () => {
     ],
     ['production under workers.dev', { settings: { domain: null } }, 'Warning: production has no "domain"'],
     [
-      'a person’s key',
+      'a Neon key of a person',
       { env: { NEON_API_KEY: 'person' }, vars: { NEON_ORG_ID: 'org-local-12345678' } },
       "NEON_API_KEY is a person's and ends with them",
     ],
-    ['a key that is not given', { env: {} }, 'Neon: not looked at'],
-    ['little room at Neon', { neon: { projects: 80 } }, 'Warning: Neon: 80 of the 100'],
+    ['no Neon key', { env: {} }, 'Neon: not looked at'],
+    ['few projects left at Neon', { neon: { projects: 80 } }, 'Warning: Neon: 80 of the 100'],
     [
-      'no mail domain below a wildcard',
+      'a mail domain covered by a wildcard',
       {
         before: () =>
           cloudflare.zones.get('console.test')?.sending.splice(0, 1, { name: '*.console.test', enabled: true }),
       },
       '',
     ],
-  ])('warns of %s', async (_, { before, ...given }, message) => {
+  ])('passes, with a warning where one is due, with %s', async (_, { before, ...given }, message) => {
     before?.();
     const { isReady, text } = await look(given);
     expect(text).toContain(message);
@@ -210,7 +210,7 @@ describe('the preflight of a deployment that can succeed', () => {
 it.each([
   [401, false],
   [404, true],
-])('the preflight accepts a provider of models that answers %s to its key: %s', async (status, isReady) => {
+])('the preflight accepts an AI provider that answers %s to its key: %s', async (status, isReady) => {
   const model = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
   await new Promise((resolve) => model.once('listening', resolve));
   ends.unshift(async () => void model.close());

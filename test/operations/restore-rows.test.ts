@@ -44,7 +44,7 @@ afterAll(() => state.remove());
 
 const restore = (...options: string[]) => callCommand('restore', options, { LOCAL_STATE_DIR: folder });
 
-it('npm run restore exports the rows of a company, and restores them as they were without changing anything else', async () => {
+it('npm run restore saves the rows of a company, and restores them without changing anything else', async () => {
   const file = join(folder, 'then.ndjson');
   // readline would take U+2028 for the end of a line.
   query("UPDATE visualizations SET description = 'one\u2028two\u2029three' WHERE id = 'v-a-3'");
@@ -79,7 +79,7 @@ it('npm run restore exports the rows of a company, and restores them as they wer
   expect(others()).toEqual(untouched);
 });
 
-it('npm run restore brings nobody back to a schedule who had unsubscribed', async () => {
+it('npm run restore does not resubscribe anybody to a schedule who had unsubscribed', async () => {
   const file = join(folder, 'schedules.ndjson');
   const recipient = (subject: string, unsubscribed: string) =>
     `INSERT INTO schedule_recipients (company_id, schedule_id, kind, subject, position, unsubscribed_at)

@@ -41,7 +41,7 @@ const aKey = (version: number, expiresAt: number) =>
    VALUES ('${crypto.randomUUID()}', 'c', 's', '${crypto.randomUUID()}', 'salt', ${version}, 'd', '', ${expiresAt}, 1, 0, 0)`;
 
 describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
-  it('adds a version that is used from then on, and keeps the old one and all else', async () => {
+  it('adds a version that is used from then on, and keeps the old version and all other secrets', async () => {
     const before = await secrets();
     const { code, output } = await rotate(key, '--copy-secrets-to', join(folder, `${key}.copy`));
     expect([code, output]).toEqual([0, expect.stringMatching(/^Version (\d+) is set.*\nVersion \1 is in use/)]);
@@ -68,8 +68,8 @@ describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
   });
 });
 
-describe('the removal of an old version', () => {
-  it('is refused while API keys are derived from it, with their number and latest expiry', async () => {
+describe('the removal of an old version of a key', () => {
+  it('is refused while API keys are derived from it, and names their number and latest expiry', async () => {
     const until = Date.now() + 30 * DAY_MS;
     change('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));
     await rotate('key-derivation');

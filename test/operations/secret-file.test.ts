@@ -12,9 +12,14 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it.each([
-  ['copied secrets', '', (file: string) => copySecrets(file, { KEY: 'secret' }), '{"old":"one"}\n{"KEY":"secret"}\n'],
-  ['written secrets', '.new', (file: string) => writeSecretFile(file, 'secret\n'), 'secret\n'],
-])('%s can be read by their owner only, also where a file with a wider mode was', async (_, wide, write, text) => {
+  [
+    'a file with copied secrets',
+    '',
+    (file: string) => copySecrets(file, { KEY: 'secret' }),
+    '{"old":"one"}\n{"KEY":"secret"}\n',
+  ],
+  ['a file with written secrets', '.new', (file: string) => writeSecretFile(file, 'secret\n'), 'secret\n'],
+])('%s can be read by its owner only, even if it replaces a file with a wider mode', async (_, wide, write, text) => {
   const file = join(folder, 'safe');
   await writeFile(`${file}${wide}`, '{"old":"one"}\n', { mode: 0o644 });
   await write(file);

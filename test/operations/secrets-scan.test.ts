@@ -21,7 +21,7 @@ const scan = () =>
     ({ stdout }: { stdout: string }) => stdout,
   );
 
-it('the search for secrets finds a connection string with a password, and none without one', async () => {
+it('the search for secrets reports a connection string with a password, and no code without one', async () => {
   const file = join(folder, 'settings.ts');
   await writeFile(file, 'export const url = process.env.DATABASE_URL;\n');
   expect(await scan()).toBe('clean');

@@ -40,13 +40,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('what `wrangler deploy` makes of wrangler.toml', () => {
+describe('the Worker that `wrangler deploy` builds from wrangler.toml', () => {
   it('answers requests', async () => {
     const answer = await miniflare.dispatchFetch('http://whole.test/health');
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ status: 'ok' })]);
   });
 
-  it('takes messages of its queues', async () => {
+  it('consumes messages of its queues', async () => {
     const worker = await miniflare.getWorker('whole');
     const messages = [{ id: 'one', timestamp: new Date(), attempts: 1, body: { of: 'a test' } }];
     const { outcome } = await worker.queue('data-console-jobs-dead', messages);

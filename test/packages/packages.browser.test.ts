@@ -43,11 +43,11 @@ async function bundled(entry: string): Promise<string> {
   return outputFiles[0]?.text as string;
 }
 
-describe('an archive of npm pack', () => {
+describe('an npm package of the clients', () => {
   it.each([
     ['data-console-client', '.'],
     ['data-console-embed', '.'],
-  ])('of %s holds JavaScript, types and a README, without sources or needs', async (name, entry) => {
+  ])('called %s has JavaScript, types and a README, and no sources or dependencies', async (name, entry) => {
     const files = await readdir(packed(name), { recursive: true });
     const kinds = new Set(files.map((file) => /(\.d)?\.\w+$/.exec(file)?.[0] ?? 'folder'));
     expect([...kinds].filter((kind) => !['folder', '.js', '.d.ts', '.md', '.json'].includes(kind))).toEqual([]);
@@ -63,7 +63,7 @@ describe('an archive of npm pack', () => {
     ['TypeScript 5', { compiler: 'TypeScript 5', resolution: 'node16', types: ['node'], trusts: true }],
   ])('has types that compile in %s', (_, compiling) => compile(folder, ['use.ts'], compiling));
 
-  it('has types by which the examples of its README compile', async () => {
+  it('has types with which the examples of its README compile', async () => {
     const examples = await writeExamples(folder);
     expect(examples.length).toBeGreaterThanOrEqual(5);
     await compile(folder, [...examples, 'page.ts'], {
@@ -72,7 +72,7 @@ describe('an archive of npm pack', () => {
     });
   });
 
-  it.each(NODES)('does nothing when Node %s imports it', async (_, node) => {
+  it.each(NODES)('adds no globals when Node %s imports it', async (_, node) => {
     const script = `const before = Object.keys(globalThis);
       await import('data-console-client'); await import('data-console-embed');
       console.log(JSON.stringify(Object.keys(globalThis).filter((name) => !before.includes(name))));`;
@@ -80,7 +80,7 @@ describe('an archive of npm pack', () => {
   });
 });
 
-describe.skipIf(!installed)('the packages', () => {
+describe.skipIf(!installed)('the installed npm packages of the clients', () => {
   const open = useBrowser();
   let site: Server;
   let address: string;
@@ -142,7 +142,7 @@ describe.skipIf(!installed)('the packages', () => {
   const inPage = (page: Page, name: 'use' | 'signIn' | 'crowd'): Promise<unknown> =>
     page.evaluate(`sample.${name}(${JSON.stringify(demo)})`);
 
-  it('work in a page of another origin', async () => {
+  it('work in a web page of another origin', async () => {
     const { page } = await open(address, { origins: [address] });
     expect(await inPage(page, 'use')).toEqual(used);
     expect(await page.evaluate("customElements.get('data-console-embed').name")).toBe('DataConsoleEmbed');

@@ -23,7 +23,7 @@ interface Job {
   user_table_id: string;
 }
 
-describe.skipIf(!installed)('resumable uploads by the clients that there are', () => {
+describe.skipIf(!installed)('a resumable upload by a tus client', () => {
   useOwnCompany();
   const open = useBrowser();
   let proxy: CuttingProxy;
@@ -113,7 +113,7 @@ describe.skipIf(!installed)('resumable uploads by the clients that there are', (
   /** Cuts that leave nothing behind, or some bytes of a piece. */
   const cuts = () => [100, 300_000, 5_000_000, 8_389_008, 50];
 
-  it('of tus-js-client in Node arrive through cuts', async () => {
+  it('by tus-js-client in Node is complete despite cut connections', async () => {
     proxy.cuts = cuts();
     const offsets: number[] = [];
     const { at, told } = await byNode({
@@ -129,16 +129,16 @@ describe.skipIf(!installed)('resumable uploads by the clients that there are', (
   });
 
   it.each<[string, Partial<UploadOptions>]>([
-    ['by chunks of a megabyte', { chunkSize: 1_000_000 }],
+    ['in chunks of a megabyte', { chunkSize: 1_000_000 }],
     ['with the first bytes in the request that begins it', { uploadDataDuringCreation: true, chunkSize: 3_000_000 }],
-    ['by POST in the place of PATCH', { overridePatchMethod: true, chunkSize: 5_000_000 }],
-  ])('of tus-js-client in Node arrive %s', async (_, options) => {
+    ['by POST instead of PATCH', { overridePatchMethod: true, chunkSize: 5_000_000 }],
+  ])('by tus-js-client in Node is complete when it is sent %s', async (_, options) => {
     proxy.cuts = [2_000_000, 3_000_000];
     const { at } = await byNode(options, 60_000);
     await expectWhole(at, 60_000);
   });
 
-  it('of tus-js-client in Node arrive three at once', async () => {
+  it('by tus-js-client in Node is complete when three run at once', async () => {
     proxy.cuts = cuts();
     const all = await Promise.all([
       byNode({}, 100_000),
@@ -148,7 +148,7 @@ describe.skipIf(!installed)('resumable uploads by the clients that there are', (
     for (const { at } of all) await expectWhole(at, 100_000);
   });
 
-  it('of tus-js-client are ended by it', async () => {
+  it('by tus-js-client can be aborted and deleted by it', async () => {
     const ended = new Promise<string>((resolve, reject) => {
       const upload = new Upload(Buffer.from(csvOf(100_000)), {
         endpoint: endpoint(),
@@ -166,16 +166,19 @@ describe.skipIf(!installed)('resumable uploads by the clients that there are', (
     expect((await fetch(await ended, { method: 'HEAD', headers })).status).toBe(404);
   });
 
-  it.each(['byTus', 'byUppy'])('of a page of another origin arrive through cuts: %s', async (name) => {
-    const { page } = await open(address, { origins: [address, proxy.url] });
-    proxy.cuts = cuts();
-    const sending = { endpoint: endpoint(), token, rows: ROWS, chunkSize: 6_000_000 };
-    const { at, told } = (await page.evaluate(`${name}(${JSON.stringify(sending)})`)) as { at: string; told: number };
-    expect(proxy.made).toBeGreaterThan(0);
-    expect(told).toBeGreaterThan(2);
-    await page.context().close();
-    await expectWhole(at);
-  });
+  it.each(['byTus', 'byUppy'])(
+    'in a web page of another origin is complete despite cut connections: %s',
+    async (name) => {
+      const { page } = await open(address, { origins: [address, proxy.url] });
+      proxy.cuts = cuts();
+      const sending = { endpoint: endpoint(), token, rows: ROWS, chunkSize: 6_000_000 };
+      const { at, told } = (await page.evaluate(`${name}(${JSON.stringify(sending)})`)) as { at: string; told: number };
+      expect(proxy.made).toBeGreaterThan(0);
+      expect(told).toBeGreaterThan(2);
+      await page.context().close();
+      await expectWhole(at);
+    },
+  );
 
   /** More than 50 MB. */
   const LARGE = 600_000;
@@ -189,7 +192,7 @@ describe.skipIf(!installed)('resumable uploads by the clients that there are', (
     await alive(() => api('POST', `${path}/cancel`));
   }
 
-  it('of the typed client in Node arrive through cuts', async () => {
+  it('by our typed client in Node is complete despite cut connections', async () => {
     proxy.cuts = largeCuts();
     const person = createClient({ baseUrl: proxy.url, credential: withToken(token) });
     let told = 0;
@@ -200,7 +203,7 @@ describe.skipIf(!installed)('resumable uploads by the clients that there are', (
     await expectSent(_id, told);
   });
 
-  it('of the typed client in a page of another origin arrive through cuts', async () => {
+  it('by our typed client in a web page of another origin is complete despite cut connections', async () => {
     const { page } = await open(address, { origins: [address, proxy.url] });
     proxy.cuts = largeCuts();
     const sending = { endpoint: endpoint(), token, rows: LARGE, chunkSize: 0 };

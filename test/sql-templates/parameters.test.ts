@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { coerceParameter, PARAMETER_KINDS, type ParameterKind } from '../../src/sql-templates/parameters.ts';
 
-describe('a parameter', () => {
+describe('a parameter of an SQL template', () => {
   it.each<[ParameterKind, unknown, unknown]>([
     ['text', 'a', { type: 'text', value: 'a' }],
     ['text', 7, { type: 'text', value: '7' }],
@@ -38,12 +38,12 @@ describe('a parameter', () => {
     ['date_range', { from: '2024-01-01', until: 'x' }, 'refused'],
     ['date_range', ['2024-01-01', '2024-01-31'], 'refused'],
     ['date_range', '2024-01-01', 'refused'],
-  ])('of kind %s has for %j the value %j', (kind, input, expected) => {
+  ])('of the kind %s has for the input %j the value %j', (kind, input, expected) => {
     const coerced = coerceParameter(kind, input);
     expect('problem' in coerced ? 'refused' : coerced.value).toEqual(expected);
   });
 
-  it.each(PARAMETER_KINDS)('of kind %s is null without a value', (kind) => {
+  it.each(PARAMETER_KINDS)('of the kind %s is null without a value', (kind) => {
     for (const input of [undefined, null, '', []]) expect(coerceParameter(kind, input)).toEqual({ value: null });
   });
 });

@@ -121,7 +121,7 @@ describe('an SQL template', () => {
       'm = ANY( ($1::text[]) )',
       ['{"a\\"b","c\\\\d","e\'f","{g}","h,i"," ","NULL"}'],
     ],
-  ])('keeps a clause only with a value for its parameters: %s with %j', (sql, sent, text, values) => {
+  ])('keeps an optional clause only if its parameters have values: %s with %j', (sql, sent, text, values) => {
     expect(plain(sql, sent)).toBe(text);
     expect(compile(sql, sent).values).toEqual(values);
   });
@@ -153,11 +153,11 @@ describe('an SQL template', () => {
     '[[ {{q}} -- ]] /* a\n */ 1',
     'SELECT $1',
     'SELECT $12 + 1',
-  ])('refuses %s', (sql) => {
+  ])('is refused when it is %s', (sql) => {
     expect(() => parseTemplate(sql)).toThrow(TemplateError);
   });
 
-  it('binds an empty list as one that holds nothing, and keeps its clause', () => {
+  it('binds an empty list, and keeps the clause of its parameter', () => {
     const values = new Map<string, BoundValue>([['r', { type: 'list', values: [] }]]);
     expect(compileTemplate(parseTemplate('[[r = ANY({{r}})]]'), KINDS, values)).toEqual({
       text: expect.stringContaining('r = ANY('),
@@ -165,13 +165,13 @@ describe('an SQL template', () => {
     });
   });
 
-  it('refuses several values where one is compared', () => {
+  it('refuses several values where it compares with one', () => {
     const values = new Map<string, BoundValue>([['r', { type: 'list', values: ['a', 'b'] }]]);
     expect(() => compileTemplate(parseTemplate('r = {{r}}'), KINDS, values)).toThrow(TemplateError);
     expect(() => compileTemplate(parseTemplate('r = ANY({{r}}) OR r = {{r}}'), KINDS, values)).toThrow(TemplateError);
   });
 
-  it('tells which parameters take a list, and which are misused', () => {
+  it('reports which parameters accept a list, and which are misused', () => {
     const template = parseTemplate('r = ANY({{r}}) AND q = {{q}} AND {{p}} = {{q.from}} AND {{other}}');
     expect([
       takesList(template, 'r', 'select'),
@@ -188,7 +188,7 @@ describe('an SQL template', () => {
   });
 });
 
-describe('any SQL template', () => {
+describe('any random SQL template', () => {
   const value = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 40 }).map((text) => `«${text}»`);
   const hostile = fc.constantFrom("»'; DROP TABLE x; --", '»{{q}}', '»[[ {{n}} ]]', '»$1', '»$$', '»*/', '»"', '»\\');
   const fragments = fc.array(
@@ -214,7 +214,7 @@ describe('any SQL template', () => {
     { maxLength: 12 },
   );
 
-  it('has a text that holds no value and does not depend on any', () => {
+  it('is compiled to a text that contains no value and does not depend on values', () => {
     fc.assert(
       fc.property(fragments, fc.oneof(value, hostile), fc.oneof(value, hostile), (parts, one, other) => {
         const sql = parts.join(' ');
@@ -230,7 +230,7 @@ describe('any SQL template', () => {
     );
   });
 
-  it('stays as it is, token by token, without parameters', () => {
+  it('is not changed when it has no parameters', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 60 }), (sql) => {
         fc.pre(!/\{\{|\[\[|\$\d/.test(sql) && !/[;]/.test(sql));
@@ -242,7 +242,7 @@ describe('any SQL template', () => {
     );
   });
 
-  it('consists of its tokens, without gaps', () => {
+  it('is split into tokens without gaps', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'aeuEU&$1\'"\\-/*\n [{;é'), maxLength: 60 }), (sql) => {
         const tokens = sqlTokens(sql);
@@ -253,7 +253,7 @@ describe('any SQL template', () => {
     );
   });
 
-  it('holds so many defaults on a line that its places stay few', () => {
+  it('may have at most 20 optional clauses with a default per line', () => {
     const clauses = (count: number) => '[[{{q}}--]] '.repeat(count);
     expect(() => parseTemplate(clauses(21))).toThrow('a line holds at most 20 optional clauses with a default');
     const { pieces } = parseTemplate(`${clauses(20)}\n`.repeat(80));

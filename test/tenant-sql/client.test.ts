@@ -36,7 +36,7 @@ function open(connectionString = url, options: TenantSqlOptions = tunnel()): Ten
   return sql;
 }
 
-describe('the values of a row', () => {
+describe('the client of a company’s Postgres reads the value of', () => {
   const cases: [string, unknown][] = [
     ['9223372036854775807::bigint', '9223372036854775807'],
     ["'-9223372036854775808'::bigint", '-9223372036854775808'],
@@ -71,15 +71,15 @@ describe('the values of a row', () => {
   }
 });
 
-describe('statements', () => {
-  it('return the number of affected rows, and the rows of the last of several statements', async () => {
+describe('statements of the client of a company’s Postgres', () => {
+  it('return the number of affected rows, or the rows of the last of several statements', async () => {
     const sql = open();
     expect(await sql.execute('INSERT INTO t SELECT generate_series($1::int, $2::int)', [100, 109])).toBe(10);
     expect(await sql.query('SELECT 1 AS a; SELECT 2 AS b')).toEqual([{ b: 2 }]);
     expect(await sql.execute('DELETE FROM t WHERE n >= 100')).toBe(10);
   });
 
-  it("fail with PostgreSQL's own fields and leave the connection usable", async () => {
+  it("fail with the fields of PostgreSQL's error and leave the connection usable", async () => {
     const sql = open();
     const error = await sql.query('INSERT INTO t (n) VALUES (200), (200)').catch((caught: unknown) => caught);
     expect(isPostgresError(error) && error).toMatchObject({ code: '23505', constraint: 't_pkey', table: 't' });
@@ -89,8 +89,8 @@ describe('statements', () => {
   });
 });
 
-describe('a transaction', () => {
-  it('commits what the work did and returns its result', async () => {
+describe('a transaction in a company’s Postgres', () => {
+  it('commits its statements and returns the result of its callback', async () => {
     const result = await open().transaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (1)');
       return 'done';
@@ -99,7 +99,7 @@ describe('a transaction', () => {
     expect(await open().execute('DELETE FROM t WHERE n = 1')).toBe(1);
   });
 
-  it('rolls back when the work throws, and throws the same', async () => {
+  it('rolls back when its callback throws, and throws the same error', async () => {
     const sql = open();
     const work = sql.transaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (2)');
@@ -109,7 +109,7 @@ describe('a transaction', () => {
     expect(await sql.query('SELECT n FROM t')).toEqual([]);
   });
 
-  it('fails when its work swallows the error of a statement', async () => {
+  it('fails when its callback swallows the error of a statement', async () => {
     const work = open().transaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (3)');
       await tx.query('SELECT 1/0').catch(() => undefined);
@@ -118,7 +118,7 @@ describe('a transaction', () => {
     expect(await open().query('SELECT n FROM t')).toEqual([]);
   });
 
-  it('limits the time of a statement and of waiting for a lock', async () => {
+  it('limits the time of a statement and of a wait for a lock', async () => {
     const slow = open().transaction((tx) => tx.query('SELECT pg_sleep(5)'), { statementTimeoutMs: 100 });
     await expect(slow).rejects.toMatchObject({ code: '57014' });
     await open().transaction(async (holder) => {
@@ -128,7 +128,7 @@ describe('a transaction', () => {
     });
   });
 
-  it('is read-only and isolated where asked, and leaves no setting behind', async () => {
+  it('can be read-only or serializable, and leaves no setting on the connection', async () => {
     const sql = open();
     const write = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (4)'), { readOnly: true });
     await expect(write).rejects.toMatchObject({ code: '25006' });
@@ -137,7 +137,7 @@ describe('a transaction', () => {
     expect(await sql.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
   });
 
-  it('runs several statements in one message, none after one that fails', async () => {
+  it('can run several statements in one message, and none after one that fails', async () => {
     const sql = open();
     const both = await sql.transaction((tx) =>
       tx.queryAll<[{ a: number }, { b: string[] }]>([
@@ -154,7 +154,7 @@ describe('a transaction', () => {
     expect(await sql.query('SELECT n FROM t')).toEqual([]);
   });
 
-  it('ends along with its last statements', async () => {
+  it('can end in the same message as its last statements', async () => {
     const sql = open();
     const read = (tx: TenantTx) => tx.finish<[{ n: number }]>([{ text: 'SELECT 1 AS n', values: [] }]);
     expect(await sql.transaction(read, { readOnly: true })).toEqual([[{ n: 1 }]]);
@@ -164,24 +164,24 @@ describe('a transaction', () => {
     expect(await sql.query('SELECT now() = statement_timestamp() AS alone')).toEqual([{ alone: true }]);
   });
 
-  it('sends nothing that could run outside of it, when it cannot begin', async () => {
+  it('runs no statement when it cannot begin', async () => {
     const sql = open();
     const work = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES ($1)', [6]), { lockTimeoutMs: -1 });
     await expect(work).rejects.toMatchObject({ code: '22023' });
     expect(await sql.query('SELECT n FROM t')).toEqual([]);
   });
 
-  it('does not nest', async () => {
+  it('cannot be nested', async () => {
     const sql = open();
     const nested = sql.transaction(() => sql.transaction(async () => undefined));
     await expect(nested).rejects.toThrow('nest');
   });
 });
 
-describe('a connection', () => {
+describe('a connection to a company’s Postgres', () => {
   const UNAVAILABLE = { kind: 'unavailable', reason: 'tenant_sql.unavailable' };
 
-  it('is opened by its first statement', async () => {
+  it('is opened by its first statement only', async () => {
     const sql = open();
     await expect(connectionsOf(companyId, () => sql.close())).resolves.toEqual({ direct: 0, pooled: 0 });
     const used = open();
@@ -196,7 +196,7 @@ describe('a connection', () => {
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('fails as unavailable when it is lost, and from then on', async () => {
+  it('fails as unavailable when it is lost, and ever after', async () => {
     const sql = open();
     const work = sql.transaction(async (tx) => {
       const [row] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -210,7 +210,7 @@ describe('a connection', () => {
     await sql.close();
   });
 
-  it('is ended at once when it is lost, with its locks', async () => {
+  it('is closed at once when it is lost, and releases its locks', async () => {
     let ends = 0;
     const sql = open(url, { ...tunnel(), graceMs: 100, onClosed: () => (ends += 1) });
     const never = () => new Promise<never>(() => undefined);
@@ -222,20 +222,20 @@ describe('a connection', () => {
     await sql.close();
   });
 
-  it('has a time limit of PostgreSQL for every statement and every lock', async () => {
+  it('has PostgreSQL’s time limits for statements, locks and idle transactions', async () => {
     const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
     const limits = await Promise.all(settings.map((name) => open().query<Record<string, string>>(`SHOW ${name}`)));
     expect(limits.map(([row], index) => row?.[settings[index] as string])).toEqual(['30s', '5s', '1min']);
   });
 
   it.each([
-    ['outside of a transaction', (sql: TenantSql) => sql.executeAlone('SELECT 1 AS dead', 100)],
+    ['outside a transaction', (sql: TenantSql) => sql.executeAlone('SELECT 1 AS dead', 100)],
     [
-      'inside of one',
+      'inside a transaction',
       (sql: TenantSql) => sql.transaction((tx) => tx.query('SELECT 1 AS dead'), { statementTimeoutMs: 100 }),
     ],
     ['in the middle of COPY', (sql: TenantSql) => copyIn(sql, 'COPY t FROM STDIN /* dead */', new Uint8Array(), 100)],
-  ])('fails in time when its socket is dead, %s', async (_, run) => {
+  ])('fails in time when its socket falls silent, %s', async (_, run) => {
     await disturb(companyId, { statement: 'dead', effect: 'fall_silent' });
     const sql = open(url, { ...tunnel(), graceMs: 200 });
     const started = Date.now();
@@ -245,7 +245,7 @@ describe('a connection', () => {
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('fails in time when it never opens', async () => {
+  it('fails in time when it cannot be opened', async () => {
     await disturb(companyId, { effect: 'fall_silent' });
     await expect(open(url, { ...tunnel(), connectTimeoutMs: 200 }).query('SELECT 1')).rejects.toMatchObject(
       UNAVAILABLE,
@@ -304,7 +304,7 @@ describe('a connection', () => {
   });
 });
 
-describe('the migrations', () => {
+describe('the migrations of a company’s Postgres', () => {
   it('run once, however many calls migrate at the same time', async () => {
     const company = await aProvisionedCompany();
     const inDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => behindTheApi(company.id, work);

@@ -25,8 +25,8 @@ const SENT = [
   ...message('d', 'not ours'),
 ];
 
-describe('the rows of a COPY', () => {
-  it.each([1, 2, 3, 4, 5, 6, 7, 11, SENT.length])('are taken out of chunks of %s bytes', (size) => {
+describe('the rows of a COPY response', () => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 11, SENT.length])('are read from network chunks of %s bytes', (size) => {
     const emitter = new EventEmitter();
     const driver: number[] = [];
     emitter.on('data', (chunk: Chunk) => driver.push(...chunk));

@@ -4,7 +4,7 @@ import { openTenantSql, type TenantSql } from '../../src/tenant-sql/client.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
 import { aTenant, tunnel } from '../support/tenant.ts';
 
-describe('the login of user SQL', () => {
+describe('the database role that runs user SQL', () => {
   const companyId = newId(Date.now());
   let tenant: Awaited<ReturnType<typeof aTenant>>;
   let owner: TenantSql;
@@ -22,7 +22,7 @@ describe('the login of user SQL', () => {
     await owner?.close();
   });
 
-  it('reads tables of schema public, also one that was loaded in another and moved there', async () => {
+  it('reads tables of the schema public, also one that was moved there from another schema', async () => {
     expect(await reader.query('SELECT n FROM sales')).toEqual([{ n: 1 }]);
     await owner.query('CREATE TABLE console.staging (n integer); INSERT INTO console.staging VALUES (2)');
     await expect(reader.query('SELECT n FROM console.staging')).rejects.toMatchObject({ code: '42501' });
@@ -82,7 +82,7 @@ describe('the login of user SQL', () => {
     await expect(reader.query(`SET ROLE ${tenantNames(companyId).owner}`)).rejects.toMatchObject({ code: '42501' });
   });
 
-  it('writes nothing in a read-only transaction, large objects included', async () => {
+  it('cannot write in a read-only transaction, not even large objects', async () => {
     const run = reader.transaction((tx) => tx.query('SELECT lo_create(0)'), { readOnly: true });
     await expect(run).rejects.toMatchObject({ code: '25006' });
     const lift = reader.transaction((tx) => tx.query("SELECT set_config('transaction_read_only', 'off', true)"), {
@@ -105,7 +105,7 @@ describe('the login of user SQL', () => {
     }
   });
 
-  it('takes no privilege from the owner', async () => {
+  it('leaves the owner’s privileges as they are', async () => {
     expect(await owner.execute('INSERT INTO sales VALUES (3)')).toBe(1);
     expect(await owner.query('SELECT version FROM console.migrations ORDER BY version')).toContainEqual({ version: 1 });
   });

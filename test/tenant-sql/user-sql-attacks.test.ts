@@ -13,8 +13,8 @@ afterAll(async () => {
   await world?.owner.close();
 });
 
-describe('attacks through user SQL', () => {
-  it(`fail with a failure of user SQL (${SQL_ATTACKS.length} of them)`, async () => {
+describe('attacks by user SQL', () => {
+  it(`are all refused or fail, without revealing names (${SQL_ATTACKS.length} of them)`, async () => {
     for (const text of SQL_ATTACKS) {
       const failure = await world.failureOf(text);
       expect([text, failure.reason]).toEqual([text, expect.stringMatching(/^user_sql\.(refused|failed)$/)]);
@@ -27,7 +27,7 @@ describe('attacks through user SQL', () => {
     expect(await world.owner.query(advisory)).toEqual([{ n: '0' }]);
   });
 
-  it('change no setting for the next statement of the connection', async () => {
+  it('do not change a setting for the next statement of the connection', async () => {
     const reader = world.tenant.reader();
     const settings = {
       text: "SELECT current_user, current_setting('statement_timeout'), current_setting('transaction_read_only')",
@@ -43,7 +43,7 @@ describe('attacks through user SQL', () => {
     }
   });
 
-  it("show the database's message to their author alone", async () => {
+  it("show the database's message only to the author of the SQL", async () => {
     const failure = await world.failureOf('SELECT nothing FROM sales');
     expect(databaseMessage(failure)).toContain('"nothing" does not exist');
     expect(failure.message).toBe('The query failed.');

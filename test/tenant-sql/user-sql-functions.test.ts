@@ -26,21 +26,21 @@ const REFUSED_TYPES = `
 
 const IS_REFUSED_TYPE = `IN (SELECT oid FROM pg_type WHERE ltrim(typname, '_') = ANY ('{${REFUSED_TYPES.join(',')}}'))`;
 
-describe('the allowed names', () => {
-  it('are all functions that are not refused by name, so that a new one fails this test', async () => {
+describe('the function and type names that user SQL may use', () => {
+  it('are all functions of Postgres but those refused by name, so that a new function fails this test', async () => {
     const all = await names('SELECT DISTINCT proname AS name FROM pg_proc');
     const refused = refusedFunctions.match(/\w+/g) as string[];
     expect(all.filter((name) => !ALLOWED_FUNCTIONS.has(name))).toEqual([...refused].sort());
     expect([...ALLOWED_FUNCTIONS].filter((name) => !all.includes(name))).toEqual([]);
   });
 
-  it('are all types that are not refused by name', async () => {
+  it('are all types of Postgres but those refused by name', async () => {
     const all = await names(`SELECT typname AS name FROM pg_type
       WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype <> 'c' AND typelem = 0 OR typname IN ('point', 'box', 'lseg')`);
     expect(all.filter((name) => !ALLOWED_TYPES.has(name))).toEqual(REFUSED_TYPES);
   });
 
-  it('include no function that returns a refused type, or takes one except as the language of a text', async () => {
+  it('include no function that returns a refused type, or takes one except as a text search language', async () => {
     const found = await world.owner.query<{ signature: string }>(`
       SELECT DISTINCT p.oid::regprocedure::text AS signature
       FROM pg_proc AS p, unnest(p.prorettype || string_to_array(p.proargtypes::text, ' ')::oid[] || coalesce(p.proallargtypes, '{}')) AS used
@@ -54,7 +54,7 @@ describe('the allowed names', () => {
     expect(given).toEqual([]);
   });
 
-  it('need no operator on texts that looks up a name', async () => {
+  it('do not let an operator on texts look up a name of a role', async () => {
     const operators = await names(`SELECT DISTINCT oprname AS name FROM pg_operator
       WHERE oprleft ${IS_REFUSED_TYPE} OR oprright ${IS_REFUSED_TYPE} OR oprresult ${IS_REFUSED_TYPE}`);
     expect(operators).toEqual(['+', '-', '=', '@>']);
@@ -71,7 +71,7 @@ describe('the allowed names', () => {
   });
 });
 
-describe('SQL as analysts write it', () => {
+describe('ordinary SQL of an analyst', () => {
   it.each([
     `WITH monthly (month, total) AS (
        SELECT date_trunc('month', DATE '2024-01-31' + n), sum(n)::numeric(10, 2) FROM sales GROUP BY 1
@@ -98,7 +98,7 @@ describe('SQL as analysts write it', () => {
     await expect(world.run(text)).resolves.toMatchObject({ truncated: false });
   });
 
-  it('is run on the company’s tables whatever their names are', async () => {
+  it('is run on the company’s tables even if they are named like system names', async () => {
     for (const name of ['pg_sales', 'version', 'tables']) {
       await world.owner.query(`CREATE TABLE public.${name} (pg_typeof integer); INSERT INTO public.${name} VALUES (1)`);
       expect((await world.run(`SELECT * FROM ${name}`)).rows).toEqual([[1]]);
@@ -106,7 +106,7 @@ describe('SQL as analysts write it', () => {
   });
 });
 
-describe('names of what the reader may not see', () => {
+describe('names of objects that user SQL may not see', () => {
   const LEAKS = [
     'SELECT regclassout(16400)',
     'SELECT "regclassout"(16400)',

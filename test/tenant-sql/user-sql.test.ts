@@ -11,7 +11,7 @@ afterAll(async () => {
   await world?.owner.close();
 });
 
-describe('a result', () => {
+describe('a result of user SQL', () => {
   it('has columns with types, and values as JSON', async () => {
     const text = `SELECT 9007199254740991::bigint AS safe, 9007199254740993::bigint AS big, 1.50::numeric AS price,
       0.1::float8 AS share, 12345678901234567890.123::numeric AS long, true AS yes, DATE '2024-02-29' AS day,
@@ -53,7 +53,7 @@ describe('a result', () => {
     expect(truncated).toBe(false);
   });
 
-  it('has each of several columns of one name, and no columns where the query has none', async () => {
+  it('keeps several columns of the same name, and may have no columns', async () => {
     expect(await world.run('SELECT 1 AS a, 2 AS a')).toMatchObject({
       columns: [{ name: 'a' }, { name: 'a' }],
       rows: [[1, 2]],
@@ -96,14 +96,14 @@ describe('user SQL under limits', () => {
     return database?.temp_files;
   }
 
-  it('answers the rows up to the limit and says that there are more', async () => {
+  it('returns rows up to the limit and marks the result as truncated', async () => {
     const { rows, truncated } = await world.run('SELECT g FROM generate_series(1, 10001) AS g');
     expect([rows.length, truncated]).toEqual([10_000, true]);
     const all = await world.run('SELECT g FROM generate_series(1, 10000) AS g');
     expect([all.rows.length, all.truncated]).toEqual([10_000, false]);
   });
 
-  it('answers only the columns for a limit of no rows', async () => {
+  it('returns only the columns for a limit of no rows, without running the query', async () => {
     expect(await world.run('SELECT 1 / (random() * 0)::integer AS broken', [], { rows: 0 })).toEqual({
       columns: [{ name: 'broken', type: 'integer' }],
       rows: [],
@@ -125,14 +125,14 @@ describe('user SQL under limits', () => {
     expect(Date.now() - started).toBeLessThan(20_000);
   });
 
-  it('answers the rows that fit when the result has too many bytes', async () => {
+  it('returns the rows that fit when the result has too many bytes', async () => {
     const { rows, truncated } = await world.run("SELECT repeat('x', 100000) FROM generate_series(1, 9000)");
     expect(truncated).toBe(true);
     expect(rows.length).toBeGreaterThan(50);
     expect(rows.length).toBeLessThan(120);
   });
 
-  it('is passed on row by row, without being written to the database’s disk first', async () => {
+  it('is streamed row by row, without being written to the database’s disk first', async () => {
     const before = await filesWritten();
     const { rows, truncated } = await world.run("SELECT repeat('x', 1000) FROM generate_series(1, 9000)");
     expect([rows.length, truncated]).toEqual([9000, false]);
@@ -143,7 +143,7 @@ describe('user SQL under limits', () => {
     expect((await world.failureOf("SELECT repeat('x', 100000000)")).reason).toBe('user_sql.too_large');
   });
 
-  it('shares a budget of bytes among its statements', async () => {
+  it('shares a limit of bytes among several statements', async () => {
     const budget = { left: 300_000 };
     expect((await world.run("SELECT repeat('x', 200000)", [], { budget })).truncated).toBe(false);
     // More than one message of the network: what has come whole when it is counted is answered.
@@ -152,7 +152,7 @@ describe('user SQL under limits', () => {
     });
   });
 
-  it('succeeds after a failure on the same connection, and fails after a dropped table', async () => {
+  it('succeeds after a failure on the same connection, but not after a result that was too large', async () => {
     const reader = world.tenant.reader();
     try {
       await expect(runUserSql(reader, { text: 'SELECT 1 / 0', values: [] })).rejects.toMatchObject({
@@ -172,7 +172,7 @@ describe('user SQL under limits', () => {
   });
 });
 
-describe('statements sent together', () => {
+describe('user SQL statements that are sent together', () => {
   async function outcomes(texts: string[], limits = {}): Promise<unknown[]> {
     const sql = world.tenant.reader();
     const statements = texts.map((text) => ({
@@ -184,7 +184,7 @@ describe('statements sent together', () => {
     return settled.map((each) => (each.status === 'fulfilled' ? each.value.rows : (each.reason as Failure).reason));
   }
 
-  it('come out each by itself, whatever those before came to', async () => {
+  it('each have their own result, whether those before them succeeded or failed', async () => {
     const texts = [
       'SELECT n FROM sales WHERE n = 1',
       'SELECT 1/0',
@@ -197,7 +197,7 @@ describe('statements sent together', () => {
     expect(await outcomes(texts.toReversed())).toEqual(each.toReversed());
   });
 
-  it('are left out, unseen, when one before ends the connection', async () => {
+  it('fail as unavailable when one before them ends the connection', async () => {
     const large = "SELECT repeat('x', 100000000)";
     expect(await outcomes(['SELECT 1', large, 'SELECT 2'])).toEqual([
       [[1]],
@@ -206,7 +206,7 @@ describe('statements sent together', () => {
     ]);
   });
 
-  it('cannot end the transaction that another runs in, or begin one', async () => {
+  it('cannot end or begin the transaction of another statement', async () => {
     const escapes = [
       'SELECT 1; COMMIT; DROP TABLE sales',
       'SELECT 1) ; ROLLBACK; (SELECT 1',

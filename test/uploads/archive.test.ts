@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ZipEntry } from '../../src/formats/zip/directory.ts';
 import { chooseEntries } from '../../src/modules/uploads/archive.ts';
 
-describe('an archive', () => {
+describe('a zip archive', () => {
   const entry = (name: string, more: Partial<ZipEntry> = {}): ZipEntry => ({
     name,
     method: 8,
@@ -24,7 +24,7 @@ describe('an archive', () => {
     }
   };
 
-  it('is read without folders, hidden files, what macOS adds and other types', () => {
+  it('is read without its folders, hidden files, files that macOS adds and files of other types', () => {
     const all = ['a.csv', 'dir/', 'dir/b.XLSX', 'dir/.c.csv', '.git/d.csv', '__MACOSX/._a.csv', 'leia.txt', 'c.xls'];
     expect(
       names(
@@ -40,28 +40,38 @@ describe('an archive', () => {
     ['50 files', MB, Array.from({ length: 50 }, (_, n) => entry(`${n}.csv`)), 'none'],
     ['51 files', MB, Array.from({ length: 51 }, (_, n) => entry(`${n}.csv`)), 'ZIP_TOO_MANY_FILES'],
     [
-      '51 files, of which one is passed over',
+      '51 files, of which one is ignored for its type',
       MB,
       Array.from({ length: 51 }, (_, n) => entry(n ? `${n}.csv` : 'x.txt')),
       'none',
     ],
     ['an archive inside', MB, [entry('a.csv'), entry('dir/b.ZIP')], 'ZIP_NESTED'],
     ['a password', MB, [entry('a.csv', { encrypted: true })], 'ZIP_ENCRYPTED'],
-    ['a password on what is passed over', MB, [entry('a.csv'), entry('x.txt', { encrypted: true })], 'none'],
-    ['an unknown compression', MB, [entry('a.csv', { method: 14 })], 'ZIP_METHOD'],
-    ['a path that leads out', MB, [entry('../../a.csv')], 'ZIP_UNSAFE_NAME'],
-    ['a path that leads out and in again', MB, [entry('x/../a.csv')], 'ZIP_UNSAFE_NAME'],
-    ['1 GB', 100 * MB, [entry('a.csv', { size: 1024 * MB })], 'none'],
-    ['more than 1 GB', 100 * MB, [entry('a.csv', { size: 1024 * MB }), entry('b.csv', { size: 1 })], 'ZIP_TOO_LARGE'],
-    ['50 MB out of 1,000 bytes', 1000, [entry('a.csv', { size: 50 * MB })], 'none'],
-    ['200 times its size', MB, [entry('a.csv', { size: 200 * MB })], 'none'],
     [
-      'more than 200 times its size',
+      'a password on a file that is ignored for its type',
+      MB,
+      [entry('a.csv'), entry('x.txt', { encrypted: true })],
+      'none',
+    ],
+    ['an unknown compression', MB, [entry('a.csv', { method: 14 })], 'ZIP_METHOD'],
+    ['a path that leads out of its folder', MB, [entry('../../a.csv')], 'ZIP_UNSAFE_NAME'],
+    ['a path that leads out of a folder and in again', MB, [entry('x/../a.csv')], 'ZIP_UNSAFE_NAME'],
+    ['1 GB of content', 100 * MB, [entry('a.csv', { size: 1024 * MB })], 'none'],
+    [
+      'more than 1 GB of content',
+      100 * MB,
+      [entry('a.csv', { size: 1024 * MB }), entry('b.csv', { size: 1 })],
+      'ZIP_TOO_LARGE',
+    ],
+    ['50 MB of content in 1,000 bytes', 1000, [entry('a.csv', { size: 50 * MB })], 'none'],
+    ['content of 200 times its size', MB, [entry('a.csv', { size: 200 * MB })], 'none'],
+    [
+      'content of more than 200 times its size',
       MB,
       [entry('a.csv', { size: 200 * MB }), entry('b.csv', { size: 1 })],
       'ZIP_RATIO',
     ],
-  ])('with %s is loaded or refused by code', (_, size, entries, code) => {
+  ])('with %s is accepted, or refused with an error code', (_, size, entries, code) => {
     expect(refusal(size, entries)).toBe(code);
   });
 });

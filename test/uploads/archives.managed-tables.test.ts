@@ -26,8 +26,8 @@ const failure = async (name: string, content: Bytes) => {
   return waiting(company, jobId);
 };
 
-describe('a zip', () => {
-  it('loads all its files into one table, of any kind and dialect, in their order', async () => {
+describe('a zip file', () => {
+  it('has all its files loaded into one table in their order, whatever their type and CSV dialect', async () => {
     const zip = aZip({
       'janeiro.csv': strToU8('n,nome\n1,Ana\n2,Bia\n'),
       'leia-me.txt': strToU8('nada'),
@@ -59,7 +59,7 @@ describe('a zip', () => {
     expect(job.inferred_schema.suggested_table_name).toBe('vendas_2024');
   });
 
-  it('is unpacked in messages of bounded size', async () => {
+  it('is unpacked by several queue messages, each of which does a bounded share', async () => {
     const rows = (from: number) => strToU8(`n\n${Array.from({ length: 20_000 }, (_, n) => from + n).join('\n')}\n`);
     const zip = aZip({ 'a.csv': rows(0), 'b.csv': rows(20_000), 'c.csv': [rows(40_000), { level: 0 }] });
     const queue = aHeldQueue();
@@ -73,7 +73,7 @@ describe('a zip', () => {
     expect((await rowsOf(company, id)).map(({ n }) => n)).toEqual(Array.from({ length: 60_000 }, (_, n) => n));
   });
 
-  it('fails its job with the name of the file inside that is wrong', async () => {
+  it('fails its job with the name of the file inside that cannot be loaded', async () => {
     const differs = aZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'pasta/b.csv': strToU8('n,y\n1,2\n') });
     expect(await failure('x.zip', differs)).toMatchObject({
       status: 'failed',
@@ -87,7 +87,7 @@ describe('a zip', () => {
     expect(await failure('x.zip', workbook)).toMatchObject({ error: { code: 'WORKBOOK_UNREADABLE', file: 'b.xlsx' } });
   });
 
-  it('fails its job when it is damaged, encrypted, nested or made to harm', async () => {
+  it('fails its job when it is damaged, encrypted, nested or malicious', async () => {
     const good = aZip({ 'a.csv': strToU8('n\n1\n'.repeat(1000)) });
     const flipped = good.slice();
     flipped[60] = (flipped[60] as number) ^ 0xff;
@@ -117,8 +117,8 @@ describe('a zip', () => {
   });
 });
 
-describe('several files', () => {
-  it('are matched by their headers, each read in its own dialect', async () => {
+describe('an upload of several files', () => {
+  it('matches columns by header, and reads each file in its own dialect', async () => {
     const files = [
       aFile('a.csv', 'n,nome\n1,Ana\n'),
       aFile('b.csv', 'NOME;N\n"Bia";2\n'),
@@ -133,7 +133,7 @@ describe('several files', () => {
     expect(await valuesFrom(files)).toEqual([1, 2, 3]);
   });
 
-  it('make one table only under the same headers', async () => {
+  it('fails when their headers differ', async () => {
     const jobId = await upload(company, [aFile('a.csv', 'n,nome\n1,Ana\n'), aFile('b.csv', 'n,sobrenome\n2,Bia\n')]);
     expect(await waiting(company, jobId)).toMatchObject({
       status: 'failed',

@@ -44,7 +44,7 @@ const windows1252 = (text: string): Bytes => {
   return Uint8Array.from(text, (sign) => high[sign] ?? sign.charCodeAt(0));
 };
 
-describe('a file', () => {
+describe('an uploaded CSV file', () => {
   it.each<[string, string | Bytes]>([
     ['UTF-8', TEXT],
     ['UTF-8 with a byte order mark', `\ufeff${TEXT}`],
@@ -83,7 +83,7 @@ describe('a file', () => {
       ],
     ],
     [
-      'names alone in the last rows',
+      'last rows with nothing but a name',
       'nome,email,fone\nAna,a@x.com,1\nCarla Maria,,\n',
       [
         { nome: 'Ana', email: 'a@x.com', fone: 1 },
@@ -95,7 +95,7 @@ describe('a file', () => {
     expect(await rowsFrom(content)).toEqual(rows);
   });
 
-  it('may have byte order marks in the middle, where files were joined', async () => {
+  it('may have byte order marks in the middle, as joined files do', async () => {
     const rows = await rowsFrom('n,nome\n1,Ana\n\ufeff2,Bia\n3,\ufeffCaio\n');
     expect(rows.map(({ n }) => n)).toEqual([1, 2, 3]);
   });
@@ -107,7 +107,7 @@ describe('a file', () => {
     expect(await look(late)).toMatchObject({ status: 'failed', error: { code: 'NUL_BYTE', line: 200_002 } });
   });
 
-  it('is refused when it turns out to be neither UTF-8 nor Windows-1252', async () => {
+  it('is refused with a byte that is not UTF-8 after a byte order mark of UTF-8', async () => {
     const bytes = new Uint8Array([...new TextEncoder().encode('\ufeffa,b\n1,2\n'), 0xff, 0xfe, 0x2c, 0x31, 0x0a]);
     expect(await look(bytes)).toMatchObject({ status: 'failed', error: { code: 'UNREADABLE_BYTES', line: 3 } });
   });
@@ -118,7 +118,7 @@ describe('a file', () => {
     expect(rows).toEqual([Object.fromEntries(names.map((name, n) => [name, n]))]);
   });
 
-  it('is refused with more columns than Postgres has room for', async () => {
+  it('is refused with more columns than a Postgres table can have', async () => {
     const wide = Array.from({ length: 1600 }, (_, n) => `c${n}`).join(',');
     expect(await look(`${wide}\n${wide}\n`)).toMatchObject({ status: 'failed', error: { code: 'TOO_MANY_COLUMNS' } });
   });
@@ -132,7 +132,7 @@ describe('a file', () => {
     ]);
   });
 
-  it('is refused with a quote that is never closed and the place where it opens, if it cannot be read without quotes', async () => {
+  it('is refused with the line of a quote that is never closed, if it cannot be read without quotes', async () => {
     const job = await look(`a,b\n1,"2, 3"\n2,"4\n${'x,y\n'.repeat(1000)}`);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'UNCLOSED_QUOTE', line: 3 } });
     const bare = await look(`a,b\n1,"2\n${'x,y\n'.repeat(1000)}`);
@@ -140,14 +140,14 @@ describe('a file', () => {
   });
 });
 
-describe('headers', () => {
-  it('are cut to the 63 bytes that Postgres keeps, and stay distinct', async () => {
+describe('headers of an uploaded CSV file', () => {
+  it('make column names that are cut to the 63 bytes of Postgres and stay distinct', async () => {
     const long = 'a'.repeat(63);
     const names = await namesOf(`${long},${long}b,${long}c,${'é'.repeat(80)}\n1,2,3,4\n`);
     expect(names).toEqual([long, `${'a'.repeat(61)}_2`, `${'a'.repeat(61)}_3`, 'e'.repeat(63)]);
   });
 
-  it('keep their words for people and get names for SQL when they are in other scripts', async () => {
+  it('stay as display names, and get an ASCII name for SQL, when they are in non-Latin scripts', async () => {
     const job = await look('名前,цена,Ηλικία,naïve\n太郎,1,2,x\n');
     const { columns } = job.inferred_schema;
     expect(columns.map(({ display_name }: { display_name: string }) => display_name)).toEqual([
@@ -159,13 +159,13 @@ describe('headers', () => {
     expect(columns.map(({ name }: { name: string }) => name)).toEqual(['column_1', 'column_2', 'column_3', 'naive']);
   });
 
-  it('may be keywords of SQL', async () => {
+  it('may be SQL keywords', async () => {
     const words = ['select', 'from', 'where', 'table', 'order', 'group', 'user', 'desc', 'null', 'default', 'check'];
     const rows = await rowsFrom(`${words.join(',')}\n${words.map((_, n) => n).join(',')}\n`);
     expect(rows).toEqual([Object.fromEntries(words.map((word, n) => [word, n]))]);
   });
 
-  it('get names of their own when they repeat, are empty or reserved', async () => {
+  it('make distinct column names when they repeat or are reserved', async () => {
     expect(await namesOf('id,Nome,nome,NOME ,ctid\n1,a,b,c,d\n2,a,b,c,d\n')).toEqual([
       'source_id',
       'nome',

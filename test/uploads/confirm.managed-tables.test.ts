@@ -19,8 +19,8 @@ async function waitingJob(of = company) {
 let named = 0;
 const aName = () => `tabela_${++named}`;
 
-describe('a confirm', () => {
-  it('accepts what was inferred as it is', async () => {
+describe('the confirmation of an upload job', () => {
+  it('accepts the inferred columns unchanged', async () => {
     const { jobId, columns } = await waitingJob();
     const name = aName();
     expect(await confirm(company, jobId, { display_name: name, columns })).toMatchObject({
@@ -46,7 +46,7 @@ describe('a confirm', () => {
     expect(bia).toMatchObject({ nome: 'Bia', idade: null });
   });
 
-  it('renames, retypes and leaves out columns, and reads times in the zone that it names', async () => {
+  it('renames, retypes and leaves out columns, and reads times in the time zone that it sends', async () => {
     const { jobId } = await waitingJob();
     await confirm(company, jobId, {
       display_name: aName(),
@@ -62,7 +62,7 @@ describe('a confirm', () => {
     expect(ana).toEqual({ id: expect.any(String), quando: '1994-05-01T13:30:00.000Z', idade: '31' });
   });
 
-  it('matches columns by place when their number is the same', async () => {
+  it('matches columns by position when it sends as many as the file has', async () => {
     const { jobId } = await waitingJob();
     const columns = ['a', 'b', 'c'].map((name) => ({ name, display_name: name, type: 'text', nullable: true }));
     await confirm(company, jobId, { display_name: aName(), columns });
@@ -77,18 +77,26 @@ describe('a confirm', () => {
     ['a name that is no identifier', { display_name: 'Vendas!' }, 'display_name'],
     ['a name of 64 characters', { display_name: 'a'.repeat(64) }, 'display_name'],
     ['a reserved column', { columns: [text('id', { source_index: 0 })] }, 'columns.0.name'],
-    ['one name twice', { columns: [text('a', { source_index: 0 }), text('a', { source_index: 1 })] }, 'columns.1.name'],
+    [
+      'the same column name twice',
+      { columns: [text('a', { source_index: 0 }), text('a', { source_index: 1 })] },
+      'columns.1.name',
+    ],
     ['an unknown type', { columns: [text('nome', { type: 'money' })] }, 'columns.0.type'],
     ['a column that no file has', { columns: [text('x')] }, 'columns.0.name'],
-    ['a place that no file has', { columns: [text('nome', { source_index: 3 })] }, 'columns.0.source_index'],
     [
-      'one column of the files twice',
+      'a source_index beyond the columns of the files',
+      { columns: [text('nome', { source_index: 3 })] },
+      'columns.0.source_index',
+    ],
+    [
+      'the same column of the files twice',
       { columns: [text('nome'), text('x', { source_index: 0 })] },
       'columns.1.source_index',
     ],
-    ['an unknown zone', { columns: [text('nome')], time_zone: 'Mars/Olympus' }, 'time_zone'],
-    ['an offset for a zone', { columns: [text('nome')], time_zone: '+03:00' }, 'time_zone'],
-  ])('is refused for %s, and the job still waits', async (_, body, field) => {
+    ['an unknown time zone', { columns: [text('nome')], time_zone: 'Mars/Olympus' }, 'time_zone'],
+    ['a UTC offset as the time zone', { columns: [text('nome')], time_zone: '+03:00' }, 'time_zone'],
+  ])('is refused for %s, and the job stays unconfirmed', async (_, body, field) => {
     const { jobId, columns } = await waitingJob();
     const { status, body: answer } = await confirm(company, jobId, { display_name: aName(), columns, ...body });
     expect(status).toBe(422);
@@ -97,7 +105,7 @@ describe('a confirm', () => {
     await cancel(company, jobId);
   });
 
-  it('is refused for the name of an active table, of any kind', async () => {
+  it('is refused with a name that an active table has', async () => {
     const name = aName();
     await load(company, [aFile('a.csv', FILE)], { display_name: name });
     const { jobId, columns } = await waitingJob();
@@ -107,7 +115,7 @@ describe('a confirm', () => {
     expect((await confirm(company, jobId, { display_name: aName(), columns })).status).toBe(200);
   });
 
-  it('succeeds once', async () => {
+  it('succeeds once, and is refused the second time', async () => {
     const { jobId, columns } = await waitingJob();
     expect((await confirm(company, jobId, { display_name: aName(), columns })).status).toBe(200);
     const again = await confirm(company, jobId, { display_name: aName(), columns });
@@ -115,7 +123,7 @@ describe('a confirm', () => {
     expect(await finished(company, jobId)).toMatchObject({ status: 'done' });
   });
 
-  it('does not find the jobs of another company', async () => {
+  it('answers 404 for a job of another company', async () => {
     const { jobId, columns } = await waitingJob();
     const other = await aProvisionedCompany();
     const unprovisioned = await aCompany();

@@ -8,7 +8,7 @@ const encoder = new TextEncoder();
 /** 1,000 whole rows, so that what is wrong comes late. */
 const thousand = Array.from({ length: 1000 }, (_, row) => `${row},nome ${row},1.5`).join('\n');
 
-describe('the content of files', () => {
+describe('the content of an upload', () => {
   let company: Company;
   beforeAll(async () => {
     company = await aProvisionedCompany();
@@ -23,8 +23,8 @@ describe('the content of files', () => {
       { code: 'TOO_MANY_FIELDS', line: 1002, file: 'dados.csv' },
     ],
     ['NUL bytes', bytes(...encoder.encode('a,b\n1,2\n'), 0, 44, 49, 10), { code: 'NUL_BYTE', line: 3 }],
-    ['bytes that are no text', bytes(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 1, 2, 3), {}],
-  ])('fails a job with %s', async (_, content, error) => {
+    ['bytes that are not text', bytes(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 1, 2, 3), {}],
+  ])('fails its job with %s', async (_, content, error) => {
     const job = await load(company, [aFile('dados.csv', content)]);
     expect(job).toMatchObject({
       status: 'failed',
@@ -36,7 +36,7 @@ describe('the content of files', () => {
     expect(await tablesOf(company)).toEqual([]);
   });
 
-  it('fails a job whose files have different headers', async () => {
+  it('fails its job when its files have different headers', async () => {
     const job = await load(company, [aFile('um.csv', 'a,b\n1,x\n'), aFile('dois.csv', 'a,c\n1,x\n')]);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'HEADERS_DIFFER', file: 'dois.csv' } });
   });
@@ -46,7 +46,7 @@ describe('the content of files', () => {
     ['date', '2024-02-30', { line: 1002, value: '2024-02-30' }],
     ['boolean', 'talvez', { line: 1002, value: 'talvez' }],
     ['decimal', '1,2,3', { line: 1002, value: '1,2,3' }],
-  ])('fails a job with the value that is no %s, and leaves no table', async (type, value, where) => {
+  ])('fails its job with the line of a value that is no %s, and leaves no table', async (type, value, where) => {
     const good: Record<string, string> = { integer: '7', date: '2024-01-31', boolean: 'true', decimal: '1.5' };
     const rows = Array.from({ length: 1000 }, (_, row) => `nome ${row},${good[type]}`).join('\n');
     const job = await load(
@@ -70,7 +70,7 @@ describe('the content of files', () => {
     expect((await company.as.get('/v1/managed-tables')).body).toMatchObject({ total: 0 });
   });
 
-  it('fails a job with the row that only Postgres refuses', async () => {
+  it('fails its job with the line of a row that only Postgres refuses', async () => {
     // Each value is of a size to be stored, and all of them together are not.
     const wide = Array.from({ length: 1000 }, () => 'x'.repeat(30));
     const narrow = wide.map(() => '');
@@ -87,7 +87,7 @@ describe('the content of files', () => {
     expect(await tablesOf(company)).toEqual([]);
   });
 
-  it('fails a job with the row without a value where none may be missing', async () => {
+  it('fails its job with the line of a row without a value in a column that is not nullable', async () => {
     const job = await load(company, [aFile('dados.csv', 'a,b\n1,x\n,y\n')], {
       columns: [{ name: 'a', display_name: 'a', type: 'integer', nullable: false }],
     });
@@ -108,7 +108,7 @@ describe('the content of files', () => {
     ]);
   });
 
-  it('is read from each of several files in the notation that it shows, wherever it shows it', async () => {
+  it('is read file by file in the notation of dates and numbers that each file shows, even if only in its last row', async () => {
     const open = Array.from({ length: 1500 }, (_, row) => `${row};01/02/2024;1,234`).join('\n');
     const job = await load(
       company,
@@ -128,7 +128,7 @@ describe('the content of files', () => {
     ]);
   });
 
-  it('is loaded with quotes that quote nothing as they stand', async () => {
+  it('keeps quotation marks that quote nothing', async () => {
     const job = await load(company, [aFile('filmes.csv', 'id\ttitulo\n1\t"Giliap\n2\t"Heat" 2\n3\t\\.\x08\n')], {
       display_name: 'filmes',
     });
@@ -158,7 +158,7 @@ describe('the content of files', () => {
     ['date', 'America/Sao_Paulo', '9999-12-31', '9999-12-31T03:00:00.000Z'],
     ['text', 'America/Sao_Paulo', '9999-12-31 22:00', null],
   ])(
-    'is never stored as a moment beyond the years 1 to 9999: a %s in %s, %s',
+    'is never stored as a UTC time beyond the years 1 to 9999: a %s in %s, %s',
     async (type, time_zone, value, stored) => {
       // A text column is one that is retyped.
       const other = { datetime: '2024-01-31 10:00', date: '2024-01-31', text: '31/01/2024 10:00' }[type];
@@ -175,7 +175,7 @@ describe('the content of files', () => {
     },
   );
 
-  it('is loaded with every type at its limits, empty and quoted values, and text that looks like SQL and COPY', async () => {
+  it('may have every type at its limits, empty and quoted values, and text that looks like SQL or COPY', async () => {
     const file = [
       'inteiro,exato,sim,dia,momento,texto',
       '9223372036854775807,12345678901234567890.123456789,true,0001-01-01,2024-01-31T23:59:59.123456Z,"\\N"',

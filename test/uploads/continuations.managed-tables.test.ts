@@ -8,7 +8,7 @@ import { aFile, aHeldQueue, confirm, deliver, inDatabase, jobOf, upload } from '
 const ROWS = inject('continuedRows');
 const MESSAGES = 24;
 
-it('a file is analysed and loaded by ten messages or more, each of which does a bounded share', async () => {
+it('the analysis and the load of a large file take at least ten queue messages each, of a bounded share each', async () => {
   const company = await aProvisionedCompany();
   const bytes = orders(ROWS);
   const budget = Math.ceil(bytes.length / MESSAGES);

@@ -28,7 +28,7 @@ const SMALL = { UPLOAD_MESSAGE_BYTES: '32768' };
 const ROWS = 20_000;
 const VERSION_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe('the work of a job', () => {
+describe('an upload job', () => {
   let company: Company;
   let name: string;
   beforeAll(async () => {
@@ -60,7 +60,7 @@ describe('the work of a job', () => {
     expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
   }
 
-  it('goes on from message to message, and shows its progress', async () => {
+  it('goes on from one queue message to the next, and shows its progress', async () => {
     const queue = aHeldQueue();
     name = 'devagar';
     const jobId = await upload(company, [aFile('dados.csv', aTable(ROWS))], queue);
@@ -84,7 +84,7 @@ describe('the work of a job', () => {
     await hasExactlyItsRows(jobId);
   });
 
-  it('is done once, however often and in however many places its messages arrive', async () => {
+  it('loads its rows once, however often and in parallel its messages are delivered', async () => {
     const queue = aHeldQueue();
     const { jobId, message } = await confirmed(queue);
     // In whatever order they come: those that decide are brought about below.
@@ -96,7 +96,7 @@ describe('the work of a job', () => {
     await hasExactlyItsRows(jobId);
   });
 
-  it('is analysed once, however often its messages arrive', async () => {
+  it('is analysed once, however often its messages are delivered', async () => {
     const queue = aHeldQueue();
     const jobId = await upload(company, [aFile('dados.csv', aTable(ROWS))], queue);
     const message = queue.messages.shift() as JobMessage;
@@ -110,7 +110,7 @@ describe('the work of a job', () => {
     await cancel(company, jobId);
   });
 
-  it('is left as it is by a delivery that another overtakes in the analysis', async () => {
+  it('is not changed by a delivery that another one overtakes in the analysis', async () => {
     const queue = aHeldQueue();
     const jobId = await upload(company, [aFile('dados.csv', aTable(ROWS))], queue);
     const message = queue.messages.shift() as JobMessage;
@@ -127,7 +127,7 @@ describe('the work of a job', () => {
     await cancel(company, jobId);
   });
 
-  it('takes each chunk once when another delivery overtakes it in the load', async () => {
+  it('loads each chunk once when one delivery overtakes another', async () => {
     const queue = aHeldQueue();
     const { jobId, message } = await confirmed(queue);
     const again = () => deliver(message, { ...queue.env, ...SMALL });
@@ -138,7 +138,7 @@ describe('the work of a job', () => {
     await hasExactlyItsRows(jobId);
   });
 
-  it('survives the loss of its connection in the middle of a chunk', async () => {
+  it('survives the loss of its database connection in the middle of a chunk', async () => {
     const queue = aHeldQueue();
     const { jobId, message } = await confirmed(queue);
     await deliver(message, { ...queue.env, ...SMALL });
@@ -184,7 +184,7 @@ describe('the work of a job', () => {
     await hasExactlyItsRows(jobId);
   });
 
-  it('is given up when no attempt makes progress', async () => {
+  it('fails after twelve attempts without progress', async () => {
     const queue = aHeldQueue();
     const { jobId, message } = await confirmed(queue);
     await inDatabase(company, (database) =>
@@ -194,7 +194,7 @@ describe('the work of a job', () => {
     expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'RETRIES_EXHAUSTED' } });
   });
 
-  it('ends when it is cancelled half way, and leaves no rows', async () => {
+  it('ends when it is cancelled in the middle of the load, and leaves no table', async () => {
     const queue = aHeldQueue();
     const before = await tablesOf(company);
     const { jobId, message } = await confirmed(queue);
@@ -218,7 +218,7 @@ describe('the work of a job', () => {
     expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'EXPIRED' } });
   });
 
-  it('has its files deleted a day after its end, like those of uploads that broke off', async () => {
+  it('has its files deleted a day after its end, as are stored files without a job', async () => {
     const company = await aProvisionedCompany();
     const queue = aHeldQueue();
     const done = await load(company, [aFile('a.csv', aTable(10)), aFile('b.csv', aTable(10))]);

@@ -23,7 +23,7 @@ async function aWaitingJob(name: string) {
   return { tableId, jobId, columns };
 }
 
-it('a Deny on a table holds for its upload jobs', async () => {
+it('a Deny on a table also denies its upload jobs', async () => {
   const secret = await aWaitingJob('secreta');
   const open = await aWaitingJob('aberta');
   const { as } = await aUser(company, {
@@ -45,7 +45,7 @@ it('a Deny on a table holds for its upload jobs', async () => {
   expect((await as.post(`${JOBS}/${open.jobId}/cancel`)).status).toBe(200);
 });
 
-it('a caller who may read a table but not load into it may read its jobs', async () => {
+it('a caller with read but not upload permission on a table may read its upload jobs, not confirm or cancel them', async () => {
   const { tableId, jobId, columns } = await aWaitingJob('so_leitura');
   const { as } = await aUser(company, {
     can: ON_TABLES,

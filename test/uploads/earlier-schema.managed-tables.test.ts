@@ -29,7 +29,7 @@ const BACK_TO_3 = `
   DROP SEQUENCE console.load_numbers;
   DELETE FROM console.migrations WHERE version > 3`;
 
-describe('loads of before they could be undone', () => {
+describe('uploads that were loaded before uploads could be undone', () => {
   let company: Company;
   let tableId: string;
   let older: string[];
@@ -54,7 +54,7 @@ describe('loads of before they could be undone', () => {
       .run();
   });
 
-  it('are listed with what is known of them, and cannot be undone', async () => {
+  it('are listed with their counts and times, and cannot be undone', async () => {
     const records = await loads();
     expect(records).toHaveLength(3);
     expect(
@@ -70,7 +70,7 @@ describe('loads of before they could be undone', () => {
     expect(await numbers()).toEqual([4, 5, 6]);
   });
 
-  it('stay so beside later ones, which can be undone', async () => {
+  it('still cannot be undone beside later uploads, which can', async () => {
     const { _id: later } = await load(company, [aFileOf([7])], {}, { into: tableId, mode: 'append' });
     expect(await undoable()).toEqual([[later, true], ...older.toReversed().map((id) => [id, false])]);
     for (const id of older) expect(reasonOf(await undo(company, id))).toBe('409 earlier_version');
@@ -82,7 +82,7 @@ describe('loads of before they could be undone', () => {
     for (const id of older) expect(reasonOf(await undo(company, id))).toBe('409 earlier_version');
   });
 
-  it('that the earlier version does during a deployment may have come last', async () => {
+  it('prevent the undo of an earlier upload when an old version loads them during a deployment', async () => {
     const { _id: known } = await load(company, [aFileOf([9])], {}, { into: tableId, mode: 'append' });
     const { _id: beside } = await load(company, [aFileOf([10])], {}, { into: tableId, mode: 'append' });
     await inDatabase(company, (database) =>

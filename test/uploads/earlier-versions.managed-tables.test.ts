@@ -27,7 +27,7 @@ function itemAsBefore(item: State): State {
   return { ...item, conversion: { ...conversion, rows: { ...others, inRows: names !== null } } };
 }
 
-describe('a job that an earlier version of the Worker began', () => {
+describe('an upload job that an earlier version of the Worker began', () => {
   let company: Company;
   beforeAll(async () => {
     company = await aProvisionedCompany();
@@ -43,9 +43,9 @@ describe('a job that an earlier version of the Worker began', () => {
     (state?.reading?.offset ?? 0) > 0 || (state?.items[0]?.conversion?.rows.offset ?? 0) > 0;
 
   it.each([
-    ['a text', () => aFile('dados.csv', aTable(ROWS))],
+    ['a text file', () => aFile('dados.csv', aTable(ROWS))],
     ['a workbook', () => aFile('dados.xlsx', aSheet([['codigo', 'nome'], ...aRange((row) => [row, 'a'])]))],
-  ])('is analysed to its end: %s', async (_, file) => {
+  ])('has its analysis finished by the present version: %s', async (_, file) => {
     const queue = aHeldQueue();
     const jobId = await upload(company, [file()], queue);
     while (!isInTheMiddle(await stateOf(jobId))) {

@@ -91,10 +91,10 @@ const NOT_UNDONE = (reason: string, name?: string) => ({
   body: { error_code: 'UPLOAD_JOB_NOT_UNDOABLE', details: { reason, ...(name && { column: name }) } },
 });
 
-describe('a load that may add columns', () => {
+describe('an upload that may add columns to its table', () => {
   const FILE = 'n,nome,dia\n3,Ana,2024-01-31\n4,,2024-02-01\n';
 
-  it('proposes those that the table lacks, and adds those that are confirmed', async () => {
+  it('proposes the columns that the table lacks, and adds those that are confirmed', async () => {
     const { id, routes, values, types } = await aFilledTable();
     const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
     expect(schema.columns).toMatchObject([{ name: 'n', type: 'integer', source_index: 0 }]);
@@ -122,7 +122,7 @@ describe('a load that may add columns', () => {
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
-  it('leaves out and renames them as the confirm says, by their place in the files', async () => {
+  it('leaves out and renames new columns as the confirmation says, by their position in the files', async () => {
     const { id, values, types } = await aFilledTable();
     const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
     const day = { name: 'quando', display_name: 'Quando', type: 'text', nullable: true, source_index: 2 };
@@ -137,12 +137,12 @@ describe('a load that may add columns', () => {
   });
 
   it.each([
-    ['one that may not be null', { name: 'x', nullable: false, source_index: 1 }, 'columns.1.nullable'],
-    ['one that no file has', { name: 'x', source_index: 7 }, 'columns.1.source_index'],
-    ['one of no file', { name: 'x', source_index: null }, 'columns.1.name'],
-    ['an unknown name', { name: 'x' }, 'columns.1.name'],
-    ['one that another has', { name: 'x', source_index: 0 }, 'columns.1.source_index'],
-    ['a name that every table has', { name: 'id', source_index: 1 }, 'columns.1.name'],
+    ['a new column that is not nullable', { name: 'x', nullable: false, source_index: 1 }, 'columns.1.nullable'],
+    ['a new column with a source_index that no file has', { name: 'x', source_index: 7 }, 'columns.1.source_index'],
+    ['a new column with the source_index null', { name: 'x', source_index: null }, 'columns.1.name'],
+    ['a new column of a name that no file has', { name: 'x' }, 'columns.1.name'],
+    ['a new column with the source_index of another', { name: 'x', source_index: 0 }, 'columns.1.source_index'],
+    ['a new column called id', { name: 'id', source_index: 1 }, 'columns.1.name'],
   ])('refuses %s', async (_, changed, field) => {
     const { id } = await aFilledTable();
     const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
@@ -164,7 +164,7 @@ describe('a load that may add columns', () => {
     await cancel(company, jobId);
   });
 
-  it('without it takes none, and keeps them assignable to others', async () => {
+  it('ignores the new columns of the files, and refuses their confirmation, with evolve none', async () => {
     const { id, types } = await aFilledTable();
     const { jobId, schema } = await aWaitingJob(id, 'none', FILE);
     expect(schema).not.toHaveProperty('new_columns');
@@ -176,7 +176,7 @@ describe('a load that may add columns', () => {
   });
 });
 
-describe('a load that may widen columns', () => {
+describe('an upload that may widen columns of its table', () => {
   it.each([
     ['integer', 'decimal', [{ n: 1 }], 'n\n2\n3.5\n', '3.5', 3],
     ['integer', 'text', [{ n: 1 }], 'n\n2\n3.5\nsem\n', '3.5', 3],
@@ -185,21 +185,24 @@ describe('a load that may widen columns', () => {
     ['date', 'text', [{ n: '2024-01-31' }], 'n\n2024-02-01\nbreve\n2024-02-02 10:30\n', 'breve', 3],
     ['datetime', 'text', [{ n: '2024-01-31T10:00:00Z' }], 'n\n2024-02-01\nbreve\n', 'breve', 3],
     ['boolean', 'text', [{ n: true }], 'n\nfalse\ntalvez\n', 'talvez', 3],
-  ])('proposes for %s the narrowest type that takes all values: %s', async (from, to, rows, file, value, line) => {
-    const { id, types, values, routes } = await aFilledTable([column('n', from)], rows);
-    const was = await values();
-    const { jobId, schema } = await aWaitingJob(id, 'widen', file);
-    expect(schema.changed_columns).toEqual([{ name: 'n', from, to, because: { file: 'a.csv', line, value } }]);
-    expect(schema.columns).toMatchObject([{ name: 'n', type: to }]);
-    expect(schema.new_columns).toEqual([]);
-    expect(await ended(jobId, all(schema))).toMatchObject(DONE);
-    expect(await types()).toEqual({ n: to });
-    const { body } = await routes.get();
-    expect(body.row_count).toBe((await values()).length);
-    expect(await undo(company, jobId)).toMatchObject(UNDONE(file.split('\n').length - 2));
-    expect(await types()).toEqual({ n: from });
-    expect(await values()).toEqual(was);
-  });
+  ])(
+    'proposes for a column of %s the narrowest type that fits all values: %s',
+    async (from, to, rows, file, value, line) => {
+      const { id, types, values, routes } = await aFilledTable([column('n', from)], rows);
+      const was = await values();
+      const { jobId, schema } = await aWaitingJob(id, 'widen', file);
+      expect(schema.changed_columns).toEqual([{ name: 'n', from, to, because: { file: 'a.csv', line, value } }]);
+      expect(schema.columns).toMatchObject([{ name: 'n', type: to }]);
+      expect(schema.new_columns).toEqual([]);
+      expect(await ended(jobId, all(schema))).toMatchObject(DONE);
+      expect(await types()).toEqual({ n: to });
+      const { body } = await routes.get();
+      expect(body.row_count).toBe((await values()).length);
+      expect(await undo(company, jobId)).toMatchObject(UNDONE(file.split('\n').length - 2));
+      expect(await types()).toEqual({ n: from });
+      expect(await values()).toEqual(was);
+    },
+  );
 
   it.each([
     ['integer', 'n\n1\n\n-9223372036854775808\n'],
@@ -208,7 +211,7 @@ describe('a load that may widen columns', () => {
     ['datetime', 'n\n2024-01-31\n'],
     ['text', 'n\n1\nx\n'],
     ['boolean', 'n,m\n,1\n,2\n'],
-  ])('proposes nothing where all values fit %s', async (type, file) => {
+  ])('proposes no other type where all values fit %s', async (type, file) => {
     const { id, types } = await aFilledTable([column('n', type), column('m', 'integer')], []);
     const { jobId, schema } = await aWaitingJob(id, 'widen', file);
     expect(schema.changed_columns).toEqual([]);
@@ -216,7 +219,7 @@ describe('a load that may widen columns', () => {
     expect(await types()).toEqual({ n: type, m: 'integer' });
   });
 
-  it('looks at every row of every file, in small blocks, and of workbooks', async () => {
+  it('checks every row of every file, workbooks included, over many small messages', async () => {
     const { id } = await aFilledTable([INTEGER, column('d', 'date')], []);
     const lines = (last: string) =>
       `n,d\n${Array.from({ length: 3000 }, (_, n) => `${n},2024-01-31`).join('\n')}\n${last}\n`;
@@ -250,7 +253,7 @@ describe('a load that may widen columns', () => {
     await cancel(company, body.job_id);
   });
 
-  it('does not where the confirm sends the old type: then the load fails at the value', async () => {
+  it('leaves the type as it is where the confirmation sends the old one, and fails at the value that does not fit', async () => {
     const { id, types, values } = await aFilledTable();
     const { jobId, schema } = await aWaitingJob(id, 'widen', 'n,x\n3,a\n4.5,b\n');
     const [n] = schema.columns;
@@ -264,7 +267,7 @@ describe('a load that may widen columns', () => {
     expect(await values()).toHaveLength(2);
   });
 
-  it('also replaces rows, and an undo brings those of before back as they were', async () => {
+  it('may replace rows, and its undo restores the previous rows and types', async () => {
     const { id, types, values } = await aFilledTable();
     const { jobId, schema } = await aWaitingJob(id, 'widen', 'n,x\n3,a\nquatro,b\n', { mode: 'replace' });
     expect(await ended(jobId, all(schema))).toMatchObject(DONE);
@@ -278,7 +281,7 @@ describe('a load that may widen columns', () => {
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
-  it('also updates rows by a key, whose index it keeps', async () => {
+  it('may update rows by a key, and keeps the unique index of the key', async () => {
     const { id, routes, types, values } = await aFilledTable(
       [INTEGER, column('v', 'integer')],
       [
@@ -302,7 +305,7 @@ describe('a load that may widen columns', () => {
     expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('upsert'));
   });
 
-  it('is proposed anew by a second look', async () => {
+  it('proposes the same types again after a second analysis', async () => {
     const { id } = await aFilledTable([INTEGER, column('m', 'integer')], []);
     const { jobId, schema } = await aWaitingJob(id, 'widen', 'n;m\n1;2,5\n');
     expect(schema.changed_columns).toMatchObject([{ name: 'm', to: 'decimal' }]);
@@ -316,7 +319,7 @@ describe('a load that may widen columns', () => {
   });
 });
 
-describe('an undo of a load that changed columns', () => {
+describe('an undo of an upload that changed columns', () => {
   const grown = async (file = 'n,x\n3,a\n4.5,b\n') => {
     const table = await aFilledTable();
     const { jobId, schema } = await aWaitingJob(table.id, 'widen', file);
@@ -324,7 +327,7 @@ describe('an undo of a load that changed columns', () => {
     return { ...table, jobId };
   };
 
-  it('is refused where a row that stays has a value in a new column, which it names', async () => {
+  it('is refused, with the column’s name, where a row that stays has a value in a new column', async () => {
     const { routes, jobId, types } = await grown();
     await routes.insert([{ n: 5, x: 'à mão' }]);
     expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('column_filled', 'x'));
@@ -335,7 +338,7 @@ describe('an undo of a load that changed columns', () => {
     expect(await types()).toEqual({ n: 'integer' });
   });
 
-  it('is refused where a row that stays has a value that the old type does not take, and names the column', async () => {
+  it('is refused, with the column’s name, where a row that stays has a value that does not fit the old type', async () => {
     const { routes, jobId, types, values } = await grown();
     await routes.insert([{ n: 5.5 }]);
     expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('values_do_not_fit', 'n'));
@@ -346,14 +349,14 @@ describe('an undo of a load that changed columns', () => {
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }, { n: 6 }]);
   });
 
-  it('is refused where a unique index would have a value twice', async () => {
+  it('is refused where it would make two values of a unique index equal', async () => {
     const { routes, jobId } = await grown('n\n3\nx\n');
     expect((await routes.index(['n'], true)).status).toBe(201);
     await routes.insert([{ n: '9' }, { n: '+9' }]);
     expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('unique_index'));
   });
 
-  it('is refused after a change of columns by hand, and lets loads of before be undone after it', async () => {
+  it('is refused after a manual change of columns, and otherwise lets the upload before it be undone next', async () => {
     const table = await aFilledTable();
     const first = await aWaitingJob(table.id, 'none', 'n\n9\n');
     expect(await ended(first.jobId, first.schema.columns)).toMatchObject(DONE);
@@ -368,7 +371,7 @@ describe('an undo of a load that changed columns', () => {
     expect(await undo(company, third.jobId)).toMatchObject(NOT_UNDONE('columns_changed'));
   });
 
-  it('needs the right to change the table', async () => {
+  it('needs the permission to update the table', async () => {
     const { jobId, types } = await grown();
     const { as } = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:update'] });
     expect((await undo(company, jobId, as)).status).toBe(403);
@@ -376,8 +379,8 @@ describe('an undo of a load that changed columns', () => {
   });
 });
 
-describe('the right to let a table grow', () => {
-  it('is that to change the table, at the upload and at the confirm', async () => {
+describe('an upload that may change the columns of its table', () => {
+  it('needs the permission to update the table, at the upload and at the confirmation', async () => {
     const { id } = await aFilledTable();
     const { as } = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:update'] });
     const file: [string, string][] = [['a.csv', 'n,x\n3,a\n']];
@@ -394,7 +397,7 @@ describe('the right to let a table grow', () => {
     await cancel(company, jobId);
   });
 
-  it('shows no value to who may not read rows', async () => {
+  it('shows no values to a caller without permission to read rows', async () => {
     const { id } = await aFilledTable();
     const { jobId } = await aWaitingJob(id, 'widen', 'n,x\n3,segredo\noculto,b\n');
     const { as } = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] });
@@ -406,7 +409,7 @@ describe('the right to let a table grow', () => {
     await cancel(company, jobId);
   });
 
-  it('is said as none, add or widen, of an existing table', async () => {
+  it('accepts evolve only for an existing table, and only as none, add or widen', async () => {
     const { id } = await aFilledTable();
     expect(await send(id, 'all', [['a.csv', 'n\n1\n']])).toMatchObject({
       status: 422,
@@ -420,7 +423,7 @@ describe('the right to let a table grow', () => {
   });
 });
 
-describe('a load that changes columns', () => {
+describe('an upload that changes columns', () => {
   /** A job whose rows are staged: its next delivery brings them into the table. */
   async function aStagedJob(id: string, file: string, more: Record<string, string> = {}) {
     const { jobId, schema } = await aWaitingJob(id, 'widen', file, more);
@@ -434,7 +437,7 @@ describe('a load that changes columns', () => {
   }
   const FILE = 'n,x\n3,a\n4.5,b\n';
 
-  it('has what reads the table checked again, and so does its undo', async () => {
+  it('triggers a new check of what reads the table, and so does its undo', async () => {
     const { id, name } = await aFilledTable();
     const checks = () => rechecks.messages.filter((message) => 'tables' in message && message.tables?.includes(id));
     const check = { companyId: company.id, tables: [id, name] };
@@ -449,7 +452,7 @@ describe('a load that changes columns', () => {
     await expect.poll(checks).toMatchObject([check, check]);
   });
 
-  it('beside another that does the same: the second finds it done, and each is undone by itself', async () => {
+  it('succeeds beside another that makes the same change, and each can be undone', async () => {
     const { id, types, values } = await aFilledTable();
     const [first, second] = [await aStagedJob(id, FILE), await aStagedJob(id, FILE)];
     const { outcome } = await rivalBeforeStatement(company.id, /ALTER TABLE "public"/, second.publish);
@@ -463,7 +466,7 @@ describe('a load that changes columns', () => {
     expect(await types()).toEqual({ n: 'integer' });
   });
 
-  it('beside another that does something else: one fails whole', async () => {
+  it('makes another upload that would change the same columns otherwise fail, and leaves none of that one’s rows', async () => {
     const { id, types, values } = await aFilledTable();
     const [first, second] = [await aStagedJob(id, FILE), await aStagedJob(id, 'n,x\nnove,2024-01-31\n')];
     expect(await first.publish()).toBe('done');
@@ -473,7 +476,7 @@ describe('a load that changes columns', () => {
     expect(await values()).toHaveLength(4);
   });
 
-  it('keeps others from changing columns meanwhile, and finds those that an operator changed', async () => {
+  it('locks the columns of its table, and fails where somebody changed them in the database all the same', async () => {
     const { id, name, routes, types } = await aFilledTable();
     const { publish, jobId } = await aStagedJob(id, FILE);
     expect((await routes.put({ columns: [column('n', 'text')] })).body.error_code).toBe('MANAGED_TABLE_LOCKED');
@@ -488,7 +491,7 @@ describe('a load that changes columns', () => {
     expect(await types()).toEqual({ n: 'text' });
   });
 
-  it('lets rows that are written by hand come before it or after it', async () => {
+  it('lets a row that is inserted at the same moment succeed', async () => {
     const { id, routes, values } = await aFilledTable();
     const { publish } = await aStagedJob(id, FILE);
     const { outcome } = await rivalBeforeStatement(company.id, /ALTER TABLE "public"/, () => routes.insert([{ n: 7 }]));
@@ -497,7 +500,7 @@ describe('a load that changes columns', () => {
     expect((await values()).map(({ n }) => n).toSorted()).toEqual([1, 2, 3, 4.5, 7]);
   });
 
-  it('changes nothing where the disk is full, of columns or rows', async () => {
+  it('changes neither columns nor rows when the database’s disk is full', async () => {
     const { id, name, types, values } = await aFilledTable();
     for (const table of [`public."${name}"`, 'console.managed_tables']) {
       const { publish, jobId } = await aStagedJob(id, FILE);
@@ -517,7 +520,7 @@ describe('a load that changes columns', () => {
     }
   });
 
-  it('has its value found that an index cannot hold', async () => {
+  it('fails, and leaves the column’s type, when a value is too long for an index', async () => {
     const { id, routes, types } = await aFilledTable();
     expect((await routes.index(['n'])).status).toBe(201);
     const noise = Array.from({ length: 6000 }, () => Math.random().toString(36)[3] ?? 'x').join('');
@@ -530,7 +533,7 @@ describe('a load that changes columns', () => {
     expect(await types()).toEqual({ n: 'integer' });
   });
 
-  it('is undone before or after a row that is written by hand, which keeps its value', async () => {
+  it('is undone before an insert that sets its new column, which is then refused', async () => {
     const { id, routes, types } = await aFilledTable();
     const { publish, jobId } = await aStagedJob(id, FILE);
     expect(await publish()).toBe('done');

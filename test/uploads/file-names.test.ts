@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { safeFileName } from '../../src/modules/uploads/receive.ts';
 
-describe('a file name', () => {
+describe('the name of an uploaded file', () => {
   it.each([
     ['vendas.csv', 'vendas.csv'],
     ['../../etc/passwd.csv', 'passwd.csv'],
@@ -15,7 +15,7 @@ describe('a file name', () => {
     expect(safeFileName(given)).toBe(expected);
   });
 
-  it('is cut to 255 characters with its extension', () => {
+  it('is cut to 255 characters, which include its extension', () => {
     expect(safeFileName(`a${'\u0301'.repeat(40)}.csv`)).toBe(`á${'\u0301'.repeat(29)}.csv`);
     const name = safeFileName(`${'😀'.repeat(1000)}.csv`);
     expect(Array.from(name)).toHaveLength(255);

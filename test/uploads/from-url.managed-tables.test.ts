@@ -25,7 +25,7 @@ function aSource(behaviour: string, rows = 3, name = 'vendas.csv') {
 
 const to = (address: string) => `to.${Buffer.from(address).toString('base64url')}`;
 
-describe('an upload from an address', () => {
+describe('an upload from a URL', () => {
   let company: Company;
   beforeAll(async () => {
     company = await aProvisionedCompany();
@@ -62,7 +62,7 @@ describe('an upload from an address', () => {
     expect(text === expected).toBe(true);
   }
 
-  it('fails before it is read where it would pass the quota of files, and counts what is announced', async () => {
+  it('fails before its file is fetched where the announced size would exceed the quota of file bytes', async () => {
     const { file_bytes: use } = await usageOf(company);
     await setQuotas(company, { file_bytes: use + 100 });
     const source = aSource('plain');
@@ -75,7 +75,7 @@ describe('an upload from an address', () => {
     await setQuotas(company, {});
   });
 
-  it('is loaded as a file that was sent', async () => {
+  it('is loaded like a file that a client sends', async () => {
     const { url } = aSource('plain');
     const { jobId, queue } = await begin({ url: `${url}?token=geheim#parte` });
     await deliverAll(queue);
@@ -106,20 +106,20 @@ describe('an upload from an address', () => {
 
   it.each([
     ['cut', 'a server that hangs up'],
-    ['tiny', 'one that hangs up after little'],
-    ['rangeless', 'one that knows no ranges'],
-    ['untagged', 'one without an ETag'],
-    ['plain', 'one that sends it all'],
-    ['chunked', 'one that says no length'],
-    ['packed', 'one that packs it'],
-    ['busy', 'one that is busy at first'],
-  ])('is whole by %s: %s', async (behaviour) => {
+    ['tiny', 'a server that hangs up after few bytes'],
+    ['rangeless', 'a server that does not support Range'],
+    ['untagged', 'a server that sends no ETag'],
+    ['plain', 'a server that sends the file in one response'],
+    ['chunked', 'a server that sends no Content-Length'],
+    ['packed', 'a server that compresses the response'],
+    ['busy', 'a server that is busy at first'],
+  ])('is fetched whole (%s) from %s', async (behaviour) => {
     // Two pieces come over many connections.
     const rows = behaviour === 'tiny' ? 90_000 : ROWS;
     await expectWhole(await job({ url: aSource(behaviour, rows).url }), rows);
   });
 
-  it('goes on by Range under the same ETag, and sends nothing of ours', async () => {
+  it('continues by Range and If-Range after a cut connection, and sends no Authorization header', async () => {
     const source = aSource('cut', ROWS);
     await job({ url: source.url });
     const [first, ...others] = await source.asked();
@@ -129,25 +129,31 @@ describe('an upload from an address', () => {
     for (const { headers } of others) expect(headers).not.toContain('authorization');
   });
 
-  it.each(['changed', 'shifted'])('fails when the file is another one: %s', async (behaviour) => {
+  it.each(['changed', 'shifted'])('fails when the file changes between two requests: %s', async (behaviour) => {
     expect(await failure({ url: aSource(behaviour, ROWS).url })).toMatchObject({ code: 'SOURCE_CHANGED' });
   });
 
-  it.each(['never', 'weak'])('begins again three times at most: %s', async (behaviour) => {
-    const source = aSource(behaviour, ROWS);
-    expect(await failure({ url: source.url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
-    expect(await source.asked()).toHaveLength(3);
-  });
+  it.each(['never', 'weak'])(
+    'is fetched from the start three times at most when the server sends no usable ETag: %s',
+    async (behaviour) => {
+      const source = aSource(behaviour, ROWS);
+      expect(await failure({ url: source.url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+      expect(await source.asked()).toHaveLength(3);
+    },
+  );
 
-  it('fails where more comes than was said', async () => {
+  it('fails when the server sends more than its Content-Length', async () => {
     expect(await failure({ url: aSource('longer', ROWS).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
   });
 
-  it.each(['status.404', 'status.403', 'status.500', 'status.206'])('fails on %s', async (behaviour) => {
-    expect(await failure({ url: aSource(behaviour).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
-  });
+  it.each(['status.404', 'status.403', 'status.500', 'status.206'])(
+    'fails when the server answers %s',
+    async (behaviour) => {
+      expect(await failure({ url: aSource(behaviour).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    },
+  );
 
-  it('fails where nobody listens', async () => {
+  it('fails when the connection is refused', async () => {
     expect(await failure({ url: 'http://127.0.0.1:9/a.csv' })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
   });
 
@@ -170,7 +176,7 @@ describe('an upload from an address', () => {
     'file:///etc/passwd',
     'data:text/csv,a',
     'https://',
-  ])('fails where a redirect leads to %s', async (address) => {
+  ])('fails when a redirect leads to %s', async (address) => {
     const error = await failure({ url: aSource(to(address)).url });
     expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('https público') });
   });
@@ -204,7 +210,7 @@ describe('an upload from an address', () => {
     expect(body.details).toEqual([expect.objectContaining({ field: 'url' })]);
   });
 
-  it('is refused at this machine where that is not allowed', async () => {
+  it('is refused at a private address where the environment does not allow those', async () => {
     const json = { url: aSource('plain').url };
     const { status } = await company.as.post('/v1/managed-tables/upload-from-url', {
       json,
@@ -213,7 +219,7 @@ describe('an upload from an address', () => {
     expect(status).toBe(422);
   });
 
-  it('fails where a server promises more than 5 GiB', async () => {
+  it('fails when the server announces more than 5 GiB', async () => {
     expect(await failure({ url: aSource('huge').url })).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
   });
 
@@ -231,27 +237,30 @@ describe('an upload from an address', () => {
     }
   }
 
-  it('fails where more bytes come than the limit, whatever was said', async () => {
+  it('fails when more bytes arrive than the limit, without an announced length', async () => {
     const { jobId } = await begin({ url: aSource('chunked', 100_000).url });
     await fetchWithin(jobId, { bytes: 9_000_000 });
     expect((await jobOf(company, jobId)).error).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
   });
 
-  it.each(['mute', 'stuck'])('waits no longer than it says: %s', async (behaviour) => {
-    const { jobId } = await begin({ url: aSource(behaviour, 20_000).url });
-    await fetchWithin(jobId, { silenceMs: 1_000 });
-    const { error } = await jobOf(company, jobId);
-    expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('30 segundos') });
-  });
+  it.each(['mute', 'stuck'])(
+    'fails when the server is silent for longer than the time limit: %s',
+    async (behaviour) => {
+      const { jobId } = await begin({ url: aSource(behaviour, 20_000).url });
+      await fetchWithin(jobId, { silenceMs: 1_000 });
+      const { error } = await jobOf(company, jobId);
+      expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('30 segundos') });
+    },
+  );
 
-  it('waits 30 seconds for a server that says nothing', async () => {
+  it('fails after 30 seconds when the server sends no answer', async () => {
     const began = Date.now();
     expect(await failure({ url: aSource('mute').url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
     expect(Date.now() - began).toBeGreaterThan(29_000);
     expect(Date.now() - began).toBeLessThan(50_000);
   });
 
-  it('fails where a piece takes too long', async () => {
+  it('fails when a piece of the file takes too long', async () => {
     const { jobId } = await begin({ url: aSource('cut', ROWS).url });
     await fetchWithin(jobId, { pieceMs: -1 });
     expect((await jobOf(company, jobId)).error).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
@@ -271,7 +280,7 @@ describe('an upload from an address', () => {
     };
   };
 
-  it('goes on where it was when its isolate died', async () => {
+  it('continues after the last stored piece when its isolate dies', async () => {
     const source = aSource('plain', ROWS);
     const { jobId, queue } = await begin({ url: source.url });
     const message = queue.messages.shift() as JobMessage;
@@ -285,7 +294,7 @@ describe('an upload from an address', () => {
     await expectWhole(await jobOf(company, jobId), ROWS);
   });
 
-  it('goes on in one message after the other', async () => {
+  it('is fetched over several queue messages', async () => {
     const source = aSource('plain', ROWS);
     const { jobId, queue } = await begin({ url: source.url });
     const message = queue.messages.shift() as JobMessage;
@@ -299,7 +308,7 @@ describe('an upload from an address', () => {
     await expectWhole(await jobOf(company, jobId), ROWS);
   });
 
-  it('ends where what kills it does so each time', async () => {
+  it('fails after twelve interrupted attempts', async () => {
     const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
     const message = queue.messages.shift() as JobMessage;
     const FILES = filesThat(async () => {
@@ -310,7 +319,7 @@ describe('an upload from an address', () => {
     expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'SOURCE_UNREACHABLE' } });
   });
 
-  it.each([1, 2])('stops when it is cancelled before its piece %i is stored', async (piece) => {
+  it.each([1, 2])('stops when its job is cancelled before piece %i is stored', async (piece) => {
     const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
     const FILES = filesThat(async (pieces) => {
       if (pieces === piece) await cancel(company, jobId);
@@ -320,7 +329,7 @@ describe('an upload from an address', () => {
     expect(queue.messages).toEqual([]);
   });
 
-  it('is done once when its message comes twice at the same time', async () => {
+  it('is fetched once when its queue message is delivered twice at the same time', async () => {
     const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
     const message = queue.messages.shift() as JobMessage;
     const FILES = filesThat(async (pieces) => {
@@ -340,7 +349,7 @@ describe('an upload from an address', () => {
       return rows[0]?.all as string;
     });
 
-  it('shows the secrets of its address nowhere, and forgets it', async () => {
+  it('does not reveal the secrets of its URL, and deletes the URL once the file is fetched or has failed', async () => {
     const source = aSource('plain');
     const { jobId, queue } = await begin({ url: `${source.url}?sig=GEHEIM#GEHEIM` });
     expect(await stateOf(jobId)).toContain('""address"":""v1:');
@@ -361,17 +370,20 @@ describe('an upload from an address', () => {
     ['disposed', 'export.php', undefined, 'ventas ñ.csv'],
     ['typed', 'export.php', undefined, 'export.csv'],
     ['typed', '', undefined, 'arquivo.csv'],
-  ])('is named by what says so first: %s %s', async (behaviour, path, filename, name) => {
-    const { url } = aSource(behaviour, 3, path);
-    expect((await job({ url, ...(filename !== undefined && { filename }) })).files[0]?.original_name).toBe(name);
-  });
+  ])(
+    'takes its file name from the request, the response headers or the URL: %s %s',
+    async (behaviour, path, filename, name) => {
+      const { url } = aSource(behaviour, 3, path);
+      expect((await job({ url, ...(filename !== undefined && { filename }) })).files[0]?.original_name).toBe(name);
+    },
+  );
 
-  it('fails where nothing says what the file is', async () => {
+  it('fails when neither the URL nor the response tells the type of the file', async () => {
     const { url } = aSource('plain', 3, 'export.php');
     expect(await failure({ url })).toMatchObject({ code: 'UPLOAD_FILE_TYPE' });
   });
 
-  it('refuses what it cannot do', async () => {
+  it('is refused with an unknown file type, table options without a table, or an unknown table', async () => {
     const { url } = aSource('plain');
     const refused = async (json: object) => {
       const { status, body } = await post(json);
@@ -386,7 +398,7 @@ describe('an upload from an address', () => {
     expect((await post({ url, table_id: 'x' })).status).toBe(404);
   });
 
-  it('knows no table of another company', async () => {
+  it('answers 404 for a table of another company', async () => {
     const other = await aProvisionedCompany();
     const table_id = await aTable(other.as, 'alheia', [column('numero', 'integer')]);
     expect((await post({ url: aSource('plain').url, table_id })).status).toBe(404);

@@ -40,7 +40,7 @@ beforeEach(async () => {
 const jobRows = () =>
   inDatabase(company, (database) => database.query<{ id: string }>('SELECT id FROM console.upload_jobs ORDER BY id'));
 
-it('files that were made of an archive and of workbooks are deleted with their job', async () => {
+it('files that were unpacked from a zip archive and its workbooks are deleted a day after their job ends', async () => {
   const book = aSheet([
     ['codigo', 'nome', 'criado_em'],
     [1, 'Ana', '2024-01-31'],
@@ -58,7 +58,7 @@ it('files that were made of an archive and of workbooks are deleted with their j
   expect(await storedFiles(company)).toEqual([]);
 });
 
-it('files of an attempt that broke off are deleted too, even when no job is left', async () => {
+it('stored files without a job are deleted after a day', async () => {
   const id = `${Math.floor(Date.now() / 1000).toString(16)}0123456789abcdef`;
   await env.FILES.put(`uploads/${company.id}/${id}/made/0`, 'a,b');
   // Whatever is due next, the scheduled run comes by for an upload.
@@ -68,7 +68,7 @@ it('files of an attempt that broke off are deleted too, even when no job is left
   expect(await storedFiles(company)).toEqual([]);
 });
 
-it('files of a running job are kept however long it takes', async () => {
+it('files of a running job are kept, however long the job takes', async () => {
   const analysed = await upload(company, [aFile('a.csv', aTable(10))], queue);
   await deliverAll(queue);
   const { columns } = (await jobOf(company, analysed)).inferred_schema;
@@ -83,7 +83,7 @@ it('files of a running job are kept however long it takes', async () => {
   expect(await jobOf(company, waiting)).toMatchObject({ status: 'waiting_confirm' });
 });
 
-it('rows of a load that is over are dropped, but not those of a running one', async () => {
+it('staged rows of a job that is gone are dropped, but not those of a running job', async () => {
   const jobId = await upload(company, [aFile('dados.csv', aTable(20_000))], queue);
   await deliverAll(queue);
   const { columns } = (await jobOf(company, jobId)).inferred_schema;
@@ -102,7 +102,7 @@ it('rows of a load that is over are dropped, but not those of a running one', as
   expect(await jobOf(company, jobId)).toMatchObject({ status: 'done', progress: { rows_processed: 20_000 } });
 });
 
-it('a deleted table is kept for 30 days, and then dropped by the scheduled run', async () => {
+it('a deleted table is kept in the trash for 30 days, and then dropped by the sweep', async () => {
   const ids = [
     await makeTable(company.as, 'apagada', [column('a')]),
     await makeTable(company.as, 'ficou', [column('a')]),
@@ -116,7 +116,7 @@ it('a deleted table is kept for 30 days, and then dropped by the scheduled run',
   expect(tables).toContain('public.ficou');
 });
 
-describe('a deleted table that is about to go', () => {
+describe('a deleted table that a sweep is about to drop', () => {
   const TAKEN_OUT = /DELETE FROM console\.managed_tables/;
   /** By the clock of people, which the sweeps of these tests are weeks ahead of. */
   const today = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -138,7 +138,7 @@ describe('a deleted table that is about to go', () => {
     return { id, routes };
   };
 
-  it('stays when it is restored just before', async () => {
+  it('is kept when it is restored just before the sweep drops it', async () => {
     const { id, routes } = await aDeletedTable('de_volta');
     const { outcome } = await rivalBeforeStatement(company.id, TAKEN_OUT, () => today(() => routes.restore()));
     await sweep(queue, 30 * DAY + HOUR);
@@ -148,7 +148,7 @@ describe('a deleted table that is about to go', () => {
     expect(await tablesOf(company)).not.toContain(`trash.${id}`);
   });
 
-  it('stays when it is restored and deleted again just before', async () => {
+  it('is kept when it is restored and deleted again just before the sweep drops it', async () => {
     const { id, routes } = await aDeletedTable('de_novo');
     const again = async () => [(await routes.restore()).status, (await routes.delete()).status];
     const { outcome } = await rivalBeforeStatement(company.id, TAKEN_OUT, async () => {
@@ -165,7 +165,7 @@ describe('a deleted table that is about to go', () => {
     expect(await tablesOf(company)).toEqual([`trash.${id}`]);
   });
 
-  it('cannot be restored while it goes', async () => {
+  it('cannot be restored while it is dropped', async () => {
     const { routes } = await aDeletedTable('foi_se');
     const { outcome } = await rivalBeforeStatement(company.id, /DROP TABLE .*trash/, () =>
       today(() => routes.restore()),
@@ -176,7 +176,7 @@ describe('a deleted table that is about to go', () => {
   });
 });
 
-it('an index whose building broke off is dropped, but not one that is being built', async () => {
+it('an index whose build failed is dropped by the sweep, but not one that is being built', async () => {
   const id = await makeTable(company.as, 'half_indexed', [column('a')]);
   const routes = tableRoutes(company.as, id);
   await routes.insert([{ a: 'x' }, { a: 'x' }]);
@@ -198,7 +198,7 @@ it('an index whose building broke off is dropped, but not one that is being buil
   expect(await left()).toBe(0);
 });
 
-it('a sweep that is scheduled while another runs is kept, whatever that one finds', async () => {
+it('a sweep that is scheduled while another runs stays scheduled', async () => {
   const dueAt = Date.now() + 60_000;
   const schedule = () =>
     inContext({ kind: 'system' as const, companyId: company.id }, (ctx) => scheduleSweep(ctx, dueAt));
@@ -210,7 +210,7 @@ it('a sweep that is scheduled while another runs is kept, whatever that one find
   expect(await rowOf(read, company.id)).toEqual({ sweep_at: dueAt });
 });
 
-it('a job is deleted 90 days after its end, but not its table', async () => {
+it('an upload job is deleted 90 days after its end, but not its table', async () => {
   const job = await load(company, [aFile('dados.csv', aTable(3))], { display_name: 'lembrada' });
   await sweep(queue, 89 * DAY);
   expect(await jobRows()).toContainEqual({ id: job._id });
@@ -219,7 +219,7 @@ it('a job is deleted 90 days after its end, but not its table', async () => {
   expect(await tablesOf(company)).toEqual(['public.lembrada']);
 });
 
-describe('a sweep that cannot do all', () => {
+describe('a sweep of upload jobs', () => {
   const errorOf = async (id: string, of = company): Promise<string | undefined> => {
     const read = `SELECT error ->> 'code' AS code FROM console.upload_jobs WHERE id = $1`;
     const [row] = await inDatabase(of, (database) => database.query<{ code: string }>(read, [id]));
@@ -231,7 +231,7 @@ describe('a sweep that cannot do all', () => {
     return jobId;
   };
 
-  it('passes over half a character in the state of a job', async () => {
+  it('succeeds when the state of a job holds half of a surrogate pair', async () => {
     const waiting = await aWaitingJob(company);
     const working = await upload(company, [aFile('b.csv', aTable(1))], queue);
     queue.messages.length = 0;
@@ -248,7 +248,7 @@ describe('a sweep that cannot do all', () => {
     expect(queue.messages).toContainEqual(expect.objectContaining({ type: 'upload.analyse', jobId: working }));
   });
 
-  it('does the rest when the object store is down', async () => {
+  it('expires jobs and drops tables when the object store is down, and deletes files later', async () => {
     const waiting = await aWaitingJob(company);
     const id = await makeTable(company.as, 'apagada', [column('a')]);
     await tableRoutes(company.as, id).delete();
@@ -266,7 +266,7 @@ describe('a sweep that cannot do all', () => {
     expect(await storedFiles(company)).toEqual([]);
   });
 
-  it('finds silent jobs behind more waiting ones than one query reads', async () => {
+  it('resumes a silent job behind more unconfirmed jobs than one query reads', async () => {
     const silent = await upload(company, [aFile('a.csv', aTable(1))], queue);
     queue.messages.length = 0;
     await inDatabase(company, (database) =>
@@ -283,7 +283,7 @@ describe('a sweep that cannot do all', () => {
   });
 
   it.each([0, 1])(
-    'sweeps one company while the database of another does not answer, whichever comes first (%i)',
+    'reaches one company while the database of another does not answer, whichever comes first (%i)',
     async (stuck) => {
       const companies = [company, await aProvisionedCompany()] as const;
       const waiting = [await aWaitingJob(companies[0]), await aWaitingJob(companies[1])] as const;

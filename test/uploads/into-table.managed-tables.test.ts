@@ -45,8 +45,8 @@ const valuesOf = async (id: string) => (await rowsOf(company, id)).map(({ id: _,
 
 const FILE = 'Código;Nome;Preço Total;extra;dia\n3;Caio;1.234,5;x;28/02/2024\n4;"Davi; o outro";;y;\n';
 
-describe('files for an existing table', () => {
-  it('are matched with its columns by their headers, and added to its rows', async () => {
+describe('an upload into an existing table', () => {
+  it('matches the table’s columns by header, and adds its rows', async () => {
     const { id, routes } = await aFilledTable();
     const jobId = await upload(company, [aFile('mais.csv', FILE)], { into: id });
     const job = await waiting(company, jobId);
@@ -88,7 +88,7 @@ describe('files for an existing table', () => {
     expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
   });
 
-  it('replace its rows in the mode replace', async () => {
+  it('replaces the table’s rows in the mode replace', async () => {
     const { id, routes } = await aFilledTable();
     const file = aFile('novo.csv', 'codigo,nome\n7,Gil\n8,Hugo\n9,Iara\n');
     const job = await load(company, [file], { display_name: undefined }, { into: id, mode: 'replace' });
@@ -103,7 +103,7 @@ describe('files for an existing table', () => {
     expect((await routes.get()).body.row_count).toBe(3);
   });
 
-  it('are added after rows that were inserted while they were loaded', async () => {
+  it('adds its rows after rows that were inserted before its confirmation', async () => {
     const { id, routes } = await aFilledTable();
     const jobId = await upload(company, [aFile('mais.csv', 'codigo\n5\n6\n')], { into: id });
     const { inferred_schema: schema } = await waiting(company, jobId);
@@ -114,7 +114,7 @@ describe('files for an existing table', () => {
     expect((await rowsOf(company, id)).map(({ codigo }) => codigo)).toEqual([1, 2, 3, 5, 6, 7]);
   });
 
-  it('may each have their own dialect and order of columns', async () => {
+  it('may have files of different dialects and orders of columns', async () => {
     const { id } = await aFilledTable();
     const files = [
       aFile('a.csv', 'codigo,nome,dia\n3,Caio,2024-03-01\n'),
@@ -128,24 +128,24 @@ describe('files for an existing table', () => {
   });
 
   it.each([
-    ['a column that may not be null is missing', 'nome\nCaio\n', { code: 'COLUMN_MISSING', column: 'codigo' }],
-    ['no column is the table’s', 'isto,aquilo\n1,2\n', { code: 'NO_COLUMN_MATCHES', file: 'f.csv' }],
+    ['a column that is not nullable is missing', 'nome\nCaio\n', { code: 'COLUMN_MISSING', column: 'codigo' }],
+    ['no column matches one of the table', 'isto,aquilo\n1,2\n', { code: 'NO_COLUMN_MATCHES', file: 'f.csv' }],
     [
-      'a value does not fit',
+      'a value does not fit its column',
       'codigo,nome\n3,Caio\ntrês,Davi\n',
       { code: 'VALUE_DOES_NOT_FIT', file: 'f.csv', line: 3, column: 'codigo', value: 'três' },
     ],
     [
-      'a value is missing that may not',
+      'a value of a column that is not nullable is missing',
       'codigo,nome\n3,Caio\n,Davi\n',
       { code: 'VALUE_DOES_NOT_FIT', file: 'f.csv', line: 3, column: 'codigo', value: '' },
     ],
     [
-      'a decimal stands where whole numbers do',
+      'a decimal stands in a column of integers',
       'codigo\n3\n4.5\n',
       { code: 'VALUE_DOES_NOT_FIT', line: 3, column: 'codigo', value: '4.5' },
     ],
-  ])('leave the table as it was when %s', async (_, content, error) => {
+  ])('fails and leaves the table as it was when %s', async (_, content, error) => {
     const { id, routes } = await aFilledTable();
     const before = await rowsOf(company, id);
     for (const mode of ['append', 'replace']) {
@@ -157,7 +157,7 @@ describe('files for an existing table', () => {
     expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
   });
 
-  it('are refused with another mode, for a table that does not exist, and before provisioning', async () => {
+  it('is refused with an unknown mode, for a table that does not exist, and without a provisioned database', async () => {
     const { id } = await aFilledTable();
     const file = aFile('f.csv', 'codigo\n3\n');
     const stored = (await storedFiles(company)).length;
@@ -179,7 +179,7 @@ describe('files for an existing table', () => {
   });
 });
 
-describe('a confirm of rows for an existing table', () => {
+describe('the confirmation of an upload into an existing table', () => {
   async function aWaitingJob(content = FILE) {
     const { id, routes } = await aFilledTable();
     const jobId = await upload(company, [aFile('f.csv', content)], { into: id });
@@ -188,17 +188,25 @@ describe('a confirm of rows for an existing table', () => {
   }
 
   it.each<[string, (columns: Record<string, unknown>[]) => unknown[], string]>([
-    ['another type', (columns) => columns.map((column) => ({ ...column, type: 'text' })), 'columns.0.type'],
-    ['a column that is not there', (columns) => [...columns, column('novo')], 'columns.4.name'],
-    ['leaving out a column that may not be null', (columns) => columns.slice(1), 'columns'],
-    ['nulls where none may be', ([first, ...rest]) => [{ ...first, source_index: null }, ...rest], 'columns'],
+    ['another column type', (columns) => columns.map((column) => ({ ...column, type: 'text' })), 'columns.0.type'],
+    ['a column that the table does not have', (columns) => [...columns, column('novo')], 'columns.4.name'],
+    ['leaving out a column that is not nullable', (columns) => columns.slice(1), 'columns'],
     [
-      'a place that no file has',
+      'the source_index null for a column that is not nullable',
+      ([first, ...rest]) => [{ ...first, source_index: null }, ...rest],
+      'columns',
+    ],
+    [
+      'a source_index beyond the columns of the files',
       ([first, ...rest]) => [{ ...first, source_index: 9 }, ...rest],
       'columns.0.source_index',
     ],
-    ['one place twice', ([a, b, ...rest]) => [a, { ...b, source_index: 0 }, ...rest], 'columns.1.source_index'],
-  ])('is refused for %s, and the job still waits', async (_, change, field) => {
+    [
+      'the same source_index twice',
+      ([a, b, ...rest]) => [a, { ...b, source_index: 0 }, ...rest],
+      'columns.1.source_index',
+    ],
+  ])('is refused for %s, and the job stays unconfirmed', async (_, change, field) => {
     const { jobId, columns } = await aWaitingJob();
     const { status, body } = await confirm(company, jobId, { columns: change(columns) });
     expect({ status, fields: body.details?.map((problem: { field: string }) => problem.field) }).toEqual({
@@ -209,7 +217,7 @@ describe('a confirm of rows for an existing table', () => {
     await cancel(company, jobId);
   });
 
-  it('may leave out columns, and fill one from another of the files', async () => {
+  it('may leave out columns, and fill one from another column of the files', async () => {
     const { id, jobId, columns } = await aWaitingJob();
     const [codigo, nome] = columns;
     await confirm(company, jobId, { columns: [codigo, { ...nome, source_index: 3 }] });
@@ -220,7 +228,7 @@ describe('a confirm of rows for an existing table', () => {
     ]);
   });
 
-  it('finds the table as it was, since it is locked until the job ends', async () => {
+  it('finds the table unchanged, since truncation, deletion and column changes are refused until the job ends', async () => {
     const { id, routes, jobId } = await aWaitingJob();
     const code = ({ status, body }: { status: number; body: { error_code?: string } }) => [status, body.error_code];
     expect(code(await routes.truncate())).toEqual([409, 'MANAGED_TABLE_TRUNCATE_LOCKED']);
@@ -238,7 +246,7 @@ describe('a confirm of rows for an existing table', () => {
   });
 });
 
-describe('files for a table with a unique index', () => {
+describe('an upload into a table with a unique index', () => {
   /** The job that loads rows of these numbers, and the numbers in the table afterwards. */
   async function loaded(mode: string, present: number[], sent: (number | string)[], columns = ['codigo']) {
     const id = await aTable(company.as, `unico_${++named}`, [column('codigo', 'integer'), column('nome')]);
@@ -257,7 +265,7 @@ describe('files for a table with a unique index', () => {
     ['append', [1, 2], [3, 2], '2'],
     ['append', [1], [3, 3], '3'],
     ['replace', [1], [3, 3], '3'],
-  ])('fail in the mode %s for a value that comes twice, and load nothing', async (mode, present, sent, value) => {
+  ])('fails in the mode %s for a duplicate value, and loads nothing', async (mode, present, sent, value) => {
     const { job, codes } = await loaded(mode, present, sent);
     const error = { code: 'MANAGED_TABLE_DUPLICATE_VALUE', column: 'codigo', value };
     expect(job).toMatchObject({ status: 'failed', error });
@@ -265,12 +273,12 @@ describe('files for a table with a unique index', () => {
     expect(codes).toEqual(present);
   });
 
-  it('are loaded where every value comes once, also those that are replaced', async () => {
+  it('succeeds when every value is unique, even if it repeats values of rows that it replaces', async () => {
     expect(await loaded('append', [1, 2], [3, 4])).toMatchObject({ job: { status: 'done' }, codes: [1, 2, 3, 4] });
     expect(await loaded('replace', [1, 2], [2, 1])).toMatchObject({ job: { status: 'done' }, codes: [2, 1] });
   });
 
-  it('fail for a value that is too long for an index, and load nothing', async () => {
+  it('fails for a value that is too long for an index, and loads nothing', async () => {
     const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
     const { job, codes } = await loaded('append', [1], [`2,${long}`], ['nome']);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'VALUE_TOO_LONG_FOR_INDEX' } });

@@ -15,8 +15,8 @@ const FORMS: [string, (objects: string[]) => string][] = [
   ['a.ndjson', (objects) => `${objects.join('\n')}\n`],
 ];
 
-describe.each(FORMS)('the objects of %s', (name, written) => {
-  it('are rows, whose columns are all members in order of appearance', async () => {
+describe.each(FORMS)('the JSON objects of %s', (name, written) => {
+  it('become rows, whose columns are all member names in order of appearance', async () => {
     const { types, rows, schema } = await table(
       company,
       name,
@@ -66,7 +66,7 @@ describe.each(FORMS)('the objects of %s', (name, written) => {
     expect(rows[1]?.longo).toBe('7'.repeat(1200));
   });
 
-  it('have texts that are read as cells are', async () => {
+  it('have strings whose types are inferred as those of CSV cells', async () => {
     const { types, rows } = await table(
       company,
       name,
@@ -90,7 +90,7 @@ describe.each(FORMS)('the objects of %s', (name, written) => {
     ]);
   });
 
-  it('are read in pieces, across messages, as in one', async () => {
+  it('are read completely over many small messages', async () => {
     const objects = Array.from({ length: 400 }, (_, row) =>
       JSON.stringify({
         n: row,
@@ -105,9 +105,9 @@ describe.each(FORMS)('the objects of %s', (name, written) => {
   });
 
   it.each([
-    ['a mark of UTF-8', (text: string) => new TextEncoder().encode(`\ufeff${text}`)],
+    ['a byte order mark of UTF-8', (text: string) => new TextEncoder().encode(`\ufeff${text}`)],
     ['UTF-16', (text: string) => utf16(`\ufeff${text}`)],
-    ['UTF-16 without a mark', utf16],
+    ['UTF-16 without a byte order mark', utf16],
   ])('are read with %s', async (_, encode) => {
     const { rows } = await table(company, name, encode(written(['{"a": "ção"}', '{"a": "é😀"}'])));
     expect(rows).toEqual([{ a: 'ção' }, { a: 'é😀' }]);
@@ -116,38 +116,38 @@ describe.each(FORMS)('the objects of %s', (name, written) => {
   it.each([
     ['a trailing comma in an object', '{"a": 1,}', 'JSON_MALFORMED'],
     ['a name without quotes', '{a: 1}', 'JSON_MALFORMED'],
-    ['a number that is none', '{"a": 01}', 'JSON_MALFORMED'],
+    ['a malformed number', '{"a": 01}', 'JSON_MALFORMED'],
     ['NaN', '{"a": NaN}', 'JSON_MALFORMED'],
-    ['a member twice', '{"b": 1, "b": 2}', 'JSON_DUPLICATE_MEMBER'],
+    ['the same member twice', '{"b": 1, "b": 2}', 'JSON_DUPLICATE_MEMBER'],
     ['an array', '[1]', 'JSON_NOT_OBJECT'],
     ['a number', '7', 'JSON_NOT_OBJECT'],
     ['null', 'null', 'JSON_NOT_OBJECT'],
-    ['10,000 arrays in one another', `{"a": ${'['.repeat(10_000)}${']'.repeat(10_000)}}`, 'JSON_TOO_DEEP'],
-    ['a NUL', '{"a": "\\u0000"}', 'NUL_BYTE'],
-    ['a name without end', `{"${'x'.repeat(2000)}": 1}`, 'JSON_NAME_TOO_LONG'],
+    ['10,000 nested arrays', `{"a": ${'['.repeat(10_000)}${']'.repeat(10_000)}}`, 'JSON_TOO_DEEP'],
+    ['a NUL character', '{"a": "\\u0000"}', 'NUL_BYTE'],
+    ['a member name of 2,000 characters', `{"${'x'.repeat(2000)}": 1}`, 'JSON_NAME_TOO_LONG'],
     ['1,001 members', `{${Array.from({ length: 1001 }, (_, at) => `"m${at}":1`).join()}}`, 'TOO_MANY_COLUMNS'],
     ['a text of 17 MiB', `{"a": "${'x'.repeat(17 * 1024 * 1024)}"}`, 'RECORD_TOO_LARGE'],
-  ])('fail the job at their place for %s', async (_, object, code) => {
+  ])('fail the job, which names their line or position, for %s', async (_, object, code) => {
     expect(await failure(company, name, written(['{"a": 1}', object]))).toMatchObject({ code, line: 2, file: name });
   });
 
-  it('fail the job for bytes that are no Unicode', async () => {
+  it('fail the job for bytes that are not UTF-8', async () => {
     const text = new TextEncoder().encode(written(['{"a": "x"}', '{"a": "?"}']));
     text[text.lastIndexOf(63)] = 0xe7;
     expect(await failure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
   });
 
-  it('fail the job where there are none', async () => {
+  it('fail the job where there are none, or none with members', async () => {
     expect(await failure(company, name, written([]))).toMatchObject({ code: 'NO_ROWS' });
     expect(await failure(company, name, written(['{}', '{}']))).toMatchObject({ code: 'NO_COLUMNS' });
   });
 
-  it('name the place of a value that does not fit what was confirmed', async () => {
+  it('are reported with the position of a value that does not fit the type of the others', async () => {
     const job = await read(company, name, written(['{"a": "1"}', '{"a": "2"}', '{"a": "três"}']));
     expect(job.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'três', line: 3 });
   });
 
-  it('take no second look', async () => {
+  it('cannot be analysed again with options for CSV or workbooks', async () => {
     const job = await read(company, name, written(['{"a": 1}']));
     const said = { header: false, delimiter: ';', encoding: 'utf-8', skip_lines: 1, sheet: 'x' };
     const { status, body } = await company.as.post(`/v1/managed-tables/upload-jobs/${job._id}/analyze`, { json: said });
@@ -162,8 +162,8 @@ function utf16(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-describe('a file of NDJSON', () => {
-  it('may have empty lines, which count as lines', async () => {
+describe('an NDJSON file', () => {
+  it('may have empty lines, which count for line numbers', async () => {
     const { rows } = await table(company, 'b.jsonl', '\r\n{"a": 1}\r\n\r\n{"a": null}\r\n{"a": 3}');
     expect(rows).toEqual([{ a: 1 }, { a: null }, { a: 3 }]);
     const error = await failure(company, 'b.jsonl', '\n{"a": 1}\n \n{"a": 3},\n');
@@ -179,8 +179,8 @@ describe('a file of NDJSON', () => {
   });
 });
 
-describe('a file of objects', () => {
-  it('goes into an existing table by the names of its members', async () => {
+describe('an upload of JSON objects', () => {
+  it('is loaded into an existing table by the names of the members', async () => {
     const id = await aTable(company.as, 'destino_json', [
       column('codigo', 'integer'),
       column('nome', 'text'),
@@ -208,7 +208,7 @@ describe('a file of objects', () => {
     expect(rows.map(({ nome }) => nome).sort()).toEqual(['B', 'a', 'c']);
   });
 
-  it('grows the table: new members become columns, and columns become wider', async () => {
+  it('may add columns for new members, and widen the types of columns', async () => {
     const columns = [column('codigo', 'integer'), column('valor', 'integer')];
     const id = await aTable(company.as, 'cresce_json', columns);
     await table(company, 'k.json', '[{"codigo": 1, "valor": 2}]', { sent: { table_id: id } });
@@ -230,7 +230,7 @@ describe('a file of objects', () => {
     ]);
   });
 
-  it('tells the line of a value that does not fit the table', async () => {
+  it('fails with the line of a value that does not fit the table', async () => {
     const id = await aTable(company.as, 'linhas_json', [column('codigo', 'integer')]);
     const job = await read(company, 'j.ndjson', '{"codigo": 1}\n\n{"codigo": "x"}\n', { sent: { table_id: id } });
     const { columns } = job.inferred_schema;
@@ -247,21 +247,21 @@ describe('a file of objects', () => {
   });
 });
 
-describe('a file of JSON', () => {
+describe('a JSON file', () => {
   it.each([
     ['an object', '{"a": [{"b": 1}]}', 'JSON_NOT_ARRAY'],
-    ['nothing', '', 'JSON_NOT_ARRAY'],
-    ['an array that ends early', '[{"a": 1}, {"a"', 'JSON_MALFORMED'],
-    ['an array without end', '[{"a": 1}', 'JSON_MALFORMED'],
-    ['more behind the array', '[{"a": 1}] {"a": 2}', 'JSON_MALFORMED'],
-    ['a comma at the end', '[{"a": 1},]', 'JSON_MALFORMED'],
-    ['no comma', '[{"a": 1} {"a": 2}]', 'JSON_MALFORMED'],
-    ['a page', '<!doctype html><html><body>Not here</body></html>', 'UNREADABLE_CONTENT'],
+    ['no content', '', 'JSON_NOT_ARRAY'],
+    ['an array that is cut off in an object', '[{"a": 1}, {"a"', 'JSON_MALFORMED'],
+    ['an array that is never closed', '[{"a": 1}', 'JSON_MALFORMED'],
+    ['content behind the array', '[{"a": 1}] {"a": 2}', 'JSON_MALFORMED'],
+    ['a trailing comma', '[{"a": 1},]', 'JSON_MALFORMED'],
+    ['a missing comma between objects', '[{"a": 1} {"a": 2}]', 'JSON_MALFORMED'],
+    ['an HTML page', '<!doctype html><html><body>Not here</body></html>', 'UNREADABLE_CONTENT'],
   ])('fails the job for %s', async (_, content, code) => {
     expect(await failure(company, 'c.json', content)).toMatchObject({ code });
   });
 
-  it('is not taken by a form', async () => {
+  it('is refused by the upload of a multipart form', async () => {
     const form = new FormData();
     form.append('files', new File(['[{"a":1}]'], 'a.json'));
     const { status, body } = await company.as.post('/v1/managed-tables/upload', { body: form });

@@ -37,7 +37,7 @@ describe('an upload whose files cannot be stored', () => {
     ['fails', { put: fails }],
     ['hangs', { put: hangs }],
     ['fails, and deletes nothing either', { put: fails, delete: hangs }],
-  ])('is answered in time, and nothing is left of it: R2 %s', async (_what, changed) => {
+  ])('is answered with 503 in time, and leaves neither job nor files: R2 %s', async (_what, changed) => {
     const lines = logged();
     const began = Date.now();
     const { status, body, headers } = await postFiles(company, [aFileOf([1, 2])], {
@@ -82,8 +82,8 @@ function isFull({ status, body, headers }: Answer): void {
   expect(body.error).toMatch(/sem espaço/);
 }
 
-describe('a database that is full', () => {
-  it('says so of an upload, in time and in the log, and keeps neither job nor files', async () => {
+describe('a company database without disk space', () => {
+  it('answers an upload with 503, logs the cause, and keeps no files', async () => {
     await fillDisk('console.upload_jobs');
     const lines = logged();
     isFull(await postFiles(company, [aFileOf([1])], aHeldQueue()));
@@ -94,7 +94,7 @@ describe('a database that is full', () => {
     expect(await storedFiles(company)).toEqual([]);
   });
 
-  it('says so of rows that are inserted', async () => {
+  it('answers an insert of rows with 503', async () => {
     const name = `cheia_${++made}`;
     const table = tableRoutes(company.as, await aTable(company.as, name, [column('n', 'integer')]));
     await fillDisk(`public.${name}`);
@@ -103,7 +103,7 @@ describe('a database that is full', () => {
     expect((await table.get()).body.row_count).toBe(0);
   });
 
-  it('fails a load for that, and nothing of it stays', async () => {
+  it('fails an upload job with MANAGED_DATABASE_FULL, and keeps none of its rows', async () => {
     const name = `cheia_${++made}`;
     const id = await aTable(company.as, name, [column('n', 'integer')]);
     const job = await aStagedJob(company, id, [1, 2], 'append');
@@ -118,7 +118,7 @@ describe('a database that is full', () => {
     expect((await tableRoutes(company.as, id).get()).body.row_count).toBe(0);
   });
 
-  it('says so of whatever changes it where it lets nobody write, and is read meanwhile', async () => {
+  it('answers every write with 503 while it is read-only, and can still be read', async () => {
     const table = tableRoutes(company.as, await aTable(company.as, `cheia_${++made}`, [column('n', 'integer')]));
     await table.insert([{ n: 1 }]);
     const { id } = (await table.rows()).body.records[0];

@@ -79,7 +79,7 @@ async function finish(queue: ReturnType<typeof aHeldQueue>, jobId: string) {
 }
 
 describe('a load whose connection is cut at random moments', () => {
-  it.each(['create', 'append'])('in the mode %s is done with exactly its rows', async (mode) => {
+  it.each(['create', 'append'])('ends in the mode %s with exactly its rows', async (mode) => {
     const queue = aHeldQueue();
     const name = `alvo_${++named}`;
     const into = mode === 'append' ? await makeTable(company.as, name, [column('codigo', 'integer')]) : undefined;
@@ -99,8 +99,8 @@ describe('a load whose connection is cut at random moments', () => {
   });
 });
 
-describe('a load whose database is down', () => {
-  it('waits, and goes on where it stopped', async () => {
+describe('a load whose database or object store is down', () => {
+  it('waits for the database, and goes on where it stopped', async () => {
     const queue = aHeldQueue();
     const { jobId, message } = await aConfirmedJob(queue);
     await deliver(message, { ...queue.env, ...SMALL });
@@ -118,7 +118,7 @@ describe('a load whose database is down', () => {
     expect((await rowsOf(company, job.user_table_id)).map(({ codigo }) => codigo)).toEqual(codes);
   });
 
-  it('waits for the object store too', async () => {
+  it('waits for the object store, and loads all rows', async () => {
     const queue = aHeldQueue();
     const { jobId, message } = await aConfirmedJob(queue);
     const FILES = {
@@ -130,7 +130,7 @@ describe('a load whose database is down', () => {
     expect(await finish(queue, jobId)).toMatchObject({ status: 'done', progress: { rows_processed: ROWS } });
   });
 
-  it('does not take an archive for damaged while its files cannot be read', async () => {
+  it('does not report a zip archive as damaged when the object store fails to read it', async () => {
     const queue = aHeldQueue();
     const zip = zipSync({ 'dados.csv': new TextEncoder().encode(aTable(ROWS)) }) as Uint8Array<ArrayBuffer>;
     const jobId = await upload(company, [aFile('dados.zip', zip)], queue);
@@ -155,7 +155,7 @@ describe('a load whose database is down', () => {
 });
 
 describe('an upload whose answer from the database is lost', () => {
-  it('is answered as an unknown result, keeps its files, and has its job resumed', async () => {
+  it('is answered with RESULT_UNKNOWN, keeps its files, and has its job resumed by the sweep', async () => {
     const queue = aHeldQueue();
     await disturb(company.id, { statement: 'INSERT INTO console.upload_jobs', effect: 'lose_answer' });
     const answer = await postFiles(company, [aFile('dados.csv', aTable(3))], queue);

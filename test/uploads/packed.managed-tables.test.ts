@@ -15,14 +15,14 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const packed = (text: string | Uint8Array): Bytes => new Uint8Array(gzipSync(text));
 const joined = (...parts: Uint8Array[]): Bytes => new Uint8Array(Buffer.concat(parts));
 
-describe('a file that is packed by gzip', () => {
+describe('a gzip file', () => {
   it.each([
     ['a.csv.gz', 'a;b\n1;x\n2;y\n'],
     ['A.TSV.GZ', 'a\tb\n1\tx\n2\ty\n'],
     ['a.ndjson.gz', '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'],
     ['a.jsonl.gz', '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'],
     ['a.json.gz', '[{"a":1,"b":"x"},{"a":2,"b":"y"}]'],
-  ])('is read as what is in it: %s', async (name, content) => {
+  ])('is unpacked and read by its inner file type: %s', async (name, content) => {
     const { rows, schema } = await table(company, name, packed(content));
     expect(rows).toEqual([
       { a: 1, b: 'x' },
@@ -31,12 +31,12 @@ describe('a file that is packed by gzip', () => {
     expect(schema.suggested_table_name).toBe('a');
   });
 
-  it('may have several members', async () => {
+  it('may consist of several gzip members', async () => {
     const { rows } = await table(company, 'b.csv.gz', joined(packed('a\n1\n'), packed(''), packed('2\n3\n')));
     expect(rows.map(({ a }) => a)).toEqual([1, 2, 3]);
   });
 
-  it('is unpacked over several messages as in one', async () => {
+  it('is unpacked completely over several messages', async () => {
     const lines = Array.from({ length: 40_000 }, (_, row) => `${row},${crypto.randomUUID()}`);
     const content = `n,id\n${lines.join('\n')}\n`;
     const { rows } = await table(company, 'c.csv.gz', packed(content), {
@@ -45,7 +45,7 @@ describe('a file that is packed by gzip', () => {
     expect(rows.map(({ n }) => n)).toEqual(lines.map((_, row) => row));
   });
 
-  it('is read where the server has unpacked it', async () => {
+  it('is read when the server sends it with Content-Encoding: gzip', async () => {
     const { rows } = await table(company, 'd.csv.gz', packed('a,b\n1,x\n'), { headers: { 'x-encoding': 'gzip' } });
     expect(rows).toEqual([{ a: 1, b: 'x' }]);
   });
@@ -55,24 +55,24 @@ describe('a file that is packed by gzip', () => {
     ['whose second member ends early', (bytes: Bytes) => joined(bytes, bytes.slice(0, 15))],
     ['with a wrong checksum', (bytes: Bytes) => changed(bytes, bytes.length - 6)],
     ['with wrong bytes', (bytes: Bytes) => changed(bytes, 12)],
-    ['that is none', () => new Uint8Array([0, 1, 2, 3, 0, 0, 0, 0])],
-  ])('fails the job for one %s', async (_, damage) => {
+    ['that is not gzip', () => new Uint8Array([0, 1, 2, 3, 0, 0, 0, 0])],
+  ])('fails its job as a file %s', async (_, damage) => {
     const bytes = damage(packed('a,b\n1,x\n2,y\n'.repeat(20)));
     expect(await failure(company, 'e.csv.gz', bytes)).toMatchObject({ code: 'GZIP_CORRUPT', file: 'e.csv.gz' });
   });
 
-  it('is named as it was sent where what is in it is wrong', async () => {
+  it('is named with its .gz name in the error for its content', async () => {
     const html = '<!DOCTYPE html><html><body>Not found</body></html>';
     expect(await failure(company, 'm.csv.gz', packed(html))).toMatchObject({ file: 'm.csv.gz' });
     expect(await failure(company, 'm.json.gz', packed('[{"a":1},'))).toMatchObject({ file: 'm.json.gz' });
   });
 
-  it('fails the job for a bomb', async () => {
+  it('fails its job when it is a decompression bomb', async () => {
     const bytes = packed(Buffer.alloc(60 * 1024 * 1024, 'a,b\n1,2\n'));
     expect(await failure(company, 'f.csv.gz', bytes)).toMatchObject({ code: 'GZIP_RATIO' });
   });
 
-  it('fails the job for more than it may hold', async () => {
+  it('is refused when it unpacks to more bytes than allowed', async () => {
     const bytes = packed(crypto.getRandomValues(new Uint8Array(60_000)));
     const unpacking = (most: number, before: Segment[] = [], budget = 1e9) =>
       continueUnpacking(
@@ -92,7 +92,7 @@ describe('a file that is packed by gzip', () => {
     expect(await readSegments(env.FILES, segments, 0, 60_000)).toHaveLength(60_000);
   });
 
-  it('is not another kind of file', async () => {
+  it('is refused when its inner file is a workbook', async () => {
     const { status } = await company.as.post('/v1/managed-tables/upload-from-url', {
       json: { url: 'https://files.example.com/a', filename: 'a.xlsx.gz' },
     });
@@ -107,7 +107,7 @@ function changed(bytes: Bytes, at: number): Bytes {
 }
 
 describe('a file of tab-separated values', () => {
-  it('is parted by tabs, whatever its values have more of', async () => {
+  it('is split at tabs, even if its values have more commas or semicolons', async () => {
     const { rows, schema } = await table(company, 'h.tsv', 'a,b,c\td\n1,2,3\tx;y\n4,5,6\tz;w\n');
     expect(rows).toEqual([
       { a_b_c: '1,2,3', d: 'x;y' },
@@ -121,7 +121,7 @@ describe('a file of tab-separated values', () => {
     expect(rows).toEqual([{ nome: 'Silva, A' }, { nome: 'Souza, B' }]);
   });
 
-  it('is recognized by its media type, and takes another delimiter that is said', async () => {
+  it('is recognized by its media type, and can be analysed again with another delimiter', async () => {
     const headers = { 'content-type': 'text/tab-separated-values; charset=utf-8' };
     const job = await read(company, 'dados', 'a;b\n1;2\n', { headers });
     expect(job.files[0].original_name).toBe('dados.tsv');

@@ -48,7 +48,7 @@ function aFile(values: number[], { change = () => {}, codec = 'SNAPPY' }: Change
 }
 
 describe('a Parquet file', () => {
-  it('has its own types', async () => {
+  it('keeps its column types', async () => {
     const { types, rows, schema } = await table(company, 'tipos.parquet', fileOf('types'), {
       changes: { time_zone: 'America/Sao_Paulo' },
     });
@@ -159,48 +159,48 @@ describe('a Parquet file', () => {
     expect(schema.dialect).toMatchObject({ delimiter: null, quote: null, header: true, sheet: null });
   });
 
-  it('has datetimes of INT96', async () => {
+  it('may have datetimes of the type INT96', async () => {
     const { types, rows } = await table(company, 'a.parquet', fileOf('int96'));
     expect(types).toEqual({ quando: 'datetime' });
     expect(rows).toEqual([{ quando: '2024-01-31T12:30:15.123456Z' }, { quando: null }]);
   });
 
   const whole = (Object.keys(files) as (keyof typeof files)[]).filter((name) => /^\w+-[\d.]+$|^delta/.test(name));
-  it.each(whole)('is read row by row, each once: %s', async (name) => {
+  it.each(whole)('is read with every row once: %s', async (name) => {
     const { types, rows } = await table(company, 'a.parquet', fileOf(name));
     expect(types).toEqual({ n: 'integer', texto: 'text', fracao: 'decimal', lista: 'text', sim: 'boolean' });
     expect(rows).toEqual(ROWS);
   });
 
-  it.each(['snappy-1.0', 'zstd-2.0'] as const)('is read over many messages as in one: %s', async (name) => {
+  it.each(['snappy-1.0', 'zstd-2.0'] as const)('is read completely over many small messages: %s', async (name) => {
     const { rows } = await table(company, 'b.parquet', fileOf(name), { env: { UPLOAD_MESSAGE_BYTES: '2000' } });
     expect(rows).toEqual(ROWS);
   });
 
-  it('of ours is read', async () => {
+  it('is read when it is written by our own exporter', async () => {
     const values = Array.from({ length: 5000 }, (_, row) => (row * 7919) % 1000);
     const { rows } = await table(company, 'c.parquet', aFile(values));
     expect(rows.map(({ n }) => n)).toEqual(values);
   });
 
   it.each([
-    ['bytes that are no text', fileOf('binary'), { code: 'PARQUET_BINARY', column: 'bytes' }],
-    ['lists of bytes', fileOf('nested-binary'), { code: 'PARQUET_BINARY', column: 'bytes' }],
+    ['a binary column', fileOf('binary'), { code: 'PARQUET_BINARY', column: 'bytes' }],
+    ['a list of binary values', fileOf('nested-binary'), { code: 'PARQUET_BINARY', column: 'bytes' }],
     ['no rows', fileOf('empty'), { code: 'NO_ROWS' }],
-    ['a NUL', fileOf('nul'), { code: 'NUL_BYTE', column: 'a' }],
-    ['something else', new TextEncoder().encode('a,b,c\n1,2,3\n1,2,3\n'), { code: 'PARQUET_UNREADABLE' }],
-    ['nothing', new Uint8Array(), { code: 'PARQUET_UNREADABLE' }],
+    ['a NUL character', fileOf('nul'), { code: 'NUL_BYTE', column: 'a' }],
+    ['a CSV under its name', new TextEncoder().encode('a,b,c\n1,2,3\n1,2,3\n'), { code: 'PARQUET_UNREADABLE' }],
+    ['no bytes', new Uint8Array(), { code: 'PARQUET_UNREADABLE' }],
     ['a file that is cut', fileOf('types').slice(0, -20), { code: 'PARQUET_UNREADABLE' }],
     ['an encrypted footer', encrypted(), { code: 'PARQUET_ENCRYPTED' }],
-    ['10^12 rows', aFile([1, 2], { change: claimRows }), { code: 'PARQUET_UNREADABLE' }],
-    ['10^12 rows of which a group has two', aFile([1], { change: claimAll }), { code: 'PARQUET_UNREADABLE' }],
-    ['a codec that nobody has', aFile([1, 2], { change: claimCodec }), { code: 'PARQUET_CODEC', column: 'n' }],
-    ['pages that are not there', aFile([1, 2], { change: claimOffset }), { code: 'PARQUET_UNREADABLE' }],
-  ])('fails the job for %s', async (_, bytes, expected) => {
+    ['a claim of 10^12 rows', aFile([1, 2], { change: claimRows }), { code: 'PARQUET_UNREADABLE' }],
+    ['a claim of 10^12 rows in a group of one', aFile([1], { change: claimAll }), { code: 'PARQUET_UNREADABLE' }],
+    ['an unknown compression codec', aFile([1, 2], { change: claimCodec }), { code: 'PARQUET_CODEC', column: 'n' }],
+    ['an offset of pages beyond its end', aFile([1, 2], { change: claimOffset }), { code: 'PARQUET_UNREADABLE' }],
+  ])('fails its job for %s', async (_, bytes, expected) => {
     expect(await failure(company, 'd.parquet', bytes)).toMatchObject({ ...expected, file: 'd.parquet' });
   });
 
-  it('fails the job, or is read, whatever byte of it is another', async () => {
+  it('is read, or fails its job with a known error, whichever byte is changed', async () => {
     const bytes = fileOf('zstd-1.0');
     for (let at = 5; at < bytes.length; at += Math.ceil(bytes.length / 12)) {
       const changed = bytes.slice();
@@ -211,7 +211,7 @@ describe('a Parquet file', () => {
     }
   });
 
-  it('takes no second look', async () => {
+  it('cannot be analysed again with options for CSV', async () => {
     const job = await read(company, 'f.parquet', aFile([1]));
     const path = `/v1/managed-tables/upload-jobs/${job._id}/analyze`;
     expect((await company.as.post(path, { json: { header: false } })).status).toBe(422);
@@ -247,7 +247,7 @@ function claimOffset(writer: ParquetWriter): void {
     for (const { meta_data: data } of columns) if (data) data.data_page_offset = 2n ** 40n;
 }
 
-describe('a page', () => {
+describe('a Parquet page', () => {
   const leaf = { element: { name: 'n', type: 'INT32' }, path: [], defined: 0, repeated: 0 } as unknown as Leaf;
   const headerOf = (unpacked: number, values: number): PageHeader =>
     ({
@@ -265,29 +265,26 @@ describe('a page', () => {
     return 'none';
   };
 
-  it('that says that it unpacks to more than is held is not made', () => {
+  it('is refused before unpacking when its header claims too large a size or too many values', () => {
     expect(faultOf(() => checkHeader(headerOf(2 ** 31 - 1, 10), 'n'))).toBe('page_too_large');
     expect(faultOf(() => checkHeader(headerOf(-1, 10), 'n'))).toBe('damaged');
     expect(faultOf(() => checkHeader(headerOf(1000, 2 ** 31 - 1), 'n'))).toBe('page_too_large');
     expect(faultOf(() => checkHeader(headerOf(1000, 10), 'n'))).toBe('none');
   });
 
-  it('that unpacks to more than it says is not unpacked', () => {
+  it('is refused when it unpacks to more than its header says', () => {
     const bomb = new Uint8Array(gzipSync(Buffer.alloc(50_000_000)));
     expect(faultOf(() => readPage(bomb, headerOf(40, 10), leaf, 'GZIP', 'n'))).toBe('damaged');
   });
 
-  it.each(['RLE_DICTIONARY', 'PLAIN_DICTIONARY'])(
-    'whose run says two thousand million values is not made: %s',
-    (encoding) => {
-      const bytes = Uint8Array.of(1, 0xfe, 0xff, 0xff, 0xff, 0x0f, 1);
-      const header = headerOf(bytes.length, 10);
-      if (header.data_page_header) header.data_page_header.encoding = encoding as never;
-      expect(faultOf(() => readPage(bytes, header, leaf, 'UNCOMPRESSED', 'n'))).toBe('damaged');
-    },
-  );
+  it.each(['RLE_DICTIONARY', 'PLAIN_DICTIONARY'])('is refused when a run claims two billion values: %s', (encoding) => {
+    const bytes = Uint8Array.of(1, 0xfe, 0xff, 0xff, 0xff, 0x0f, 1);
+    const header = headerOf(bytes.length, 10);
+    if (header.data_page_header) header.data_page_header.encoding = encoding as never;
+    expect(faultOf(() => readPage(bytes, header, leaf, 'UNCOMPRESSED', 'n'))).toBe('damaged');
+  });
 
-  it('whose values begin with all of the one before is not made where they are too much', () => {
+  it('is refused when its delta-encoded values would become too large', () => {
     const text = { ...leaf, element: { name: 'n', type: 'BYTE_ARRAY' } } as Leaf;
     // 200 values, whose prefixes grow by a million each.
     const prefixes = [...varint(128), 1, ...varint(200), 0, ...zigzag(1_000_000), 0, ...zigzag(1_000_000), 0];

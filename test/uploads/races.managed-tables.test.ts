@@ -52,7 +52,7 @@ async function isWhole(id: string): Promise<void> {
 
 describe('a reader of rows that are replaced', () => {
   it.each([/DELETE FROM "?public/, /INSERT INTO "?public/, BEFORE_ITS_END, /COMMIT/])(
-    'gets the old rows, without waiting, while the load comes to %s',
+    'gets the old rows, without waiting, while the load reaches %s',
     async (statement) => {
       const { id, routes } = await aTableOf(6);
       const job = await aStagedJob(company, id, numbers(1000, 9), 'replace');
@@ -87,7 +87,7 @@ describe('two loads into one table', () => {
     it.each([
       ['the first is done before the second locks anything', BEFORE_ITS_LOCKS, true],
       ['the first waits for the second', BEFORE_ITS_END, false],
-    ])('come one after the other: %s', async (_order, statement, isFirstFirst) => {
+    ])('end as if one came after the other: %s', async (_order, statement, isFirstFirst) => {
       const { id } = await aTableOf(OLD.length);
       const one = await aStagedJob(company, id, A, first, keyOf(first));
       const other = await aStagedJob(company, id, B, second, keyOf(second));
@@ -103,7 +103,7 @@ describe('two loads into one table', () => {
     });
   });
 
-  it('take turns with their messages, from upload to end', async () => {
+  it('both succeed when their messages alternate', async () => {
     const { id } = await aTableOf(OLD.length);
     const queue = aHeldQueue();
     const jobIds = [await upload(company, [aFileOf(A)], { ...queue, into: id })];
@@ -120,9 +120,9 @@ describe('two loads into one table', () => {
   });
 });
 
-describe('a load that another delivery of its message brings into place first', () => {
+describe('a load that another delivery of its message publishes first', () => {
   it.each([['append'], ['replace'], ['upsert', 'n']])(
-    'in the mode %s has nothing left to do, and the rows are there once',
+    'does nothing more in the mode %s, and leaves each row once',
     async (mode, ...key) => {
       const { id } = await aTableOf(3);
       const job = await aStagedJob(company, id, [10, 11], mode, key);
@@ -137,7 +137,7 @@ describe('a load that another delivery of its message brings into place first', 
 });
 
 describe('a load that has locked its job', () => {
-  it('keeps another delivery of its message waiting until its rows are in place', async () => {
+  it('keeps another delivery of its message waiting until its rows are in the table', async () => {
     const { id } = await aTableOf(3);
     const job = await aStagedJob(company, id, [10, 11], 'append');
     const { outcome } = await rivalBeforeStatement(company.id, /FROM console\.managed_tables/, job.publish);
@@ -148,7 +148,7 @@ describe('a load that has locked its job', () => {
     await isWhole(id);
   });
 
-  it('fails when the columns of its table are not those that were confirmed', async () => {
+  it('fails when the columns of its table differ from those that were confirmed', async () => {
     const { id } = await aTableOf(3);
     const job = await aStagedJob(company, id, [10, 11], 'append');
     // Routes refuse to change a table under a load: somebody has worked by hand, or restored a backup.
@@ -163,8 +163,8 @@ describe('a load that has locked its job', () => {
   });
 });
 
-describe('a job that has waited too long for its confirm', () => {
-  it('goes on when it is confirmed just before its end is written', async () => {
+describe('an upload job that has waited too long for its confirmation', () => {
+  it('goes on when it is confirmed just before the sweep expires it', async () => {
     const queue = aHeldQueue();
     const { id } = await aTableOf(1);
     const jobId = await upload(company, [aFileOf([7])], { ...queue, into: id });
@@ -186,7 +186,7 @@ describe('a job that has waited too long for its confirm', () => {
   });
 });
 
-describe('a load beside changes of the same rows', () => {
+describe('a load beside manual changes of the same table', () => {
   const LOADED = numbers(1000, 20);
 
   async function changedAt(statement: RegExp, mode: string) {
@@ -205,14 +205,14 @@ describe('a load beside changes of the same rows', () => {
     return { statuses, rows: await inTable(id) };
   }
 
-  it('comes after those that come before it', async () => {
+  it('is done after changes that come before its locks', async () => {
     const CHANGED = [200, 204, 201];
     const appended = await changedAt(BEFORE_ITS_LOCKS, 'append');
     expect(appended).toEqual({ statuses: CHANGED, rows: [99, 2, 3, 77, 78, ...LOADED] });
     expect(await changedAt(BEFORE_ITS_LOCKS, 'replace')).toEqual({ statuses: CHANGED, rows: LOADED });
   });
 
-  it('is whole for those that come while it holds its locks', async () => {
+  it('is done before changes that wait for its locks', async () => {
     const appended = await changedAt(BEFORE_ITS_END, 'append');
     expect(appended).toEqual({ statuses: [200, 204, 201], rows: [99, 2, 3, ...LOADED, 77, 78] });
     // What it replaces is gone for whoever waited.
@@ -228,21 +228,24 @@ describe('an upload into a table', () => {
     ['renamed', (routes) => routes.put({ display_name: `outra_${named}` })],
   ];
 
-  it.each(changes)('that is %s first starts with what is left, or is refused', async (what, change) => {
-    const { id, routes } = await aTableOf(3);
-    const { outcome } = await rivalBeforeStatement(company.id, /FOR NO KEY UPDATE/, () => change(routes));
-    const started = await postFiles(company, [aFileOf([10, 11])], { into: id });
-    expect((await outcome).status).toBe(what === 'deleted' ? 204 : 200);
-    if (what === 'deleted') return expect(started.status).toBe(404);
-    const { inferred_schema: schema } = await waiting(company, started.body.job_id);
-    await confirm(company, started.body.job_id, { columns: schema.columns });
-    expect(await finished(company, started.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
-    expect(await inTable(id)).toEqual(what === 'emptied' ? [10, 11] : [0, 1, 2, 10, 11]);
-    expect((await routes.get()).body.display_name).toBe(what === 'renamed' ? `outra_${named}` : `corrida_${named}`);
-    await isWhole(id);
-  });
+  it.each(changes)(
+    'starts with the changed table, or is refused, when the table is %s just before',
+    async (what, change) => {
+      const { id, routes } = await aTableOf(3);
+      const { outcome } = await rivalBeforeStatement(company.id, /FOR NO KEY UPDATE/, () => change(routes));
+      const started = await postFiles(company, [aFileOf([10, 11])], { into: id });
+      expect((await outcome).status).toBe(what === 'deleted' ? 204 : 200);
+      if (what === 'deleted') return expect(started.status).toBe(404);
+      const { inferred_schema: schema } = await waiting(company, started.body.job_id);
+      await confirm(company, started.body.job_id, { columns: schema.columns });
+      expect(await finished(company, started.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
+      expect(await inTable(id)).toEqual(what === 'emptied' ? [10, 11] : [0, 1, 2, 10, 11]);
+      expect((await routes.get()).body.display_name).toBe(what === 'renamed' ? `outra_${named}` : `corrida_${named}`);
+      await isWhole(id);
+    },
+  );
 
-  it.each(changes)('keeps it from being %s once it has begun', async (_what, change) => {
+  it.each(changes)('keeps the table from being %s once it has begun', async (_what, change) => {
     const { id, routes } = await aTableOf(3);
     const inserting = /INSERT INTO console\.upload_jobs/;
     const { outcome } = await rivalBeforeStatement(company.id, inserting, () => change(routes));
@@ -254,8 +257,8 @@ describe('an upload into a table', () => {
   });
 });
 
-describe('an analysis', () => {
-  it('stays cancelled when that happens before its end', async () => {
+describe('the analysis of an upload', () => {
+  it('stays cancelled when it is cancelled just before its end', async () => {
     const queue = aHeldQueue();
     const jobId = await upload(company, [aFileOf([1, 2])], queue);
     const cancelling = () => cancel(company, jobId);
@@ -266,7 +269,7 @@ describe('an analysis', () => {
   });
 });
 
-describe('a confirm', () => {
+describe('the confirmation of an upload job', () => {
   const aWaitingJob = async () => {
     const queue = aHeldQueue();
     const jobId = await upload(company, [aFileOf([1, 2])], queue);
@@ -276,7 +279,7 @@ describe('a confirm', () => {
   };
   const confirming = /SET status = 'inserting'/;
 
-  it('is refused when the job is confirmed meanwhile', async () => {
+  it('is refused when another request confirms the job at the same moment', async () => {
     const confirmAs = await aWaitingJob();
     const { outcome } = await rivalBeforeStatement(company.id, confirming, () => confirmAs('confirmada_antes'));
     const late = await confirmAs('confirmada_depois');
@@ -284,7 +287,7 @@ describe('a confirm', () => {
     expect(late.body.error_code).toBe('UPLOAD_JOB_NOT_WAITING_CONFIRM');
   });
 
-  it('is refused when another job is confirmed with the same name meanwhile', async () => {
+  it('is refused when another job is confirmed with the same table name at the same moment', async () => {
     const [first, second] = [await aWaitingJob(), await aWaitingJob()];
     const { outcome } = await rivalBeforeStatement(company.id, confirming, () => first('disputada'));
     const late = await second('disputada');

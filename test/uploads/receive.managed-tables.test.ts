@@ -30,7 +30,7 @@ function streamed(bytes: number, { filename = 'grande.csv', end = `\r\n--${BOUND
   });
 }
 
-describe('the receipt of an upload', () => {
+describe('the upload route', () => {
   let company: Company;
   beforeAll(async () => {
     company = await aProvisionedCompany();
@@ -70,7 +70,7 @@ describe('the receipt of an upload', () => {
     await leavesNothing();
   });
 
-  it('refuses the eleventh file', async () => {
+  it('refuses more than ten files', async () => {
     const files = Array.from({ length: 11 }, (_, index) => aFile(`${index}.csv`, 'a,b\n1,2\n'));
     const { status, body } = await postFiles(company, files);
     expect({ status, code: body.error_code }).toEqual({ status: 422, code: 'UPLOAD_TOO_MANY_FILES' });
@@ -81,14 +81,14 @@ describe('the receipt of an upload', () => {
     ['says less', '1000'],
     ['says more', String(300 * MEBIBYTE)],
     ['is missing', undefined],
-  ])('counts 100 MiB as they arrive when Content-Length %s', async (_, length) => {
+  ])('refuses more than 100 MiB by the bytes that arrive when Content-Length %s', async (_, length) => {
     const headers = length === undefined ? undefined : { 'content-length': length };
     const { status, body } = await post(streamed(100 * MEBIBYTE + 1), headers);
     expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
     await leavesNothing();
   });
 
-  it('counts all files together', async () => {
+  it('refuses files that exceed 100 MiB together', async () => {
     const half = new Uint8Array(51 * MEBIBYTE).fill(97);
     const { status, body } = await postFiles(company, [aFile('a.csv', half), aFile('b.csv', half)]);
     expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
@@ -96,9 +96,9 @@ describe('the receipt of an upload', () => {
   });
 
   it.each([
-    ['in a file', streamed(9 * MEBIBYTE, { end: '' })],
-    ['in a header', `--${BOUNDARY}\r\nContent-Disposition: form-data; na`],
-    ['before it begins', ''],
+    ['inside a file', streamed(9 * MEBIBYTE, { end: '' })],
+    ['inside a header', `--${BOUNDARY}\r\nContent-Disposition: form-data; na`],
+    ['before its first byte', ''],
   ])('refuses a body that is cut off %s', async (_, body) => {
     const { status, body: answer } = await post(body);
     expect(status).toBe(400);
@@ -134,13 +134,13 @@ describe('the receipt of an upload', () => {
     await env.FILES.delete(await storedFiles(company));
   });
 
-  it('answers first that there is no database', async () => {
+  it('reports a missing database before a wrong file type', async () => {
     const unprovisioned = await aCompany();
     const { status, body } = await postFiles(unprovisioned, [aFile('notas.pdf', 'x')]);
     expect({ status, code: body.error_code }).toEqual({ status: 400, code: 'MANAGED_DATABASE_NOT_PROVISIONED' });
   });
 
-  it('accepts ten files with names of every kind, and stores none of them under its name', async () => {
+  it('accepts ten files with unsafe names, and stores each under a number', async () => {
     const names = ['../../x.csv', 'C:\\a\\y.CSV', 'a\u0001b.csv', '数据.csv', `${'n'.repeat(1000)}.csv`, 'a"b.csv'];
     const files = [...names, '7.csv', '8.csv', '9.csv', '10.csv'].map((name) =>
       aFile(name, 'a,b\n1,2\n', 'text/csv; x'),

@@ -18,7 +18,7 @@ const SENDER = 'a'.repeat(24);
 /** What everything is sent of. */
 const ALL = csvOf(3 * PIECE, 11);
 
-describe('random uploads whose client, network, Worker, store and database fail at random', () => {
+describe('resumable uploads whose client, network, Worker, store and database fail at random', () => {
   let company: Company;
   let database: TenantSql;
   let close: () => Promise<void>;

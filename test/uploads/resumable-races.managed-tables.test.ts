@@ -45,8 +45,8 @@ const filesThat = (instead: {
   ...aHeldQueue().env,
 });
 
-describe('two requests at once', () => {
-  it('are one that adds its bytes and one that is refused', async () => {
+describe('two requests at once for one resumable upload', () => {
+  it('do not both write: one adds its bytes, and the other is refused', async () => {
     const bytes = csvOf(PIECE + 1_000);
     const path = await begun(company.as, bytes.length);
     const refused: number[] = [];
@@ -70,7 +70,7 @@ describe('two requests at once', () => {
     expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
   });
 
-  it('mix nothing where the first one wakes up late', async () => {
+  it('do not mix their bytes when the first one loses its lease and then wakes up late', async () => {
     const [late, bytes] = [csvOf(PIECE + 10, 1), csvOf(PIECE + 10, 2)];
     const path = await begun(company.as, bytes.length);
     const FILES = filesThat({
@@ -86,7 +86,7 @@ describe('two requests at once', () => {
     expect(await own(path)).toHaveLength(2);
   });
 
-  it('mix nothing where the first one ends late', async () => {
+  it('do not mix their bytes when the first one loses its lease and then ends late', async () => {
     const [late, bytes] = [csvOf(20, 1), csvOf(30, 2)];
     const path = await begun(company.as, bytes.length);
     const body = arriving(late, {
@@ -103,7 +103,7 @@ describe('two requests at once', () => {
     expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
   });
 
-  it('goes on where nobody took its place, however late', async () => {
+  it('let the first one continue after its lease expired, if no other has written', async () => {
     const bytes = csvOf(PIECE + 10);
     const path = await begun(company.as, bytes.length);
     const body = arriving(bytes, { chunk: PIECE, before: () => endLease(path).then(() => {}) });
@@ -111,7 +111,7 @@ describe('two requests at once', () => {
     expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
   });
 
-  it('keeps others out while its bytes come slowly', async () => {
+  it('keep the second one out while bytes of the first still arrive slowly', async () => {
     const path = await begun(company.as, 30);
     let refused = 0;
     try {
@@ -145,10 +145,10 @@ describe('two requests at once', () => {
     });
 });
 
-describe('an upload whose store is away', () => {
+describe('a resumable upload whose object store is down', () => {
   const away = filesThat({ put: () => Promise.reject(new Error('R2 is away')) });
 
-  it('goes on where HEAD says', async () => {
+  it('continues at the offset that HEAD answers', async () => {
     const bytes = csvOf(2 * PIECE + 10);
     const path = await begun(company.as, bytes.length);
     await send(company.as, path, 0, bytes.subarray(0, 10));
@@ -166,7 +166,7 @@ describe('an upload whose store is away', () => {
     expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
   });
 
-  it('is begun all the same', async () => {
+  it('is begun without its first bytes, and takes them later', async () => {
     const answer = await begin(company.as, 10, { body: csvOf(10), env: away as never });
     expect([answer.status, offsetIn(answer)]).toEqual([201, 0]);
     const path = answer.headers.get('location') as string;
@@ -174,8 +174,8 @@ describe('an upload whose store is away', () => {
   });
 });
 
-describe('an upload that is deleted', () => {
-  it('refuses what is still being sent, and leaves none of it', async () => {
+describe('a resumable upload that is deleted', () => {
+  it('refuses a request that is still sending, and keeps none of its bytes', async () => {
     const path = await begun(company.as, 2 * PIECE);
     const files = filesThat({
       put: async (put) => {
@@ -188,7 +188,7 @@ describe('an upload that is deleted', () => {
     expect(await own(path)).toEqual([]);
   });
 
-  it('keeps its bytes where its job was made just before', async () => {
+  it('keeps its bytes when its job was created just before', async () => {
     const path = await begun(company.as, 10);
     const { outcome } = await rivalBeforeStatement(company.id, /DELETE FROM console\.resumable_uploads/, () =>
       send(company.as, path, 0, csvOf(10), { env: held() }),
@@ -198,7 +198,7 @@ describe('an upload that is deleted', () => {
     expect((await bytesOfJob(company, idOf(path))).length).toBe(10);
   });
 
-  it('makes no job where it was deleted just before', async () => {
+  it('makes no job when it was deleted just before its last byte was stored', async () => {
     const path = await begun(company.as, 10);
     const { outcome } = await rivalBeforeStatement(company.id, /SET is_finished = true/, () => end(company.as, path));
     const queue = aHeldQueue();
@@ -209,7 +209,7 @@ describe('an upload that is deleted', () => {
   });
 });
 
-describe('a whole upload', () => {
+describe('a complete resumable upload whose job was not created', () => {
   /** All bytes are there, and the request died before it made the job. */
   async function aWholeOne(length = 10): Promise<string> {
     const path = await begun(company.as, length);
@@ -237,7 +237,7 @@ describe('a whole upload', () => {
     }
   }
 
-  it('has its job made by who asks for it', async () => {
+  it('has its job created by the next HEAD request', async () => {
     const path = await aWholeOne();
     const queue = aHeldQueue();
     const answer = await look(company.as, path, { env: queue.env as never });
@@ -245,7 +245,7 @@ describe('a whole upload', () => {
     expect(queue.messages).toHaveLength(1);
   });
 
-  it('has its job made by the sweep', async () => {
+  it('has its job created by the sweep', async () => {
     const path = await aWholeOne();
     const queue = aHeldQueue();
     await sweep(queue, 120_000);
@@ -253,7 +253,7 @@ describe('a whole upload', () => {
     expect((await jobOf(company, idOf(path))).status).toBe('queued');
   });
 
-  it('has one job, whoever makes it', async () => {
+  it('has one job when two requests create it at once', async () => {
     const path = await aWholeOne();
     const queue = aHeldQueue();
     const ask = () => look(company.as, path, { env: queue.env as never });
@@ -264,7 +264,7 @@ describe('a whole upload', () => {
     expect(queue.messages).toHaveLength(1);
   });
 
-  it('keeps its files while bytes still come, however long ago it was begun', async () => {
+  it('keeps its files while bytes still come, even if it was begun more than a day ago', async () => {
     const path = await begun(company.as, 10);
     // It was begun more than a day ago when the sweep runs, with a byte of late.
     await send(company.as, path, 0, csvOf(9), { env: held() });
@@ -273,7 +273,7 @@ describe('a whole upload', () => {
     expect(await own(path)).not.toEqual([]);
   });
 
-  it('keeps its files where its job is made while files are swept', async () => {
+  it('keeps its files when its job is created while the sweep deletes files', async () => {
     const path = await aWholeOne();
     // Begun more than a day ago, with a byte of late, and one that is still to come.
     const late = `updated_at = now() + interval '23 h', received = received - 1`;
@@ -291,7 +291,7 @@ describe('a whole upload', () => {
     expect((await bytesOfJob(company, idOf(path))).length).toBe(10);
   });
 
-  it('fails its job where its table is gone, or the columns of the key are', async () => {
+  it('fails its job when its table or a column of its key is gone', async () => {
     const tableId = await aTable(company.as, 'some', [column('codigo', 'integer'), column('nome', 'text')]);
     const queue = aHeldQueue();
     const sending = { env: queue.env as never };
@@ -308,7 +308,7 @@ describe('a whole upload', () => {
     expect(await jobOf(company, idOf(plain))).toMatchObject({ status: 'failed', error: { code: 'TABLE_NOT_FOUND' } });
   });
 
-  it('waits for a table that is busy', async () => {
+  it('is answered with 423 while its table is locked, and gets its job later', async () => {
     const tableId = await aTable(company.as, 'busy', [column('codigo', 'integer')]);
     const path = await begun(company.as, 10, { said: { table_id: tableId } });
     await inDatabase(company, (database) =>
@@ -321,8 +321,8 @@ describe('a whole upload', () => {
   });
 });
 
-describe('an upload of long ago', () => {
-  it('is gone before it is swept', async () => {
+describe('an expired resumable upload', () => {
+  it('is gone before it is swept, and answers 404', async () => {
     const path = await begun(company.as, 10);
     await sql(`UPDATE console.resumable_uploads SET updated_at = now() - interval '25 h' WHERE id = '${idOf(path)}'`);
     expect((await look(company.as, path)).status).toBe(404);
@@ -330,7 +330,7 @@ describe('an upload of long ago', () => {
     expect((await end(company.as, path)).status).toBe(404);
   });
 
-  it('stays where a byte comes while it is swept', async () => {
+  it('is kept when a byte arrives while it is swept', async () => {
     const path = await begun(company.as, 10);
     const row = `console.resumable_uploads SET updated_at = now()`;
     const where = `WHERE id = '${idOf(path)}'`;
@@ -354,8 +354,8 @@ describe('an upload of long ago', () => {
     });
 });
 
-describe('what its sender may do', () => {
-  it('is asked at each request', async () => {
+describe('the permissions for a resumable upload', () => {
+  it('are checked at each request', async () => {
     const table_id = await aTable(company.as, 'asked', [column('codigo', 'integer')]);
     const { bearer: person } = await principalsOf(company);
     await person.may([allow('managed-tables:upload', 'managed-tables:list')]);
@@ -375,7 +375,7 @@ describe('what its sender may do', () => {
     expect((await begin(person.as, 10)).status).toBe(403);
   });
 
-  it('is more where rows or columns are changed', async () => {
+  it('include more than upload for the modes replace and upsert and for new columns', async () => {
     const table_id = await aTable(company.as, 'changed', [column('codigo', 'integer')]);
     const person = await aUser(company, { can: ['managed-tables:upload', 'managed-tables:list'] });
     for (const mode of ['replace', 'upsert']) {
@@ -388,8 +388,8 @@ describe('what its sender may do', () => {
   });
 });
 
-describe('a company with nineteen begun uploads', () => {
-  it('begins one more, of two at once', async () => {
+describe('a company with nineteen unfinished resumable uploads', () => {
+  it('can begin one more, of two at once', async () => {
     const other = await aProvisionedCompany();
     for (let count = 0; count < 19; count += 1) await begun(other.as, 10);
     const { outcome } = await rivalBeforeStatement(other.id, /COMMIT/, () => begin(other.as, 10));

@@ -42,7 +42,7 @@ describe('a resumable upload', () => {
     company = await aProvisionedCompany();
   });
 
-  it('is a job as any other once its last byte is there', async () => {
+  it('becomes an ordinary upload job once its last byte has arrived', async () => {
     const queue = aHeldQueue();
     const text = Buffer.from(csvTable(100));
     const path = await begun(company.as, text.length, { said: { filetype: 'text/csv', color: 'blue' } });
@@ -79,7 +79,7 @@ describe('a resumable upload', () => {
     );
   });
 
-  it('goes into an existing table, by the columns of a key', async () => {
+  it('may update rows of an existing table by a key', async () => {
     const queue = aHeldQueue();
     const tableId = await aTable(company.as, 'destino', [column('codigo', 'integer'), column('nome', 'text')]);
     const text = Buffer.from('codigo,nome\n1,a\n2,b\n');
@@ -93,7 +93,7 @@ describe('a resumable upload', () => {
     expect(await finished(company, idOf(path))).toMatchObject({ status: 'done', result: { inserted: 2 } });
   });
 
-  it('may bring its table new columns', async () => {
+  it('may propose new columns for its table', async () => {
     const queue = aHeldQueue();
     const tableId = await aTable(company.as, 'crescente', [column('codigo', 'integer')]);
     const text = Buffer.from('codigo,nome\n1,a\n');
@@ -104,7 +104,7 @@ describe('a resumable upload', () => {
     expect([evolve, schema.new_columns]).toEqual(['add', [expect.objectContaining({ name: 'nome' })]]);
   });
 
-  it('takes its first bytes, or all, with the request that begins it', async () => {
+  it('accepts its first bytes, or all, with the request that begins it', async () => {
     const bytes = csvOf(1_000);
     const whole = await begin(company.as, 1_000, { body: bytes, env: held() });
     expect([whole.status, offsetIn(whole)]).toEqual([201, 1_000]);
@@ -144,16 +144,19 @@ describe('a resumable upload', () => {
     expect((await storedFiles(company)).filter((key) => key.includes(idOf(path)))).toHaveLength(1);
   });
 
-  it.each([5, PIECE + 5, 2 * PIECE])('keeps what came before the connection was cut: %i bytes', async (cutAfter) => {
-    const bytes = csvOf(2 * PIECE + 100);
-    const path = await begun(company.as, bytes.length);
-    await send(company.as, path, 0, arriving(bytes, { cutAfter })).catch(() => {});
-    expect(offsetIn(await look(company.as, path))).toBe(cutAfter);
-    await send(company.as, path, cutAfter, arriving(bytes.subarray(cutAfter)), { env: held() });
-    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
-  });
+  it.each([5, PIECE + 5, 2 * PIECE])(
+    'keeps the bytes that arrived before the connection was cut: %i bytes',
+    async (cutAfter) => {
+      const bytes = csvOf(2 * PIECE + 100);
+      const path = await begun(company.as, bytes.length);
+      await send(company.as, path, 0, arriving(bytes, { cutAfter })).catch(() => {});
+      expect(offsetIn(await look(company.as, path))).toBe(cutAfter);
+      await send(company.as, path, cutAfter, arriving(bytes.subarray(cutAfter)), { env: held() });
+      expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+    },
+  );
 
-  it('of no bytes is a job that fails', async () => {
+  it('becomes a job that fails when it has no bytes', async () => {
     const queue = aHeldQueue();
     const { status, headers } = await begin(company.as, 0, { env: queue.env as never });
     expect([status, headers.get('upload-offset')]).toEqual([201, '0']);
@@ -163,7 +166,7 @@ describe('a resumable upload', () => {
   });
 
   describe('with a checksum', () => {
-    it.each(['sha1', 'sha256', 'md5'])('takes bytes that have it: %s', async (algorithm) => {
+    it.each(['sha1', 'sha256', 'md5'])('accepts bytes that match the checksum: %s', async (algorithm) => {
       const bytes = csvOf(2_000);
       const path = await begun(company.as, 2_000);
       const headers = { 'upload-checksum': digest(algorithm, bytes.subarray(0, 1_500)) };
@@ -172,7 +175,7 @@ describe('a resumable upload', () => {
       await end(company.as, path);
     });
 
-    it('keeps nothing of a request whose bytes do not have it, whole pieces neither', async () => {
+    it('keeps no bytes of a request that does not match its checksum, nor whole pieces of them', async () => {
       const bytes = csvOf(2 * PIECE + 10);
       const path = await begun(company.as, bytes.length);
       await send(company.as, path, 0, bytes.subarray(0, 5));
@@ -186,7 +189,7 @@ describe('a resumable upload', () => {
       expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
     });
 
-    it('keeps nothing of a request that is cut', async () => {
+    it('keeps no bytes of a request that is cut off', async () => {
       const bytes = csvOf(PIECE + 100);
       const path = await begun(company.as, bytes.length);
       const headers = { 'upload-checksum': digest('sha1', bytes) };
@@ -195,7 +198,7 @@ describe('a resumable upload', () => {
       await end(company.as, path);
     });
 
-    it('is not begun with bytes that do not have it', async () => {
+    it('is not begun with bytes that do not match the checksum', async () => {
       const before = (await storedFiles(company)).length;
       const headers = { 'upload-checksum': digest('sha1', csvOf(10)) };
       const { status, body } = await begin(company.as, 100, { headers, body: csvOf(50) });
@@ -203,19 +206,22 @@ describe('a resumable upload', () => {
       expect(await storedFiles(company)).toHaveLength(before);
     });
 
-    it.each(['crc32 AAAA', 'sha1', 'sha1 ü', 'toString AAAA'])('refuses %s', async (said) => {
-      const path = await begun(company.as, 10);
-      const { status, body } = await send(company.as, path, 0, csvOf(10), {
-        headers: { 'upload-checksum': Buffer.from(said).toString('latin1') },
-      });
-      expect([status, body.error_code, body.details.field]).toEqual([400, 'UPLOAD_HEADER', 'Upload-Checksum']);
-      await end(company.as, path);
-    });
+    it.each(['crc32 AAAA', 'sha1', 'sha1 ü', 'toString AAAA'])(
+      'refuses the malformed or unknown checksum %s',
+      async (said) => {
+        const path = await begun(company.as, 10);
+        const { status, body } = await send(company.as, path, 0, csvOf(10), {
+          headers: { 'upload-checksum': Buffer.from(said).toString('latin1') },
+        });
+        expect([status, body.error_code, body.details.field]).toEqual([400, 'UPLOAD_HEADER', 'Upload-Checksum']);
+        await end(company.as, path);
+      },
+    );
   });
 
   describe('refuses', () => {
     it.each<[string, Record<string, string>, number, string]>([
-      ['another version', { 'tus-resumable': '0.2.2' }, 412, 'TUS_VERSION_NOT_SUPPORTED'],
+      ['another version of the protocol', { 'tus-resumable': '0.2.2' }, 412, 'TUS_VERSION_NOT_SUPPORTED'],
       ['a deferred length', { 'upload-defer-length': '1' }, 400, 'UPLOAD_HEADER'],
       ['no length', { 'upload-length': '' }, 400, 'UPLOAD_HEADER'],
       ['a negative length', { 'upload-length': '-1' }, 400, 'UPLOAD_HEADER'],
@@ -223,7 +229,12 @@ describe('a resumable upload', () => {
       ['a length of a thousand digits', { 'upload-length': '9'.repeat(1_000) }, 413, 'UPLOAD_TOO_LARGE'],
       ['metadata that is no base64', { 'upload-metadata': 'filename ???' }, 400, 'UPLOAD_HEADER'],
       ['metadata that is no text', { 'upload-metadata': 'filename /w==' }, 400, 'UPLOAD_HEADER'],
-      ['a name twice', { 'upload-metadata': 'filename YS5jc3Y=,filename Yi5jc3Y=' }, 400, 'UPLOAD_HEADER'],
+      [
+        'the same metadata key twice',
+        { 'upload-metadata': 'filename YS5jc3Y=,filename Yi5jc3Y=' },
+        400,
+        'UPLOAD_HEADER',
+      ],
       ['20 KB of metadata', { 'upload-metadata': `filename YS5jc3Y=,x ${'A'.repeat(20_000)}` }, 400, 'UPLOAD_HEADER'],
       ['a file without a name', { 'upload-metadata': 'filename' }, 422, 'VALIDATION_ERROR'],
       ['no metadata', { 'upload-metadata': '' }, 422, 'VALIDATION_ERROR'],
@@ -236,8 +247,8 @@ describe('a resumable upload', () => {
     });
 
     it.each<[string, Record<string, string>, number]>([
-      ['a table that is not there', { table_id: 'f'.repeat(24) }, 404],
-      ['a table with a wrong id', { table_id: '../x' }, 404],
+      ['a table that does not exist', { table_id: 'f'.repeat(24) }, 404],
+      ['a malformed table id', { table_id: '../x' }, 404],
       ['a mode without a table', { mode: 'append' }, 422],
       ['a key without a table', { key: 'a' }, 422],
       ['new columns without a table', { evolve: 'add' }, 422],
@@ -246,16 +257,16 @@ describe('a resumable upload', () => {
     });
 
     it.each<[string, Record<string, string>]>([
-      ['another mode', { mode: 'merge' }],
-      ['columns that come in another way', { evolve: 'all' }],
-      ['a key that is no column', { mode: 'upsert', key: 'x' }],
-      ['a key of an append', { key: 'codigo' }],
+      ['an unknown mode', { mode: 'merge' }],
+      ['an unknown value of evolve', { evolve: 'all' }],
+      ['a key that is not a column', { mode: 'upsert', key: 'x' }],
+      ['a key in the mode append', { key: 'codigo' }],
     ])('to begin for a table with %s', async (_, said) => {
       const table_id = await aTable(company.as, `t_${crypto.randomUUID().slice(0, 8)}`, [column('codigo', 'integer')]);
       expect((await begin(company.as, 10, { said: { table_id, ...said } })).status).toBe(422);
     });
 
-    it('bytes of another type, offset or length, and says what is wrong', async () => {
+    it('bytes of another type, offset or length, with an error code for each', async () => {
       const path = await begun(company.as, 10);
       const answers = async (offset: string, body: BodyInit, headers: Record<string, string> = {}) => {
         const answer = await send(company.as, path, 0, body, { headers: { 'upload-offset': offset, ...headers } });
@@ -276,7 +287,7 @@ describe('a resumable upload', () => {
       expect(await answers('0', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
     });
 
-    it('more bytes than there are to a whole piece, and is not whole by them', async () => {
+    it('more bytes than its length, and keeps none, even where its length is a whole piece', async () => {
       const path = await begun(company.as, PIECE);
       const refused = await send(company.as, path, 0, arriving(csvOf(PIECE + 1), { chunk: PIECE }));
       expect(refused.status).toBe(413);
@@ -285,7 +296,7 @@ describe('a resumable upload', () => {
       await end(company.as, path);
     });
 
-    it('bytes beyond the length with the request that begins it, which leaves nothing', async () => {
+    it('bytes beyond its length in the request that begins it, and stores nothing', async () => {
       const before = (await storedFiles(company)).length;
       expect((await begin(company.as, 10, { body: csvOf(11) })).status).toBe(413);
       expect((await begin(company.as, 10, { body: csvOf(5), headers: { 'content-type': 'text/csv' } })).status).toBe(
@@ -294,7 +305,7 @@ describe('a resumable upload', () => {
       expect(await storedFiles(company)).toHaveLength(before);
     });
 
-    it('what is no id', async () => {
+    it('requests for an unknown or malformed id', async () => {
       for (const id of ['x', 'f'.repeat(24), '%00']) {
         expect((await look(company.as, `${UPLOADS}/${id}`)).status).toBe(404);
         expect((await send(company.as, `${UPLOADS}/${id}`, 0, csvOf(1))).status).toBe(404);
@@ -303,7 +314,7 @@ describe('a resumable upload', () => {
     });
   });
 
-  it('takes a request without a body, which adds nothing', async () => {
+  it('accepts a request without a body, which adds no bytes', async () => {
     const path = await begun(company.as, 10);
     const { status, headers } = await company.as.patch(path, {
       headers: { ...VERSION, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' },
@@ -312,7 +323,7 @@ describe('a resumable upload', () => {
     await end(company.as, path);
   });
 
-  it('takes bytes by POST of clients that cannot send PATCH', async () => {
+  it('accepts bytes by POST with X-HTTP-Method-Override: PATCH', async () => {
     const path = await begun(company.as, 10);
     const headers = { ...VERSION, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
     const post = (more: Record<string, string>) =>
@@ -323,7 +334,7 @@ describe('a resumable upload', () => {
     await end(company.as, path);
   });
 
-  it('is begun once under an idempotency key, which stands for its headers as well', async () => {
+  it('is begun once per idempotency key, and refused when its headers differ', async () => {
     const key = { 'idempotency-key': crypto.randomUUID() };
     const first = await begin(company.as, 10, { headers: key });
     const again = await begin(company.as, 10, { headers: key });
@@ -333,7 +344,7 @@ describe('a resumable upload', () => {
     await end(company.as, first.headers.get('location') as string);
   });
 
-  it('tells HEAD what it tells GET, without a body', async () => {
+  it('answers HEAD with its offset and no body', async () => {
     const path = await begun(company.as, 10);
     const authorization = { authorization: `Bearer ${company.token}` };
     const head = await call('HEAD', path, { headers: { ...VERSION, ...authorization } });
@@ -342,7 +353,7 @@ describe('a resumable upload', () => {
     await end(company.as, path);
   });
 
-  it('is deleted with its bytes; a finished one without its job', async () => {
+  it('is deleted with its bytes, or without its job and bytes once it is complete', async () => {
     const path = await begun(company.as, 10);
     await send(company.as, path, 0, csvOf(4));
     expect((await end(company.as, path)).status).toBe(204);
@@ -358,7 +369,7 @@ describe('a resumable upload', () => {
     expect((await bytesOfJob(company, idOf(whole))).length).toBe(10);
   });
 
-  it('is there for who began it alone', async () => {
+  it('is visible only to the user who began it', async () => {
     const other = await aUser(company, { can: ['managed-tables:*'] });
     const path = await begun(company.as, 10);
     expect((await look(other.as, path)).status).toBe(404);
@@ -367,7 +378,7 @@ describe('a resumable upload', () => {
     expect((await end(company.as, path)).status).toBe(204);
   });
 
-  it('tells any page what it speaks', async () => {
+  it('answers OPTIONS of any origin with its protocol version, extensions and CORS headers', async () => {
     for (const path of [UPLOADS, `${UPLOADS}/x`]) {
       const { status, headers } = await call('OPTIONS', path, { headers: { origin: 'https://page.test' } });
       expect(status).toBe(204);
@@ -389,7 +400,7 @@ describe('a resumable upload', () => {
     expect(other.headers.get('tus-version')).toBeNull();
   });
 
-  it('is deleted after 24 hours without a byte, with its bytes', async () => {
+  it('is deleted, with its bytes, after 24 hours without a new byte', async () => {
     const path = await begun(company.as, 10);
     await send(company.as, path, 0, csvOf(4));
     const queue = aHeldQueue();
@@ -404,7 +415,7 @@ describe('a resumable upload', () => {
 });
 
 describe('a company', () => {
-  it('has at most twenty begun uploads', async () => {
+  it('has at most twenty unfinished resumable uploads', async () => {
     const company = await aProvisionedCompany();
     const paths: string[] = [];
     for (let count = 0; count < 20; count += 1) paths.push(await begun(company.as, 10));

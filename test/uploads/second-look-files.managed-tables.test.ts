@@ -94,12 +94,12 @@ const anXmlBook = (...sheets: string[]): string =>
 const HIDDEN =
   '<WorksheetOptions xmlns="urn:schemas-microsoft-com:office:excel"><Visible>SheetHidden</Visible></WorksheetOptions>';
 
-describe('a workbook of an older format', () => {
+describe('the second analysis of a workbook of an older format', () => {
   it.each([
     ['BIFF 8', anOldBook({ Dados: DADOS, Precos: PRECOS, Nada: [] })],
     ['BIFF 5', anOldBook({ Dados: DADOS, Precos: PRECOS, Nada: [] }, 'biff5')],
     ['XML', anXmlBook(xmlSheet('Dados', DADOS), xmlSheet('Precos', PRECOS, HIDDEN), xmlSheet('Nada', []))],
-  ])('is read by the sheet that is said: %s', async (_, content) => {
+  ])('reads the sheet that is asked for: %s', async (_, content) => {
     const jobId = await aWaitingJob(['velha.xls', content]);
     const sheets = ['Dados', 'Precos', 'Nada'];
     expect((await jobOf(company, jobId)).inferred_schema.dialect).toMatchObject({ sheet: 'Dados', sheets });
@@ -119,7 +119,7 @@ describe('a workbook of an older format', () => {
     expect(await rowsWhenConfirmed(jobId)).toEqual([{ mes: 'jan', preco: 1.5 }]);
   });
 
-  it('has the sheets that stand behind its table, even where the file is not whole there', async () => {
+  it('knows the sheets behind the first table, even if the file is cut off behind it', async () => {
     const xml = anXmlBook(xmlSheet('Dados', DADOS), xmlSheet('Precos', PRECOS));
     const jobId = await aWaitingJob(['cortada.xls', xml.slice(0, -60)]);
     expect((await jobOf(company, jobId)).inferred_schema.dialect).toMatchObject({
@@ -130,7 +130,7 @@ describe('a workbook of an older format', () => {
     expect(await rowsWhenConfirmed(jobId)).toHaveLength(2);
   });
 
-  it('may have no names of sheets, and then none can be said', async () => {
+  it('refuses a sheet name when the format has none', async () => {
     const page = '<html><table><tr><td>n</td><td>x</td></tr><tr><td>1</td><td>a</td></tr></table></html>';
     for (const content of [anOldBook({ Dados: DADOS }, 'biff2'), page]) {
       const jobId = await aWaitingJob(['velha.xls', content]);
@@ -142,7 +142,7 @@ describe('a workbook of an older format', () => {
     }
   });
 
-  it('has no more than 200 names of sheets, each of 255 characters', async () => {
+  it('lists at most 200 sheet names of at most 255 characters', async () => {
     const many = Array.from({ length: 300 }, (_, place) => xmlSheet(place === 1 ? 'x'.repeat(256) : `s${place}`, []));
     const jobId = await aWaitingJob(['muitas.xls', anXmlBook(xmlSheet('Dados', DADOS), ...many)]);
     const { sheets } = (await jobOf(company, jobId)).inferred_schema.dialect;
@@ -151,7 +151,7 @@ describe('a workbook of an older format', () => {
   });
 });
 
-describe('files of several kinds', () => {
+describe('the second analysis of files of several kinds', () => {
   const book = () =>
     aBook({
       sheets: [
@@ -173,7 +173,7 @@ describe('files of several kinds', () => {
       ],
     });
 
-  it('are each told what they have: a delimiter the texts, a sheet the workbooks', async () => {
+  it('applies the delimiter to text files and the sheet to workbooks', async () => {
     const jobId = await aWaitingJob(
       ['a.csv', 'n;nome\n1;"Ana^a"\n2;Bia\n'],
       [
@@ -213,7 +213,7 @@ describe('files of several kinds', () => {
     ]);
   });
 
-  it('of an archive are told likewise, and the problem names the one that has it', async () => {
+  it('applies to the files of a zip archive, and names the file that has a problem', async () => {
     const old = anOldBook({
       Dados: DADOS,
       Outra: [
@@ -232,7 +232,7 @@ describe('files of several kinds', () => {
     ]);
   });
 
-  it('have a problem where one workbook has the sheet and another does not', async () => {
+  it('reports a problem when only one of two workbooks has the sheet', async () => {
     const other = aBook({
       sheets: [
         {
@@ -265,7 +265,7 @@ describe('files of several kinds', () => {
     await cancel(company, jobId);
   });
 
-  it('may come to differ by a sheet', async () => {
+  it('may find other columns in another sheet', async () => {
     const jobId = await aWaitingJob(['a.xlsx', book()]);
     expect(namesOf((await jobOf(company, jobId)).inferred_schema)).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(namesOf(await look(jobId, { sheet: 'Dados' }))).toEqual(['n', 'nome']);
@@ -273,7 +273,7 @@ describe('files of several kinds', () => {
   });
 });
 
-describe('a guess that is wrong is put right', () => {
+describe('a second analysis corrects a wrong guess', () => {
   it.each([
     [
       'a header that reads like the rows',
@@ -291,28 +291,34 @@ describe('a guess that is wrong is put right', () => {
       1,
     ],
     [
-      'comments that begin otherwise',
+      'comments that begin with another sign than #',
       '% de x, ontem\n% por ana\nnome,valor\nAna,1\nBia,2\n',
       { skip_lines: 2 },
       ['nome', 'valor'],
       2,
     ],
     [
-      'a comma that is decimal',
+      'a delimiter that looks like a decimal comma',
       'preco\n12,50\n12,75\n8,00\n',
       { delimiter: ',', header: true, skip_lines: 0 },
       ['preco', 'column_2'],
       3,
     ],
     [
-      'a table of one column that looks like two',
+      'a table of two columns that looks like one of texts',
       'nome\nSilva, Ana\nSouza, Bia\n',
       { delimiter: ',', skip_lines: 1, header: false },
       ['column_1', 'column_2'],
       2,
     ],
-    ['a delimiter that nobody guesses', 'a~b\n1~2\n3~4\n', { delimiter: '~' }, ['a', 'b'], 2],
-    ['quotes that are inches', 'tubo;nome\n1/2";a\n3/4";b\n', { quote: null, delimiter: ';' }, ['tubo', 'nome'], 2],
+    ['an unusual delimiter', 'a~b\n1~2\n3~4\n', { delimiter: '~' }, ['a', 'b'], 2],
+    [
+      'quotation marks that are inches',
+      'tubo;nome\n1/2";a\n3/4";b\n',
+      { quote: null, delimiter: ';' },
+      ['tubo', 'nome'],
+      2,
+    ],
     [
       'a comment that is a row',
       '# 1,a\n# 2,b\nx,y\nz,w\n',
@@ -320,7 +326,7 @@ describe('a guess that is wrong is put right', () => {
       ['column_1', 'column_2'],
       4,
     ],
-  ] as const)('%s', async (_, text, said, names, rows) => {
+  ] as const)('for %s', async (_, text, said, names, rows) => {
     const jobId = await aWaitingJob(['a.csv', text]);
     const schema = await look(jobId, said);
     expect(schema).not.toHaveProperty('problem');
@@ -328,7 +334,7 @@ describe('a guess that is wrong is put right', () => {
     expect(await rowsWhenConfirmed(jobId)).toHaveLength(rows);
   });
 
-  it('an encoding, of a text without a mark', async () => {
+  it('for the encoding of a text without a byte order mark', async () => {
     const utf16 = new Uint8Array(new Uint16Array([...'n;x\n1;ação\n'].map((sign) => sign.charCodeAt(0))).buffer);
     const jobId = await aWaitingJob([
       'a.csv',
@@ -342,7 +348,7 @@ describe('a guess that is wrong is put right', () => {
   });
 });
 
-describe('a look that breaks off', () => {
+describe('a second analysis that is interrupted', () => {
   const SMALL = { UPLOAD_MESSAGE_BYTES: '1' };
   const made = async (jobId: string) =>
     (await storedFiles(company)).filter((key) => key.includes(`${jobId}/made/`)).toSorted();
@@ -354,7 +360,7 @@ describe('a look that breaks off', () => {
       ],
     });
 
-  it.each(['put', 'get'] as const)('goes on at the next delivery: R2 fails to %s', async (call) => {
+  it.each(['put', 'get'] as const)('continues at the next delivery: R2 fails to %s', async (call) => {
     const jobId = await aWaitingJob(['a.xlsx', book()]);
     expect((await analyze(jobId, { sheet: 'Mais' })).status).toBe(200);
     const message = queue.messages.shift() as JobMessage;
@@ -384,9 +390,9 @@ describe('a look that breaks off', () => {
   });
 
   it.each([
-    ['finds what was said', { sheet: 'Mais' }, 3000],
-    ['finds that it cannot be', { sheet: 'Falta' }, 2000],
-  ])('is finished by another delivery first, which %s', async (_, said, rows) => {
+    ['finds the sheet', { sheet: 'Mais' }, 3000],
+    ['does not find the sheet', { sheet: 'Falta' }, 2000],
+  ])('has the result of another delivery that finishes first and %s', async (_, said, rows) => {
     const jobId = await aWaitingJob(['a.xlsx', book()]);
     expect((await analyze(jobId, said)).status).toBe(200);
     const message = queue.messages.shift() as JobMessage;
@@ -406,7 +412,7 @@ describe('a look that breaks off', () => {
     expect(await rowsWhenConfirmed(jobId)).toHaveLength(rows);
   });
 
-  it('leaves nothing behind but what the load needs, and fails where its attempts do', async () => {
+  it('leaves no files but those that the load needs, and is refused once the job is cancelled', async () => {
     const jobId = await aWaitingJob(['a.xlsx', book()]);
     const first = await made(jobId);
     await look(jobId, { sheet: 'Mais' });
@@ -419,7 +425,7 @@ describe('a look that breaks off', () => {
     expect((await analyze(jobId, {})).body.error_code).toBe('UPLOAD_JOB_NOT_WAITING_CONFIRM');
   });
 
-  it('of a job that is done is refused', async () => {
+  it('is refused for a job that is done', async () => {
     const jobId = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
     await rowsWhenConfirmed(jobId);
     expect(await analyze(jobId, { header: true })).toMatchObject({

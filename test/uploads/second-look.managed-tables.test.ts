@@ -74,8 +74,8 @@ const waitedADay = (jobId: string) =>
 
 const namesOf = ({ columns }: { columns: { name: string }[] }) => columns.map(({ name }) => name);
 
-describe('a text', () => {
-  it('is read with the delimiter that is said, and loaded so', async () => {
+describe('the second analysis of a text file', () => {
+  it('reads it with the given delimiter, as does the load', async () => {
     const jobId = await aWaitingJob(['a.csv', 'a:b,c\n1:2,3\n4:5,6\n']);
     expect(namesOf((await jobOf(company, jobId)).inferred_schema)).toEqual(['a_b', 'c']);
     const schema = await look(jobId, { delimiter: ':' });
@@ -87,7 +87,7 @@ describe('a text', () => {
     ]);
   });
 
-  it.each([',', ';', '\t', '|', '^', '#', '$', '~'])('may have %j between its fields', async (delimiter) => {
+  it.each([',', ';', '\t', '|', '^', '#', '$', '~'])('accepts the delimiter %j', async (delimiter) => {
     const jobId = await aWaitingJob(['a.csv', ['x?y', '1?"p ?q"', '2?r'].join('\n').replaceAll('?', delimiter)]);
     await look(jobId, { delimiter, header: true });
     expect(await rowsWhenConfirmed(jobId)).toEqual([
@@ -96,7 +96,7 @@ describe('a text', () => {
     ]);
   });
 
-  it('has a header, or none, as is said, in all files', async () => {
+  it('reads all files with or without a header, as given', async () => {
     const texts = await aWaitingJob(['a.csv', 'ana,sim\nbia,nao\n'], ['b.csv', 'ana,sim\neva,sim\n']);
     expect(await look(texts, { header: true })).toMatchObject({
       total_row_count_estimate: 2,
@@ -117,7 +117,7 @@ describe('a text', () => {
     ]);
   });
 
-  it('begins behind the lines that are said, with any line ends', async () => {
+  it('skips the given number of lines, with any line ends', async () => {
     for (const end of ['\n', '\r\n', '\r']) {
       const jobId = await aWaitingJob(['a.csv', ['x,y', 'p,"q', 'n,nome', '1,Ana', '2,Bia', ''].join(end)]);
       const schema = await look(jobId, { skip_lines: 2 });
@@ -137,7 +137,7 @@ describe('a text', () => {
     expect(await look(titled, { skip_lines: 0, header: false })).toMatchObject({ total_row_count_estimate: 3 });
   });
 
-  it('is decoded as is said', async () => {
+  it('decodes it with the given encoding', async () => {
     const both = strToU8('n,nome\n1,"São"\n2,"Água"\n') as Bytes;
     const jobId = await aWaitingJob(['a.csv', both]);
     expect((await jobOf(company, jobId)).inferred_schema.dialect.encoding).toBe('utf-8');
@@ -156,7 +156,7 @@ describe('a text', () => {
     expect(await rowsWhenConfirmed(latin)).toEqual([{ n: 1, x: 'ã' }]);
   });
 
-  it('is read without quotes, or with those that are said', async () => {
+  it('reads it without quotes, or with the given quote character', async () => {
     const jobId = await aWaitingJob(['a.csv', `n;x;y\n1;"p";'q'\n2;"r";'s;t'\n`.replace('s;t', 's')]);
     expect((await look(jobId, { quote: null })).dialect.quote).toBeNull();
     expect(await rowsWhenConfirmed(jobId)).toEqual([
@@ -168,7 +168,7 @@ describe('a text', () => {
     expect((await rowsWhenConfirmed(single))[0]).toEqual({ n: 1, x: '"p"', y: 'q' });
   });
 
-  it('of an archive is read likewise', async () => {
+  it('applies to every file of a zip archive', async () => {
     const zip = zipSync({ 'a.csv': strToU8('1,5\n2,5\n'), 'b.csv': strToU8('3,5\n') }) as Bytes;
     const jobId = await aWaitingJob(['a.zip', zip]);
     expect((await look(jobId, { delimiter: ',', header: false })).total_row_count_estimate).toBe(3);
@@ -180,7 +180,7 @@ describe('a text', () => {
   });
 });
 
-describe('a workbook', () => {
+describe('the second analysis of a workbook', () => {
   const book = () =>
     aBook({
       sheets: [
@@ -205,7 +205,7 @@ describe('a workbook', () => {
       ],
     });
 
-  it('is read by the sheet that is said, and loaded so', async () => {
+  it('reads the given sheet, as does the load', async () => {
     const jobId = await aWaitingJob(['livro.xlsx', book()]);
     const { dialect } = (await jobOf(company, jobId)).inferred_schema;
     expect(dialect).toMatchObject({ sheet: 'Dados', sheets: ['Dados', 'Resumo', 'Nada', 'Oculta'] });
@@ -219,7 +219,7 @@ describe('a workbook', () => {
     expect(await rowsWhenConfirmed(jobId)).toEqual([{ mes: 'jan', valor: 1.5 }]);
   });
 
-  it('has rows above its table, and a header, as is said', async () => {
+  it('skips the given number of rows, and reads with or without a header', async () => {
     const jobId = await aWaitingJob([
       'livro.xlsx',
       aSheet([
@@ -239,7 +239,7 @@ describe('a workbook', () => {
     ]);
   });
 
-  it('has no delimiter, and a text no sheet', async () => {
+  it('refuses a delimiter for a workbook, a sheet for a text, and invalid options', async () => {
     const workbook = await aWaitingJob(['livro.xlsx', book()]);
     const refused = await analyze(workbook, { delimiter: ';', quote: null, encoding: 'utf-8', header: true });
     expect(refused.status).toBe(422);
@@ -265,8 +265,8 @@ describe('a workbook', () => {
   });
 });
 
-describe('what cannot be', () => {
-  it('keeps what was inferred before, and the next look forgets the problem', async () => {
+describe('a second analysis with options that do not fit the files', () => {
+  it('keeps the previous result and adds a problem, which the next analysis removes', async () => {
     const jobId = await aWaitingJob(['a.csv', 'n,nome\n1,segredo\n'], ['b.csv', 'n,nome\n2,oculto\n']);
     const before = (await jobOf(company, jobId)).inferred_schema;
     for (const [said, field] of [
@@ -284,7 +284,7 @@ describe('what cannot be', () => {
     expect(await rowsWhenConfirmed(jobId)).toHaveLength(2);
   });
 
-  it('tells no cell of a row that was said to be a header', async () => {
+  it('reports the problem of a wrong header without a value of it', async () => {
     const jobId = await aWaitingJob(['a.csv', 'n,nome\n1,segredo\n3,c\n'], ['b.csv', 'n,nome\n2,oculto\n4,d\n']);
     const { problem } = await look(jobId, { header: true, skip_lines: 1 });
     expect(problem.field).toBe('header');
@@ -292,8 +292,8 @@ describe('what cannot be', () => {
   });
 });
 
-describe('a look at a job', () => {
-  it('needs one that waits for its confirm, and the right to upload', async () => {
+describe('a second analysis of an upload job', () => {
+  it('needs an unconfirmed job and the permission to upload', async () => {
     const jobId = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
     expect((await analyze(jobId, {})).status).toBe(200);
     expect(await analyze(jobId, {})).toMatchObject({
@@ -310,7 +310,7 @@ describe('a look at a job', () => {
     expect((await analyze(jobId, {}, as)).status).toBe(403);
   });
 
-  it('of files that others sent shows no line as names to who may not read rows', async () => {
+  it('does not turn lines of another user’s file into column names for a caller who may not read rows', async () => {
     const into = await aTable(company.as, `alvo_${++named}`, [column('n', 'integer')]);
     const jobId = await upload(company, [aFile('a.csv', 'n,x\n1,segredo\n')], { ...queue, into });
     await deliverAll(queue);
@@ -327,12 +327,12 @@ describe('a look at a job', () => {
 
   it.each([
     [
-      'a confirm',
+      'a confirmation',
       (jobId: string, columns: unknown) => confirm(company, jobId, { display_name: 'corrida', columns }, queue),
     ],
-    ['a cancel', (jobId: string) => cancel(company, jobId)],
-    ['another look', (jobId: string) => analyze(jobId, { header: false })],
-  ])('gives way to %s that comes before it', async (_, rival) => {
+    ['a cancellation', (jobId: string) => cancel(company, jobId)],
+    ['another second analysis', (jobId: string) => analyze(jobId, { header: false })],
+  ])('is refused when %s comes just before it', async (_, rival) => {
     const jobId = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
     const { columns } = (await jobOf(company, jobId)).inferred_schema;
     const { outcome } = await rivalBeforeStatement(company.id, /SET status = 'queued'/, () => rival(jobId, columns));
@@ -343,7 +343,7 @@ describe('a look at a job', () => {
     await cancel(company, jobId);
   });
 
-  it('comes before a confirm, or a job expires, and one wins', async () => {
+  it('makes a confirmation after it fail, and keeps the job from expiring', async () => {
     const jobId = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
     const { columns } = (await jobOf(company, jobId)).inferred_schema;
     const first = await rivalBeforeStatement(company.id, /SET status = 'inserting'/, () => analyze(jobId, {}));
@@ -361,7 +361,7 @@ describe('a look at a job', () => {
     expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'EXPIRED' } });
   });
 
-  it('is done once, however often it is delivered, and goes on when its message is lost', async () => {
+  it('is done once, however often its message is delivered, and resumed when its message is lost', async () => {
     const rows = Array.from({ length: 3000 }, (_, n) => `${n};${n},5`).join('\n');
     const jobId = await aWaitingJob(['a.csv', `a;b\n${rows}\n`]);
     expect((await analyze(jobId, { delimiter: ';', header: true })).status).toBe(200);

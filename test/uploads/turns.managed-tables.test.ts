@@ -19,7 +19,7 @@ function aQueue() {
 
 const analysisOf = (companyId: string, jobId: string): JobMessage => ({ type: 'upload.analyse', companyId, jobId });
 
-describe('a company with a hundred uploads', () => {
+describe('a company with a hundred queued upload jobs', () => {
   let busy: Company;
   let other: Company;
   let messages: JobMessage[];
@@ -55,7 +55,7 @@ describe('a company with a hundred uploads', () => {
       ),
     );
 
-  it('leaves another company’s upload its first turn', async () => {
+  it('does not delay another company’s upload', async () => {
     await beginTurns(messages.slice(0, TURNS), 60);
     const queue = aQueue();
     const held = aHeldQueue();
@@ -70,7 +70,7 @@ describe('a company with a hundred uploads', () => {
     expect(await jobOf(other, jobId)).toMatchObject({ status: 'waiting_confirm' });
   });
 
-  it('has none of them queued a second time by a sweep while they wait for their turn', async () => {
+  it('has none of them queued again by a sweep while they wait for their turn', async () => {
     await inDatabase(busy, (database) =>
       database.execute(`UPDATE console.upload_jobs SET updated_at = now() - interval '2 minutes'`),
     );
@@ -86,7 +86,7 @@ describe('a company with a hundred uploads', () => {
     expect(again.filter((id) => waiting.some((message) => (message as { jobId: string }).jobId === id))).toEqual([]);
   });
 
-  it('has each worked on once the turns before have ended, by its message or by their time', async () => {
+  it('has each job analysed once the turns before it have ended or expired', async () => {
     await beginTurns(messages, -1);
     const queue = aQueue();
     for (const message of messages) await deliver(message, queue.env);
@@ -95,7 +95,7 @@ describe('a company with a hundred uploads', () => {
     expect(await statuses()).toEqual([{ status: 'waiting_confirm', count: JOBS }]);
   });
 
-  it('keeps the turn of a delivery that began before the one before it ended', async () => {
+  it('keeps the turn of a delivery that began before the previous one ended', async () => {
     await beginTurns(messages, -1);
     const queue = aHeldQueue();
     const jobId = await upload(busy, [aFile('dados.csv', aTable(10))], queue);

@@ -33,14 +33,14 @@ async function aLoadedTable(mode: string) {
 const reasonOf = ({ status, body }: { status: number; body: { details?: { reason?: string } } }) =>
   status === 200 ? 'undone' : body.details?.reason;
 
-describe.each(['append', 'replace'])('an undo of the mode %s', (mode) => {
+describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mode) => {
   const LOADED = mode === 'append' ? [0, 1, 2, 10, 11] : [10, 11];
   const BEFORE = [0, 1, 2];
 
   it.each([
     ['finds it undone', BEFORE_ITS_LOCKS],
     ['waits for it, and finds it undone', BEFORE_ITS_END],
-  ])('beside another: the second %s', async (_what, statement) => {
+  ])('is done once when two come at the same time: the second %s', async (_what, statement) => {
     const { jobId, numbers, isWhole } = await aLoadedTable(mode);
     const { outcome } = await rivalBeforeStatement(company.id, statement, () => undo(company, jobId));
     const reasons = [reasonOf(await undo(company, jobId)), reasonOf(await outcome)];
@@ -49,38 +49,41 @@ describe.each(['append', 'replace'])('an undo of the mode %s', (mode) => {
     await isWhole();
   });
 
-  it('that has locked its job keeps another waiting', async () => {
+  it('keeps another undo waiting once it has locked the job', async () => {
     const { jobId, numbers } = await aLoadedTable(mode);
     const { outcome } = await rivalBeforeStatement(company.id, /FOR NO KEY UPDATE/, () => undo(company, jobId));
     expect([reasonOf(await undo(company, jobId)), reasonOf(await outcome)]).toEqual(['undone', 'already_undone']);
     expect(await numbers()).toEqual(BEFORE);
   });
 
-  it.each(['append', 'replace', 'upsert'])('comes before or after a load in the mode %s', async (second) => {
-    const key = second === 'upsert' ? ['n'] : [];
-    const first = await aLoadedTable(mode);
-    const before = await aStagedJob(company, first.id, [20], second, key);
-    const overtaking = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, before.publish);
-    expect(reasonOf(await undo(company, first.jobId))).toBe('later_load');
-    expect(await overtaking.outcome).toBe('done');
-    expect(await first.numbers()).toEqual(second === 'replace' ? [20] : [...LOADED, 20]);
-    await first.isWhole();
+  it.each(['append', 'replace', 'upsert'])(
+    'comes before a load in the mode %s, or is refused after it',
+    async (second) => {
+      const key = second === 'upsert' ? ['n'] : [];
+      const first = await aLoadedTable(mode);
+      const before = await aStagedJob(company, first.id, [20], second, key);
+      const overtaking = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, before.publish);
+      expect(reasonOf(await undo(company, first.jobId))).toBe('later_load');
+      expect(await overtaking.outcome).toBe('done');
+      expect(await first.numbers()).toEqual(second === 'replace' ? [20] : [...LOADED, 20]);
+      await first.isWhole();
 
-    const other = await aLoadedTable(mode);
-    const after = await aStagedJob(company, other.id, [20], second, key);
-    const waiting = await rivalBeforeStatement(company.id, BEFORE_ITS_END, after.publish);
-    expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
-    expect(await waiting.outcome).toBe('done');
-    expect(await other.numbers()).toEqual(second === 'replace' ? [20] : [...BEFORE, 20]);
-    await other.isWhole();
-    if (second === 'upsert') return;
-    // The load that came after can be undone in its turn.
-    expect(reasonOf(await undo(company, after.jobId))).toBe('undone');
-    expect(await other.numbers()).toEqual(BEFORE);
-    await other.isWhole();
-  });
+      const other = await aLoadedTable(mode);
+      const after = await aStagedJob(company, other.id, [20], second, key);
+      const waiting = await rivalBeforeStatement(company.id, BEFORE_ITS_END, after.publish);
+      expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
+      expect(await waiting.outcome).toBe('done');
+      expect(await other.numbers()).toEqual(second === 'replace' ? [20] : [...BEFORE, 20]);
+      await other.isWhole();
+      if (second === 'upsert') return;
+      // The load that came after can be undone in its turn.
+      expect(reasonOf(await undo(company, after.jobId))).toBe('undone');
+      expect(await other.numbers()).toEqual(BEFORE);
+      await other.isWhole();
+    },
+  );
 
-  it('comes before or after rows that are changed by hand', async () => {
+  it('comes before or after manual changes of rows', async () => {
     const change = async (routes: ReturnType<typeof tableRoutes>, numbers: { id: string; n: number }[]) => {
       const idOf = (wanted: number) => numbers.find(({ n }) => n === wanted)?.id as string;
       return [
@@ -111,7 +114,7 @@ describe.each(['append', 'replace'])('an undo of the mode %s', (mode) => {
       (routes: ReturnType<typeof tableRoutes>) => routes.put({ columns: [column('n', 'decimal')] }),
     ],
     ['table_deleted', 'deleted', (routes: ReturnType<typeof tableRoutes>) => routes.delete()],
-  ])('is refused as %s where its table is %s first, and else comes first', async (reason, _what, change) => {
+  ])('is refused as %s where its table is %s first, and otherwise succeeds', async (reason, _what, change) => {
     const first = await aLoadedTable(mode);
     const before = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, () => change(first.routes));
     expect(reasonOf(await undo(company, first.jobId))).toBe(reason);
@@ -126,7 +129,7 @@ describe.each(['append', 'replace'])('an undo of the mode %s', (mode) => {
     await other.isWhole();
   });
 
-  it('shows readers what was before, without a wait, or what is after', async () => {
+  it('shows readers the rows from before, without a wait, until it ends', async () => {
     const { jobId, numbers } = await aLoadedTable(mode);
     const { outcome } = await rivalBeforeStatement(company.id, BEFORE_ITS_END, numbers);
     expect(reasonOf(await undo(company, jobId))).toBe('undone');
@@ -135,7 +138,7 @@ describe.each(['append', 'replace'])('an undo of the mode %s', (mode) => {
   });
 });
 
-describe('an undo of an upload that made a table', () => {
+describe('the undo of an upload that made a table', () => {
   async function aMadeTable() {
     const job = await load(company, [aFileOf([10, 11])], { display_name: `feita_${++named}` });
     const routes = tableRoutes(company.as, job.user_table_id);
@@ -146,7 +149,7 @@ describe('an undo of an upload that made a table', () => {
   it.each([
     ['finds it undone', BEFORE_ITS_LOCKS],
     ['waits for it, and finds it undone', BEFORE_ITS_END],
-  ])('beside another: the second %s', async (_what, statement) => {
+  ])('is done once when two come at the same time: the second %s', async (_what, statement) => {
     const { jobId, routes } = await aMadeTable();
     const { outcome } = await rivalBeforeStatement(company.id, statement, () => undo(company, jobId));
     const reasons = [reasonOf(await undo(company, jobId)), reasonOf(await outcome)];
@@ -156,7 +159,7 @@ describe('an undo of an upload that made a table', () => {
     expect((await routes.rows()).body.total).toBe(2);
   });
 
-  it('comes before or after rows that are inserted by hand', async () => {
+  it('comes before or after an insert of rows', async () => {
     const first = await aMadeTable();
     const before = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, () => first.routes.insert([{ n: 77 }]));
     expect(statusOf(await undo(company, first.jobId))).toEqual([200, 3]);
@@ -170,7 +173,7 @@ describe('an undo of an upload that made a table', () => {
     expect((await other.routes.rows()).body.total).toBe(2);
   });
 
-  it('comes before an upload into the table, or is refused while that goes on', async () => {
+  it('comes before an upload into the table, or is refused while that one is unfinished', async () => {
     const into = (id: string) => postFiles(company, [aFileOf([20])], { ...aHeldQueue(), into: id });
     const first = await aMadeTable();
     const before = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, () => into(first.id));
@@ -187,8 +190,8 @@ describe('an undo of an upload that made a table', () => {
   });
 });
 
-describe('rows that were kept', () => {
-  it('are not brought back where they are dropped just before', async () => {
+describe('replaced rows that are kept for an undo', () => {
+  it('are not restored when they are dropped just before the undo', async () => {
     const { jobId, numbers, isWhole } = await aLoadedTable('replace');
     const { outcome } = await rivalBeforeStatement(company.id, /IN ACCESS SHARE MODE/, () =>
       inDatabase(company, (database) => database.execute(`DROP TABLE kept."${jobId}"`)),
@@ -199,7 +202,7 @@ describe('rows that were kept', () => {
     await isWhole();
   });
 
-  it('are those that a change by hand has left, when that comes just before they are replaced', async () => {
+  it('include a manual change that comes just before they are replaced', async () => {
     const id = await aTable(company.as, `disputa_${++named}`, [column('n', 'integer')]);
     const routes = tableRoutes(company.as, id);
     await routes.insert([{ n: 0 }, { n: 1 }]);

@@ -50,8 +50,8 @@ const ageLoad = (jobId: string, time: string) =>
     database.execute(`UPDATE console.upload_jobs SET loaded_at = now() - $2::interval WHERE id = $1`, [jobId, time]),
   );
 
-describe('an append that is undone', () => {
-  it('leaves every row that it did not add, and takes its own, changed or not', async () => {
+describe('the undo of an append', () => {
+  it('deletes the rows that the append added, changed or not, and leaves all others', async () => {
     const { routes, into, numbers } = await aFilledTable();
     const jobId = await into('append', [10, 11, 12, 13]);
     await routes.insert([{ n: 20 }, { n: 21 }]);
@@ -74,7 +74,7 @@ describe('an append that is undone', () => {
     expect(await numbers()).toEqual([0, 101, 2, 20, 21]);
   });
 
-  it('is the last of those that stand, one after the other', async () => {
+  it('is refused while a later load stands, so loads are undone one after the other', async () => {
     const { routes, into, numbers } = await aFilledTable();
     const jobs = [await into('append', [10]), await into('replace', [20, 21]), await into('append', [30])] as const;
     expect(await refused(jobs[0])).toEqual(NOT('later_load'));
@@ -91,8 +91,8 @@ describe('an append that is undone', () => {
   });
 });
 
-describe('a replacement that is undone', () => {
-  it('brings the rows from before back, beside those that were added by hand since', async () => {
+describe('the undo of a replacement', () => {
+  it('restores the previous rows, and keeps rows that were inserted since', async () => {
     const { routes, into, numbers } = await aFilledTable();
     const before = (await routes.rows()).body.records;
     const jobId = await into('replace', [10, 11]);
@@ -108,7 +108,7 @@ describe('a replacement that is undone', () => {
     expect(await keptTables()).not.toContain(jobId);
   });
 
-  it('keeps them where SQL of people finds nothing, not even in statistics', async () => {
+  it('uses rows that are kept where no user’s SQL can read them, not even in statistics', async () => {
     const { name, into, id } = await aFilledTable();
     const jobId = await into('replace', [10, 11]);
     await inDatabase(company, (database) => database.execute(`ANALYZE kept."${jobId}"`));
@@ -128,7 +128,7 @@ describe('a replacement that is undone', () => {
     expect([result.columns.map((each: { name: string }) => each.name), result.row_count]).toEqual([['id', 'n'], 2]);
   });
 
-  it('is refused where a unique index forbids it, and changes nothing', async () => {
+  it('is refused, and changes nothing, when it would violate a unique index', async () => {
     const { name, routes, into, numbers } = await aFilledTable();
     const jobId = await into('replace', [10]);
     await routes.insert([{ n: 1 }]);
@@ -140,7 +140,7 @@ describe('a replacement that is undone', () => {
     expect(await undone(jobId)).toEqual(UNDONE(1, 3));
   });
 
-  it('is possible for 30 days, after which the rows are dropped', async () => {
+  it('is possible for 30 days, after which the replaced rows are dropped', async () => {
     const { into, routes } = await aFilledTable();
     const [old, young] = [await into('replace', [10]), await into('append', [11])];
     expect(await undone(young)).toEqual(UNDONE(1));
@@ -159,7 +159,7 @@ describe('a replacement that is undone', () => {
   });
 });
 
-describe('an upload that made a table, undone', () => {
+describe('the undo of an upload that made a table', () => {
   it('deletes the table, which can be restored', async () => {
     const job = await load(company, [aFileOf([1, 2, 3])], { display_name: 'feita_por_carga' });
     const routes = tableRoutes(company.as, job.user_table_id);
@@ -190,14 +190,14 @@ describe('an upload that made a table, undone', () => {
     if (reason !== 'table_deleted') expect((await routes.get()).status).toBe(200);
   });
 
-  it('is refused while files are loaded into the table', async () => {
+  it('is refused while another upload into the table is unfinished', async () => {
     const job = await load(company, [aFileOf([1])], { display_name: 'em_uso' });
     await upload(company, [aFileOf([2])], { ...aHeldQueue(), into: job.user_table_id });
     expect(await undo(company, job._id)).toMatchObject({ status: 409, body: { error_code: 'MANAGED_TABLE_LOCKED' } });
   });
 });
 
-describe('a load', () => {
+describe('an upload', () => {
   it.each([
     ['truncated', 'truncated', (routes: ReturnType<typeof tableRoutes>) => routes.truncate()],
     [
@@ -211,7 +211,7 @@ describe('a load', () => {
       (routes: ReturnType<typeof tableRoutes>) => routes.put({ columns: [column('n', 'integer'), column('m')] }),
     ],
     ['deleted', 'table_deleted', (routes: ReturnType<typeof tableRoutes>) => routes.delete()],
-  ])('of a table that was %s since cannot be undone', async (_what, reason, change) => {
+  ])('cannot be undone once its table was %s', async (_what, reason, change) => {
     for (const mode of ['append', 'replace']) {
       const { routes, into } = await aFilledTable();
       const jobId = await into(mode, [10, 11]);
@@ -225,7 +225,7 @@ describe('a load', () => {
     }
   });
 
-  it('of a table that was renamed, or deleted and restored, can', async () => {
+  it('can be undone after its table was renamed, or deleted and restored', async () => {
     const { routes, into, numbers } = await aFilledTable();
     const jobId = await into('replace', [10, 11]);
     await routes.put({ display_name: `renomeada_${named}` });
@@ -235,7 +235,7 @@ describe('a load', () => {
     expect(await numbers()).toEqual([0, 1, 2]);
   });
 
-  it('that is not done, or was done by an earlier version, cannot be undone', async () => {
+  it('cannot be undone when it is not done, or was done by an earlier version', async () => {
     const { id, into } = await aFilledTable();
     const queued = await upload(company, [aFileOf([1])], { ...aHeldQueue(), into: id });
     expect(await refused(queued)).toEqual(NOT('not_done'));
@@ -250,7 +250,7 @@ describe('a load', () => {
     }
   });
 
-  it('is undone by who may load and write, for a table that it made delete', async () => {
+  it('needs for its undo the permissions upload and data-write, or upload and delete if it made the table', async () => {
     const { id, into } = await aFilledTable();
     const appended = await into('append', [10]);
     const made = await load(company, [aFileOf([1])], { display_name: 'de_quem_pode' });
@@ -276,8 +276,8 @@ describe('a load', () => {
   });
 });
 
-describe('the loads of a table', () => {
-  it('are listed, the last first, with what can be undone', async () => {
+describe('the uploads of a table', () => {
+  it('are listed, the last first, with whether each can be undone', async () => {
     const { id, routes, into } = await aFilledTable();
     const first = await into('append', [10, 11]);
     const files = [aFile('a.csv', 'n\n1\n'), aFile('b.csv', 'n\n2\n')];

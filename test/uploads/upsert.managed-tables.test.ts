@@ -54,7 +54,7 @@ const BEFORE = [
 ];
 
 describe('an upsert', () => {
-  it('updates rows of the same key in the columns that the files have, and inserts the others', async () => {
+  it('updates rows of the same key in the columns that the file has, and inserts the others', async () => {
     const { id, routes, upsert, indexes } = await aFilledTable();
     const before = await rowsOf(company, id);
     const job = await upsert('code,price\nd,4\nb,9\na,1.50\nB,7\n');
@@ -83,7 +83,7 @@ describe('an upsert', () => {
     expect(await indexes()).toHaveLength(1);
   });
 
-  it('knows rows by several columns, and uses the unique index that there is on them in any order', async () => {
+  it('matches rows by several columns, and uses an existing unique index on them in any order', async () => {
     const { id, upsert, indexes } = await aFilledTable();
     const made = await company.as.post(`/v1/managed-tables/${id}/indexes`, {
       json: { columns: ['store', 'code'], unique: true },
@@ -95,7 +95,7 @@ describe('an upsert', () => {
     expect(await indexes()).toHaveLength(1);
   });
 
-  it('by id takes an export back: rows are known by their own ids, none is inserted', async () => {
+  it('by id updates rows from an edited export, and inserts none', async () => {
     const { id, routes, upsert, indexes } = await aFilledTable();
     const csv = String((await routes.export()).body);
     const changed = csv
@@ -122,15 +122,15 @@ describe('an upsert', () => {
       'UPSERT_ID_UNKNOWN',
       3,
     ],
-    ['what is no id', (ids: string[]) => `id,name\n${ids[0]},x\n\nabc,y\n`, 'UPSERT_ID_UNKNOWN', 4],
+    ['a malformed id', (ids: string[]) => `id,name\n${ids[0]},x\n\nabc,y\n`, 'UPSERT_ID_UNKNOWN', 4],
     [
-      'an id twice',
+      'the same id twice',
       (ids: string[]) => `id,name\n${ids[0]},x\n${ids[1]},y\n${ids[0]?.toUpperCase()},z\n`,
       'UPSERT_KEY_TWICE',
       4,
     ],
     ['an empty id', (ids: string[]) => `id,name\n${ids[0]},x\n,y\n`, 'VALUE_DOES_NOT_FIT', 3],
-  ])('by id fails for %s, naming the line', async (_, csvOf, code, line) => {
+  ])('by id fails, with the line, for %s', async (_, csvOf, code, line) => {
     const { id, upsert } = await aFilledTable();
     const ids = (await rowsOf(company, id)).map((row) => row.id as string);
     expect(await upsert(csvOf(ids), ['id'])).toMatchObject({
@@ -140,7 +140,7 @@ describe('an upsert', () => {
     expect(await valuesOf(id)).toEqual(BEFORE);
   });
 
-  it('by id fails without a column of ids', async () => {
+  it('by id fails without an id column in the file', async () => {
     const { upsert } = await aFilledTable();
     expect(await upsert('code,name\na,x\n', ['id'])).toMatchObject({
       status: 'failed',
@@ -148,7 +148,7 @@ describe('an upsert', () => {
     });
   });
 
-  it('by id leaves a column called source_id alone', async () => {
+  it('by id does not change a column called source_id', async () => {
     const columns = [column('source_id'), column('name')];
     const id = await aTable(company.as, `mesclada_${++named}`, columns);
     await tableRoutes(company.as, id).insert([{ source_id: 's', name: 'n' }]);
@@ -163,7 +163,7 @@ describe('an upsert', () => {
     expect(await rowsOf(company, id)).toEqual([{ ...row, name: 'm' }]);
   });
 
-  it('takes its mode and key after the files, too', async () => {
+  it('accepts its mode and key after the files in the form', async () => {
     const { id } = await aFilledTable();
     const form = new FormData();
     form.append('files', aFile('f.csv', 'code,store,name\na,1,Eva\n'));
@@ -178,14 +178,14 @@ describe('an upsert', () => {
     await cancel(company, body.job_id);
   });
 
-  it('ends the undo of every load before it', async () => {
+  it('keeps earlier loads from being undone', async () => {
     const { id, upsert } = await aFilledTable();
     const { _id: before } = await load(company, [aFile('f.csv', 'code\nz\n')], {}, { into: id });
     expect(await upsert('code,name\nz,Zoe\n')).toMatchObject({ status: 'done', result: { updated: 1 } });
     expect(await undo(company, before)).toMatchObject({ status: 409, body: { details: { reason: 'later_load' } } });
   });
 
-  it('sets a value to null where the file has none', async () => {
+  it('sets a value to null where the file has an empty one', async () => {
     const { id, upsert } = await aFilledTable();
     expect(await upsert('code,name,price\na,,3\n')).toMatchObject({ result: { updated: 1 } });
     expect((await valuesOf(id))[0]).toEqual(['a', 1, null, 3]);
@@ -221,7 +221,7 @@ describe('an upsert', () => {
     expect(await indexes()).toEqual([]);
   });
 
-  it('names the file and the line of a key that an earlier file has, far into it', async () => {
+  it('fails with the file and line of a duplicate key far into the second file', async () => {
     const { id } = await aFilledTable();
     const many = Array.from({ length: 3000 }, (_, n) => `k${n},"${n}"`);
     const files = [
@@ -246,7 +246,7 @@ describe('an upsert', () => {
     expect(await valuesOf(id)).toEqual(BEFORE);
   });
 
-  it('fails before anything is written when the key of the table is not unique', async () => {
+  it('fails without a change when its key is not unique in the table', async () => {
     const { id, upsert, indexes } = await aFilledTable();
     const job = await upsert('store,name\n7,x\n', ['store']);
     expect(job.error).toMatchObject({ code: 'UPSERT_KEY_NOT_UNIQUE', column: 'store', value: '1' });
@@ -254,7 +254,7 @@ describe('an upsert', () => {
     expect(await indexes()).toEqual([]);
   });
 
-  it('fails where it would insert a row without a column that may not be null, and only there', async () => {
+  it('fails without a column that is not nullable when it inserts a row, not when it only updates', async () => {
     const columns = [
       column('code', 'text'),
       column('store', 'integer'),
@@ -268,7 +268,7 @@ describe('an upsert', () => {
     expect((await valuesOf(id))[1]).toEqual(['b', 1, 'Bia', 5]);
   });
 
-  it('fails where the key needs an eleventh index', async () => {
+  it('fails when its key needs an eleventh index', async () => {
     const { id, upsert, indexes } = await aFilledTable();
     for (let n = 0; n < 10; n += 1) {
       const json = { columns: n % 2 ? ['store', 'price'] : ['name'] };
@@ -279,7 +279,7 @@ describe('an upsert', () => {
     expect(await valuesOf(id)).toEqual(BEFORE);
   });
 
-  it('makes no more than ten indexes with somebody who makes one meanwhile', async () => {
+  it('makes no more than ten indexes when another request makes one at the same moment', async () => {
     const id = await aTable(company.as, `mesclada_${++named}`, [column('n', 'integer'), column('m', 'integer')]);
     const path = `/v1/managed-tables/${id}/indexes`;
     const make = () => company.as.post(path, { json: { columns: ['m'] } });
@@ -299,13 +299,13 @@ describe('an upsert', () => {
     ['upsert', ['Code'], '"Code" não é uma coluna da tabela'],
     ['upsert', ['id', 'code'], '"id" identifica as linhas sozinho: omita as outras colunas'],
     ['append', ['code'], 'é para o modo upsert'],
-  ])('is refused at the door: mode %s with the key %j', async (mode, key, message) => {
+  ])('is refused when it is sent: mode %s with the key %j', async (mode, key, message) => {
     const { id } = await aFilledTable();
     const refused = await postFiles(company, [aFile('f.csv', 'code\na\n')], { into: id, mode, key });
     expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'key', message }] } });
   });
 
-  it('cannot be confirmed without its key', async () => {
+  it('cannot be confirmed without the column of its key', async () => {
     const { id } = await aFilledTable();
     const jobId = await upload(company, [aFile('f.csv', 'name\nx\n')], { into: id, mode: 'upsert', key: ['code'] });
     const { inferred_schema: schema } = await waiting(company, jobId);
@@ -317,9 +317,9 @@ describe('an upsert', () => {
 
 describe('two upserts', () => {
   it.each([
-    ['comes first', /SELECT status, step, state/],
-    ['waits for it', /DROP TABLE/],
-  ])('are done as if one came after the other: the second %s', async (_what, statement) => {
+    ['is done first', /SELECT status, step, state/],
+    ['waits for the first', /DROP TABLE/],
+  ])('both succeed, and insert each key once: the second %s', async (_what, statement) => {
     const id = await aTable(company.as, `mesclada_${++named}`, [column('n', 'integer')]);
     const one = await aStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
     const other = await aStagedJob(company, id, [3, 4], 'upsert', ['n']);
@@ -334,11 +334,11 @@ describe('two upserts', () => {
   });
 });
 
-describe('an upsert beside a row that is changed by hand to a key of its files', () => {
+describe('an upsert of a key that another request gives to a row at the same moment', () => {
   it.each([
     ['first', /LOCK TABLE/],
     ['meanwhile', /INSERT INTO "public"/],
-  ])('%s is one after the other', async (when, statement) => {
+  ])('leaves the key unique: the other request comes %s', async (when, statement) => {
     const id = await aTable(company.as, `mesclada_${++named}`, [column('n', 'integer')]);
     const routes = tableRoutes(company.as, id);
     await routes.insert([{ n: 1 }]);
@@ -356,7 +356,7 @@ describe('an upsert beside a row that is changed by hand to a key of its files',
   });
 });
 
-it('an upsert that is cancelled leaves no index', async () => {
+it('an upsert that is cancelled before its load makes no index', async () => {
   const { id, indexes } = await aFilledTable();
   const jobId = await upload(company, [aFile('f.csv', 'code\nq\n')], {
     ...aHeldQueue(),

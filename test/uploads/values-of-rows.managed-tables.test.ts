@@ -33,8 +33,8 @@ async function aFilledTable() {
   return { id, routes, byWriter: tableRoutes(writer, id), byUploader: tableRoutes(uploader, id) };
 }
 
-describe('an upload job', () => {
-  it('shows no value of its files to somebody who may not read rows, and all else', async () => {
+describe('an upload job that is read by somebody without permission to read rows', () => {
+  it('shows everything but the values of its files', async () => {
     const csv = `Salarios\nnome;${'n'};x\n${SECRET};1;1\nb;2;${SECRET}\n\nFonte: ${SECRET}\n`;
     const jobId = await upload(company, [aFile(`f_${++named}.csv`, csv)]);
     const whole = await waiting(company, jobId);
@@ -60,7 +60,7 @@ describe('an upload job', () => {
     await company.as.post(`${JOBS}/${jobId}/cancel`);
   });
 
-  it('shows none of its ignored columns either', async () => {
+  it('shows no values of its ignored columns', async () => {
     const { id } = await aFilledTable();
     const jobId = await upload(company, [aFile('f.csv', `code,extra\na,${SECRET}\n`)], { into: id });
     expect((await waiting(company, jobId)).inferred_schema.ignored_columns[0].evidence.distinct_sample).toEqual([
@@ -94,7 +94,7 @@ describe('an upload job', () => {
     ['UPSERT_ID_UNKNOWN', `id,n\n${SECRET},3\n`, { mode: 'upsert', key: ['id'] }, async () => undefined],
   ];
 
-  it.each(FAILING)('that failed by %s does not show the value', async (code, csv, sent, prepare) => {
+  it.each(FAILING)('shows no value in its error %s', async (code, csv, sent, prepare) => {
     const { id } = await aFilledTable();
     await prepare(id);
     const job = await load(company, [aFile('f.csv', csv)], {}, { into: id, ...sent });
@@ -106,24 +106,27 @@ describe('an upload job', () => {
   });
 });
 
-describe('a load', () => {
-  it.each(['replace', 'upsert'])('by %s needs data-write, from who begins and from who confirms it', async (mode) => {
-    const { id, routes } = await aFilledTable();
-    await routes.index(['n'], true);
-    const sent = { into: id, mode, ...(mode === 'upsert' && { key: ['n'] }) };
-    const files = () => [aFile('f.csv', 'code,n\na,1\n')];
-    const refused = await postFiles({ ...company, as: uploader }, files(), sent);
-    expect(refused).toMatchObject({ status: 403, body: { details: { action: 'managed-tables:data-write' } } });
-    const jobId = await upload({ ...company, as: writer }, files(), sent);
-    const { columns } = (await waiting(company, jobId)).inferred_schema;
-    const path = `${JOBS}/${jobId}/confirm`;
-    expect((await uploader.post(path, { json: { columns } })).status).toBe(403);
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
-    expect((await writer.post(path, { json: { columns } })).status).toBe(200);
-    expect(await finished(company, jobId)).toMatchObject({ status: 'done' });
-  });
+describe('an upload into a table', () => {
+  it.each(['replace', 'upsert'])(
+    'in the mode %s needs the permission data-write, at its begin and at its confirmation',
+    async (mode) => {
+      const { id, routes } = await aFilledTable();
+      await routes.index(['n'], true);
+      const sent = { into: id, mode, ...(mode === 'upsert' && { key: ['n'] }) };
+      const files = () => [aFile('f.csv', 'code,n\na,1\n')];
+      const refused = await postFiles({ ...company, as: uploader }, files(), sent);
+      expect(refused).toMatchObject({ status: 403, body: { details: { action: 'managed-tables:data-write' } } });
+      const jobId = await upload({ ...company, as: writer }, files(), sent);
+      const { columns } = (await waiting(company, jobId)).inferred_schema;
+      const path = `${JOBS}/${jobId}/confirm`;
+      expect((await uploader.post(path, { json: { columns } })).status).toBe(403);
+      expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+      expect((await writer.post(path, { json: { columns } })).status).toBe(200);
+      expect(await finished(company, jobId)).toMatchObject({ status: 'done' });
+    },
+  );
 
-  it('that appends needs upload alone', async () => {
+  it('in the mode append needs the permission upload alone, but its undo data-write', async () => {
     const { id } = await aFilledTable();
     const appended = await load({ ...company, as: uploader }, [aFile('f.csv', 'code,n\na,3\n')], {}, { into: id });
     expect(appended).toMatchObject({ status: 'done' });
@@ -132,8 +135,8 @@ describe('a load', () => {
   });
 });
 
-describe('a write by somebody who may not read rows', () => {
-  it('answers the id and the fields that were sent', async () => {
+describe('a write by somebody without permission to read rows', () => {
+  it('answers only the id and the fields that were sent', async () => {
     const { routes, byWriter } = await aFilledTable();
     const [row] = (await routes.rows()).body.records;
     expect(await byWriter.updateRow(row.id, { n: '7' })).toMatchObject({ status: 200, body: { id: row.id, n: 7 } });
@@ -141,7 +144,7 @@ describe('a write by somebody who may not read rows', () => {
     expect((await routes.updateRow(row.id, { n: 9 })).body).toEqual({ id: row.id, code: SECRET, n: 9 });
   });
 
-  it('is told of no value that is in its way', async () => {
+  it('does not name the duplicate value that prevents it', async () => {
     const { routes, byWriter } = await aFilledTable();
     expect((await routes.index(['n'], true)).status).toBe(201);
     const [row] = (await routes.rows()).body.records;
@@ -151,7 +154,7 @@ describe('a write by somebody who may not read rows', () => {
     expect(await routes.updateRow(row.id, { n: 2 })).toMatchObject(refusal('2'));
   });
 
-  it('is told of no value that a change of columns or an index would lose', async () => {
+  it('does not name the value that prevents a change of columns or a unique index', async () => {
     const { id, routes, byWriter } = await aFilledTable();
     await routes.insert([{ code: SECRET }]);
     const change = (as: typeof routes, type: string) =>

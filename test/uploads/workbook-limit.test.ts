@@ -23,7 +23,7 @@ function converting(bytes: number) {
   return { end, done, hasBegun: () => hasBegun };
 }
 
-it('workbooks of many texts are converted one at a time, the others beside them', async () => {
+it('workbooks with many texts are converted one at a time, others in parallel', async () => {
   const [first, second, small] = [converting(48 * MIB), converting(9 * MIB), converting(8 * MIB)];
   await vi.advanceTimersByTimeAsync(1_000);
   expect([first, second, small].map(({ hasBegun }) => hasBegun())).toEqual([true, false, true]);
@@ -35,7 +35,7 @@ it('workbooks of many texts are converted one at a time, the others beside them'
   expect(await Promise.all([second.done, small.done])).toEqual(['converted', 'converted']);
 });
 
-it('a workbook that fails gives its place to the next', async () => {
+it('a workbook whose conversion fails lets the next one begin', async () => {
   const failing = withWorkbookLimit(async (reserve) => {
     await reserve(48 * MIB);
     throw new Error('damaged');
@@ -46,7 +46,7 @@ it('a workbook that fails gives its place to the next', async () => {
   expect(await next.done).toBe('converted');
 });
 
-it('who waits for 20 seconds is left for the next message', async () => {
+it('a workbook that waits for 20 seconds is left for the next message', async () => {
   const [first, second] = [converting(48 * MIB), converting(48 * MIB)];
   await vi.advanceTimersByTimeAsync(20_000);
   expect(await second.done).toBeNull();

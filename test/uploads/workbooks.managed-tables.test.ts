@@ -32,7 +32,7 @@ async function inferred(name: string, content: Bytes | string) {
 describe('a workbook', () => {
   const formats = ['dd/mm/yyyy', 'dd/mm/yyyy hh:mm', '00000"-"000', 20];
 
-  it('becomes the rows that a person sees', async () => {
+  it('becomes rows of the values that a person sees in it', async () => {
     const rows: Cell[][] = [
       ['Nome', 'Quando', 'Dia', 'Pago', 'Valor', 'Total', 'Código', 'Hora', 'Erro'],
       [
@@ -88,7 +88,7 @@ describe('a workbook', () => {
     ]);
   });
 
-  it('has its days counted as it says', async () => {
+  it('has its dates counted from 1904 if it says so', async () => {
     const rows: Cell[][] = [['dia'], [{ s: 1, v: '0' }], [{ s: 1, v: '43860' }]];
     expect(await rowsFrom('mac.xlsx', aSheet(rows, { date1904: true, formats }))).toEqual([
       { dia: '1904-01-01' },
@@ -96,7 +96,7 @@ describe('a workbook', () => {
     ]);
   });
 
-  it('fails its job with the row, the column and the value that do not fit, as the sheet shows them', async () => {
+  it('fails its job with the row number, the column and the value that does not fit', async () => {
     const rows = {
       2: { B: 'produto', C: 'preço' },
       3: { B: 'linha 1\nlinha 2\nlinha 3', C: 1 },
@@ -119,7 +119,7 @@ describe('a workbook', () => {
     await cancel(company, jobId);
   });
 
-  it('is converted, analysed and loaded in messages of bounded size, with all its rows', async () => {
+  it('is converted, analysed and loaded completely over many small messages', async () => {
     const count = 12_000;
     const rows: Cell[][] = [['n', 'nome'], ...Array.from({ length: count }, (_, n): Cell[] => [n, `Cliente ${n}`])];
     const queue = aHeldQueue();
@@ -137,7 +137,7 @@ describe('a workbook', () => {
     );
   });
 
-  it('fails its job when it is damaged, cut off or no workbook', async () => {
+  it('fails its job when it is damaged, cut off, empty or not a workbook', async () => {
     const book = aSheet([['a'], [1]]);
     const random = crypto.getRandomValues(new Uint8Array(2000));
     const others: [string, Bytes, string][] = [
@@ -158,7 +158,7 @@ describe('a workbook', () => {
     }
   });
 
-  it('is read by the sheet that is its table, which the job names', async () => {
+  it('is read by the sheet that holds a table, which the job names', async () => {
     const book = aBook({
       sheets: [
         { name: 'Leia-me', rows: [['Vendas de janeiro']] },
@@ -169,7 +169,7 @@ describe('a workbook', () => {
     expect(schema.dialect.sheet).toBe('Dados');
   });
 
-  it('fails its job when it is encrypted, in either format', async () => {
+  it('fails its job when it is encrypted, as .xlsx or .xls', async () => {
     const container = CFB.utils.cfb_new();
     CFB.utils.cfb_add(container, '/EncryptionInfo', new Uint8Array([4, 0, 4, 0, 64, 0, 0, 0, 60, 101]) as never);
     CFB.utils.cfb_add(container, '/EncryptedPackage', new Uint8Array(4096) as never);
@@ -219,19 +219,19 @@ describe('a BIFF workbook', () => {
     { nome: 'Bia', dia: null, pago: false, valor: 12345678901 },
   ];
 
-  it('becomes the same rows, in every format that Excel wrote', async () => {
+  it('becomes the same rows in BIFF 8 and BIFF 5, with dates from 1904 too', async () => {
     expect(await rowsFrom('velha.xls', anOldBook(rows))).toEqual(seen);
     const mac = [['Dia'], [{ t: 'n', v: 43860, z: 'm/d/yy' }]];
     expect(await rowsFrom('velha-1904.xls', anOldBook(mac, 'biff8', true))).toEqual([{ dia: '2024-01-31' }]);
     expect(await rowsFrom('mais-velha.xls', anOldBook(rows, 'biff5'))).toEqual(seen);
   });
 
-  it('may have the present format under the old name, and the other way round', async () => {
+  it('is recognized under the name .xlsx, as is an .xlsx workbook under .xls', async () => {
     expect(await rowsFrom('nova.xls', aSheet([['a'], [1]]))).toEqual([{ a: 1 }]);
     expect(await rowsFrom('velha.xlsx', anOldBook([['a'], [1]]))).toEqual([{ a: 1 }]);
   });
 
-  it('may be HTML or XML Spreadsheet 2003, as other programs write it', async () => {
+  it('may be HTML or XML Spreadsheet 2003 under the name .xls', async () => {
     const page =
       '<html><body><table><tr><th>nome</th><th>valor</th></tr><tr><td>Ana</td><td>1</td></tr><tr><td>S&atilde;o</td><td>2</td></tr></table></body></html>';
     const rows = [
@@ -246,7 +246,7 @@ describe('a BIFF workbook', () => {
     expect(await rowsFrom('sistema.xls', xml)).toEqual(rows);
   });
 
-  it('may be text, which is read as such', async () => {
+  it('may be delimited text under the name .xls', async () => {
     expect(await rowsFrom('sistema.xls', 'código;valor\r\n007;1,5\r\n008;2,5\r\n')).toEqual([
       { codigo: '007', valor: 1.5 },
       { codigo: '008', valor: 2.5 },
@@ -262,7 +262,7 @@ const MHTML =
   'MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\nContent-Type: multipart/related; boundary="----=_Next"\r\n\r\n' +
   '------=_Next\r\nContent-Type: text/html\r\n\r\n<table><tr><td>a</td></tr><tr><td>1</td></tr></table>\r\n';
 
-describe('a file that is something else than its name says', () => {
+describe('a file whose content does not match its extension', () => {
   it.each([
     ['pagina.csv', 'HTML', '<!DOCTYPE html><html><table><tr><td>a</td></tr><tr><td>b</td></tr></table></html>'],
     ['sessao.xls', 'HTML', '<html><body><h1>Sessão expirada</h1></body></html>'],
@@ -272,7 +272,7 @@ describe('a file that is something else than its name says', () => {
     ['nota.xls', 'XML', '<?xml version="1.0"?><nfeProc><NFe>1</NFe></nfeProc>'],
     ['dados.csv', 'JSON', '[{"nome":"Ana","valor":1}]'],
     ['dados.xls', 'JSON', '{"dados":[{"nome":"Ana"}]}'],
-  ])('fails its job: %s is %s', async (name, content, text) => {
+  ])('fails its job, which says so: %s is %s', async (name, content, text) => {
     const job = await inferred(name, text);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'UNREADABLE_CONTENT', file: name } });
     expect(job.error.message).toContain(content);
@@ -282,7 +282,7 @@ describe('a file that is something else than its name says', () => {
     ['pagina.xlsx', 'é HTML', 'extensão .xls.', '<html><table><tr><td>a</td></tr><tr><td>1</td></tr></table></html>'],
     ['pagina-unica.xlsx', 'é MHTML', 'Salve-o como .xlsx', MHTML],
     ['texto.xlsx', 'é texto', 'extensão .csv.', 'a,b\n1,2\n'],
-  ])('is told how to send it: %s %s', async (name, content, advice, text) => {
+  ])('fails its job with advice how to send it: %s %s', async (name, content, advice, text) => {
     const job = await inferred(name, text);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'WORKBOOK_UNREADABLE', file: name } });
     expect(job.error.message).toContain(content);

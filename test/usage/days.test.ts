@@ -34,7 +34,7 @@ const moreThan = (company: Company, before: Record<string, number>, more: Record
 afterEach(resetClock);
 
 describe('the usage of an organization', () => {
-  it('has each day that is asked for, days without use too', async () => {
+  it('has every day of the period, also those without usage', async () => {
     const company = await aCompany();
     const { days } = await must(usage(company, '?from=2024-02-27&to=2024-03-01'));
     const nothing = { requests: 0, executions: 0, rows_loaded: 0, mails: 0, model_calls: 0 };
@@ -58,7 +58,7 @@ describe('the usage of an organization', () => {
     expect([status, body.details[0].field]).toEqual([422, field]);
   });
 
-  it('is shown to the operator, and to administrators of the company alone', async () => {
+  it('is visible only to the operator and administrators of the company', async () => {
     const company = await aCompany();
     const reader = await aUser(company, { can: ['company:get', 'users:list'] });
     expect((await reader.as.get('/v1/company/usage')).status).toBe(403);
@@ -69,7 +69,7 @@ describe('the usage of an organization', () => {
     expect(days).toEqual((await must(usage(company, '?from=2024-01-01&to=2024-01-02'))).days);
   });
 
-  it('counts requests of known callers that were let in, each once', async () => {
+  it('counts each authenticated request once, if it was not rate-limited', async () => {
     const company = await aCompany();
     const other = await aCompany();
     await moreThan(company, {}, { requests: 0 });
@@ -89,7 +89,7 @@ describe('the usage of an organization', () => {
     await moreThan(company, {}, { requests: 4 });
   });
 
-  it('counts a record once that is delivered twice, on the day of its request, however late', async () => {
+  it('counts an audit record once that is delivered twice, on the day of its request', async () => {
     const company = await aCompany();
     const at = Date.parse('2024-05-05T23:59:59.999Z');
     const record: AuditRecord = {
@@ -121,14 +121,14 @@ describe('the usage of an organization', () => {
   });
 });
 
-describe('executions and loaded rows', () => {
+describe('the usage counts of executions and loaded rows', () => {
   let company: Company;
   beforeAll(async () => {
     company = await aProvisionedCompany();
     await someSales(company);
   });
 
-  it('are counted where SQL ran, for people, viewers and schedules, failed or not', async () => {
+  it('include every execution of SQL for users, viewers and schedules, failed or not', async () => {
     const before = await today(company);
     const good = await aVisualization(company.as, 'SELECT count(*) FROM sales');
     const bad = await aVisualization(company.as, 'SELECT 1 / (count(*) - 6) FROM sales');
@@ -149,14 +149,14 @@ describe('executions and loaded rows', () => {
     await must(operator.put(`${pathOf(company)}/quotas`, { json: {} }));
   });
 
-  it('are counted of the Data API, a kept result not again', async () => {
+  it('include executions of the Data API, but not cached results', async () => {
     const before = await today(company);
     const { slug } = await aPublished(company, 'SELECT 1 AS one');
     for (let time = 0; time < 2; time += 1) await must(signed(company.apiKey).get(`/data/${slug}`));
     await moreThan(company, before, { executions: 1 });
   });
 
-  it('keep the rows of jobs whose record is gone', async () => {
+  it('include rows of upload jobs that are deleted since', async () => {
     expect((await load(company, [aFile('a.csv', 'a\n1\n2\n3\n')], { display_name: 'three' })).status).toBe('done');
     await load(company, [aFile('b.csv', 'a\n1\n')], { display_name: 'three' }).catch(() => undefined);
     expect(await today(company)).toMatchObject({ rows_loaded: 3 });

@@ -41,8 +41,8 @@ async function signedIn(company: Company): Promise<Company> {
 
 afterEach(resetClock);
 
-describe('quotas of an organization', () => {
-  it('are set by the operator, all at once, and shown', async () => {
+describe('the quotas of an organization', () => {
+  it('are set by the operator, all at once, and shown to the operator', async () => {
     const company = await aCompany();
     const none = { users: null, table_bytes: null, file_bytes: null, mails_per_day: null, model_calls_per_day: null };
     expect((await must(operator.get(pathOf(company)))).quotas).toEqual(none);
@@ -61,13 +61,13 @@ describe('quotas of an organization', () => {
     [{ users: 1.5 }, 'users'],
     [{ table_bytes: '10' }, 'table_bytes'],
     [{ rows: 10 }, 'rows'],
-  ])('are not %j', async (json, field) => {
+  ])('are refused when they are %j', async (json, field) => {
     const company = await aCompany();
     const { status, body } = await operator.put(`${pathOf(company)}/quotas`, { json });
     expect([status, body.details.map((problem: { field: string }) => problem.field)]).toEqual([422, [field]]);
   });
 
-  it('are nobody else’s affair, and of organizations that exist', async () => {
+  it('can be set only by the operator, and only for an existing organization', async () => {
     const company = await aCompany();
     const { status } = await signed(company.apiKey).put(`${pathOf(company)}/quotas`, { json: {} });
     expect(status).toBe(401);
@@ -79,7 +79,7 @@ describe('the quota of users', () => {
   const invite = (company: Company, email: string, changed?: Record<string, string>) =>
     company.as.post('/v1/users/invite', { json: { email }, env: changed });
 
-  it('counts the invited ones, and refuses every way that makes one more', async () => {
+  it('counts invited users, and refuses every way to create one more', async () => {
     const company = await aCompany();
     await setQuotas(company, { users: 2 });
     expect((await invite(company, `ana@${company.slug}.test`)).status).toBe(201);
@@ -94,7 +94,7 @@ describe('the quota of users', () => {
     expect(await usageOf(company)).toMatchObject({ users: 2 });
   });
 
-  it('is not passed by two at once', async () => {
+  it('is not exceeded by two requests at once', async () => {
     const company = await aCompany();
     await setQuotas(company, { users: 2 });
     const [first, second] = [`one@${company.slug}.test`, `two@${company.slug}.test`];
@@ -106,7 +106,7 @@ describe('the quota of users', () => {
     expect(refusal(late)).toEqual(refused('users', 2, 2));
   });
 
-  it('is held in the database itself, whoever writes', async () => {
+  it('is enforced by the control database itself', async () => {
     const company = await aCompany();
     await setQuotas(company, { users: 1 });
     const insert = env.CONTROL_DB.prepare(
@@ -123,7 +123,7 @@ describe('the quota of users', () => {
     await expect(set(null).run()).rejects.toThrow('constraint failed: quota users 1 1');
   });
 
-  it('may be below what there is: then nobody more is taken, and who goes makes no room', async () => {
+  it('may be below the number of users, and then refuses a new user even after one was deleted', async () => {
     const company = await aCompany();
     const { user_id: id = undefined, _id } = (await invite(company, `ana@${company.slug}.test`)).body;
     await invite(company, `bea@${company.slug}.test`);
@@ -134,13 +134,13 @@ describe('the quota of users', () => {
   });
 });
 
-describe('the quota of mails a day', () => {
+describe('the quota of mails per day', () => {
   const invite = (company: Company, email: string, changed?: Record<string, string>) =>
     company.as.post('/v1/users/invite', { json: { email }, env: changed });
   const aCode = (company: Company, email: string) =>
     call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
 
-  it('refuses invitations beyond it, and counts by day', async () => {
+  it('refuses invitations beyond it, and counts per day', async () => {
     const company = await aCompany();
     const of = (name: string) => `${name}@${company.slug}.test`;
     await setQuotas(company, { mails_per_day: 1 });
@@ -153,7 +153,7 @@ describe('the quota of mails a day', () => {
     expect([of('ana'), of('bea')].map((email) => mailsTo(email).length)).toEqual([1, 1]);
   });
 
-  it('is not passed by two invitations at once, nor by those that wait for the mail service', async () => {
+  it('is not exceeded by two invitations at once, nor by mails that wait for the mail service', async () => {
     const company = await aCompany();
     const of = (name: string) => `${name}@${company.slug}.test`;
     await setQuotas(company, { mails_per_day: 1 });
@@ -172,7 +172,7 @@ describe('the quota of mails a day', () => {
     expect(mailsTo(of('ana'))).toHaveLength(1);
   });
 
-  it('answers requests of codes and resets as ever, and mails nothing', async () => {
+  it('sends no mail beyond it for login codes and password resets, but answers the same', async () => {
     const company = await aCompany();
     const { email } = company.owner;
     const before = mailsTo(email).length;
@@ -195,11 +195,11 @@ describe('the quota of mails a day', () => {
   });
 });
 
-describe('the quota of model calls a day', () => {
+describe('the quota of AI model calls per day', () => {
   const generate = (company: Company, concept: string, changed: Record<string, string>) =>
     company.as.post(`${PREFIX}/suggestions/concepts/${concept}/generate`, { env: changed });
 
-  it('is asked before each call, a repeated one too', async () => {
+  it('is checked before each call, retries included', async () => {
     const company = await aCompany();
     const concept = await aConcept(company.as);
     await setQuotas(company, { model_calls_per_day: 3 });
@@ -214,7 +214,7 @@ describe('the quota of model calls a day', () => {
     expect((await generate(await signedIn(company), concept, model.env)).status).toBe(201);
   });
 
-  it('is not passed by two at once', async () => {
+  it('is not exceeded by two requests at once', async () => {
     const company = await aCompany();
     const concept = await aConcept(company.as);
     await setQuotas(company, { model_calls_per_day: 1 });
@@ -242,7 +242,7 @@ describe('the quotas of tables and files', () => {
   });
   afterEach(() => setQuotas(company, {}));
 
-  it('shows how much there is, also in the list, once it was looked at', async () => {
+  it('are shown with the current usage, which the list of organizations has too', async () => {
     const usage = await usageOf(company);
     expect(usage).toMatchObject({ users: 1, tables: 1, rows: 1, table_bytes: expect.any(Number) });
     expect(usage.table_bytes).toBeGreaterThan(0);
@@ -250,7 +250,7 @@ describe('the quotas of tables and files', () => {
     expect(results[0].usage).toEqual(usage);
   });
 
-  it('fails a load that would pass it, and loads nothing', async () => {
+  it('fail an upload that would exceed them, and load nothing', async () => {
     const { table_bytes: use } = await usageOf(company);
     await setQuotas(company, { table_bytes: use + 200_000 });
     const failed = await load(company, [rows(1000)], { display_name: 'too_large' });
@@ -259,7 +259,7 @@ describe('the quotas of tables and files', () => {
     expect(await usageOf(company)).toMatchObject({ tables: 2, rows: 101 });
   });
 
-  it('is not passed by two loads at once', async () => {
+  it('are not exceeded by two uploads that are loaded at once', async () => {
     const { table_bytes: use } = await usageOf(company);
     await setQuotas(company, { table_bytes: use + 250_000 });
     const ids = [await upload(company, [rows(200)]), await upload(company, [rows(200)])];
@@ -280,7 +280,7 @@ describe('the quotas of tables and files', () => {
     expect(jobs[0].error).toMatchObject({ code: 'QUOTA_EXCEEDED' });
   });
 
-  it('refuses rows, tables, indexes and restored tables while there is more; deleting goes on', async () => {
+  it('refuse new rows, tables, indexes and restored tables while exceeded, but no deletions', async () => {
     const gone = await aTable(company.as, 'gone', [column('a')]);
     await must(company.as.delete(`/v1/managed-tables/${gone}`));
     const { table_bytes: use } = await usageOf(company);
@@ -299,7 +299,7 @@ describe('the quotas of tables and files', () => {
     expect((await tableRoutes(company.as, table).insert([{ a: 'first' }])).status).toBe(201);
   });
 
-  it('refuses files that would pass it, however they come, and takes them once there is room', async () => {
+  it('refuse files that would exceed them, by every way of upload, and accept them once there is room', async () => {
     const { file_bytes: use } = await usageOf(company);
     const file = aFile('cities.csv', 'a\nRio\n');
     await setQuotas(company, { file_bytes: use + file.size });
@@ -320,7 +320,7 @@ describe('the quotas of tables and files', () => {
     expect(await usageOf(company)).toMatchObject({ file_bytes: use + file.size });
   });
 
-  it('is not passed by two tables at once: who measures waits for who is about to commit', async () => {
+  it('are not exceeded by two tables at once: the second one waits for the first to commit', async () => {
     const { table_bytes: use } = await usageOf(company);
     await setQuotas(company, { table_bytes: use + 20_000 });
     const create = (display_name: string) => company.as.post('/v1/managed-tables', { json: { display_name, columns } });
@@ -329,7 +329,7 @@ describe('the quotas of tables and files', () => {
     expect(statuses).toEqual([201, 403]);
   });
 
-  it('is not passed by two uploads at once: who counts waits for who is about to commit', async () => {
+  it('are not exceeded by two files at once: the second one waits for the first to commit', async () => {
     const { file_bytes: use } = await usageOf(company);
     const file = aFile('cities.csv', 'a\nRio\n');
     await setQuotas(company, { file_bytes: use + file.size });

@@ -43,19 +43,19 @@ const write = (db: ReturnType<typeof openControlDb>, id = ids[2] as string, desc
 const writtenTo = async (id = ids[2]) =>
   (await company.as.get(`${VISUALIZATIONS}/${id}`)).body.description === 'Written';
 
-describe('a write that depends on what was read', () => {
-  it('is applied while all of that is the same', async () => {
+describe('a database write that depends on rows that were read', () => {
+  it('is applied while all of those rows are the same', async () => {
     expect(await dependingOnNames('all', (db) => write(db))).toEqual({ written: [{ id: ids[2] }] });
     expect(await dependingOnNames('Three', (db) => write(db))).toEqual({ written: [{ id: ids[2] }] });
   });
 
   it.each([
     ['changed', () => rename(ids[0], 'Other')],
-    ['made like another', () => rename(ids[0], 'Two')],
-    ['made unlike another', () => rename(ids[1], 'Three')],
+    ['made equal to another', () => rename(ids[0], 'Two')],
+    ['made different from another', () => rename(ids[1], 'Three')],
     ['joined by another', () => aVisualization(company.as, 'SELECT 1', { name: 'Four' })],
     ['deleted', () => company.as.delete(`${VISUALIZATIONS}/${ids[0]}`)],
-  ])('is not where one of them was %s', async (_, rival) => {
+  ])('is not applied when one of those rows was %s', async (_, rival) => {
     const writing = dependingOnNames('all', async (db) => {
       await rival();
       return write(db);
@@ -64,7 +64,7 @@ describe('a write that depends on what was read', () => {
     expect(await writtenTo()).toBe(false);
   });
 
-  it('is not where something came to nothing', async () => {
+  it('is not applied when a read that found nothing would now find a row', async () => {
     const writing = dependingOnNames('Three', async (db) => {
       await rename(ids[0], 'Three');
       return write(db);
@@ -73,7 +73,7 @@ describe('a write that depends on what was read', () => {
     expect(await writtenTo()).toBe(false);
   });
 
-  it('depends on it still after one that changed nothing of it, and no longer after one that did', async () => {
+  it('depends on them still after a write that changed none of them, but not after its own change of one', async () => {
     const second = dependingOnNames('all', async (db) => {
       await write(db, 'nobody');
       await rename(ids[0], 'Other');
@@ -94,7 +94,7 @@ describe('a write that depends on what was read', () => {
     expect(await writtenTo()).toBe(true);
   });
 
-  it('is part of a unit of work', async () => {
+  it('is refused outside a unit of work', async () => {
     const alone = dependingOnNames('all', async (db) => {
       await db
         .update(visualizations)

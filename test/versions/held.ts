@@ -35,7 +35,7 @@ export function describeVersions(kinds: readonly Kind[]): void {
     const tagOf = async ({ by, path }: Pick<Awaited<ReturnType<typeof aRecord>>, 'by' | 'path'>) =>
       (await by.get(path)).headers.get('etag');
 
-    it('is a strong tag that stays until the record changes, and lets a caller who knows it have nothing', async () => {
+    it('is a strong ETag that is the same until the record changes, and gives 304 to a caller who sends it', async () => {
       const { by, path, tag, write } = await aRecord();
       expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
       expect(await tagOf({ by, path })).toBe(tag);
@@ -49,7 +49,7 @@ export function describeVersions(kinds: readonly Kind[]): void {
       expect(changed.headers.get('etag')).not.toBe(tag);
     });
 
-    it('must be the one that a write is made for', async () => {
+    it('makes a write with another If-Match fail', async () => {
       const { by, path, tag, write } = await aRecord();
       expect(isPrecondition(path, await write('Of nobody', '"00000000000000000000000000000000"'))).toBe(true);
       expect(isPrecondition(path, await by.delete(path, { headers: { 'If-Match': '"other"' }, ...proven }))).toBe(true);
@@ -62,7 +62,7 @@ export function describeVersions(kinds: readonly Kind[]): void {
       await must(by.delete(path, { headers: { 'If-Match': (await tagOf({ by, path })) as string }, ...proven }));
     });
 
-    it('lets one of two writers succeed who have the same', async () => {
+    it('lets only one of two writers with the same If-Match succeed', async () => {
       const { by, path, tag, write } = await aRecord();
       const second = await overtaken(
         writing,

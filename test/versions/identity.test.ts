@@ -11,8 +11,8 @@ describeVersions(IDENTITY);
 
 const tagOf = async (by: Caller, path: string) => (await by.get(path)).headers.get('etag') as string;
 
-describe('a version', () => {
-  it('changes with all that is shown, wherever it is changed', async () => {
+describe('the version (ETag) of a record', () => {
+  it('changes with every visible change, by whichever API it is made', async () => {
     const company = await aCompany();
     const { as } = company;
     const admin = signed(company.apiKey);
@@ -40,7 +40,7 @@ describe('a version', () => {
     }
   });
 
-  it('does not change with times of last use and counters, also in the middle of a write', async () => {
+  it('does not change with times of last use and counters, even during a write', async () => {
     const company = await aCompany();
     const admin = signed(company.apiKey);
     const robot = await aServiceAccount(company);
@@ -65,7 +65,7 @@ describe('a version', () => {
     expect([renamed.status, renamed.body.name, renamed.body.member_count]).toEqual([200, 'Of one now', 1]);
   });
 
-  it('is refused where it is not in form', async () => {
+  it('is refused when an If-Match is malformed', async () => {
     const company = await aCompany();
     const groupId = (await aConsoleGroup(company))._id;
     for (const tag of ['abc', '"abc', '"a" "b"', 'W/', '"a", b', '*, "a"', ',']) {
@@ -79,7 +79,7 @@ describe('a version', () => {
     expect(known.status).toBe(200);
   });
 
-  it('is asked for after the right to write, and of what is there', async () => {
+  it('is compared only after authentication and only for records of the company', async () => {
     const company = await aCompany();
     const other = await aCompany();
     const groupId = (await aConsoleGroup(company))._id;

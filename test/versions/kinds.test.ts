@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { IDENTITY, KNOWLEDGE, SHARING } from './kinds.ts';
 
-describe('the records of these tests', () => {
-  it('are all that have a version which the control database compares in a write', () => {
+describe('the list of records whose versions are tested', () => {
+  it('has every record with a version that the control database compares in a write', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
     const isChanged = (path: string) =>
       contracts.some((each) => each.path === path && ['put', 'patch'].includes(each.method));
@@ -16,7 +16,7 @@ describe('the records of these tests', () => {
     expect(missing.map((path) => `${path}: add its record to test/versions/kinds.ts`)).toEqual([]);
   });
 
-  it('are all that are changed or deleted where one of them is read', () => {
+  it('misses no route that reads a single record which can be changed or deleted', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
     const isWritten = (path: string) =>
       contracts.some((each) => each.path === path && ['put', 'patch', 'delete'].includes(each.method));

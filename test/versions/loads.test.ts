@@ -42,8 +42,8 @@ async function aRow(id: string, k: number) {
 
 const upsertOf = (id: string, ...lines: string[]) => aStagedJob(company, id, lines, 'upsert', ['k'], 'k,v');
 
-describe('a write for a version of a row, beside an upsert that changes it', () => {
-  it.each(['PUT', 'DELETE'])('is refused where the upsert was first: %s', async (method) => {
+describe('a conditional write of a row, beside an upsert that changes the row', () => {
+  it.each(['PUT', 'DELETE'])('is refused when the upsert came first: %s', async (method) => {
     const { id, values } = await aKeyedTable();
     const row = await aRow(id, 1);
     const upsert = await upsertOf(id, '1,11', '3,30');
@@ -57,7 +57,7 @@ describe('a write for a version of a row, beside an upsert that changes it', () 
     ]);
   });
 
-  it('comes before the upsert once it has looked at the row', async () => {
+  it('comes before the upsert once it has locked the row', async () => {
     const { id, values } = await aKeyedTable();
     const row = await aRow(id, 1);
     const upsert = await upsertOf(id, '1,11', '3,30');
@@ -74,7 +74,7 @@ describe('a write for a version of a row, beside an upsert that changes it', () 
 
   it.each([
     [
-      'waits for it, and is refused',
+      'waits for the upsert, and is refused',
       /DROP TABLE/,
       412,
       [
@@ -83,7 +83,7 @@ describe('a write for a version of a row, beside an upsert that changes it', () 
       ],
     ],
     [
-      'is overwritten where it came first',
+      'is overwritten by the upsert when it came first',
       /LOCK TABLE/,
       200,
       [
@@ -101,7 +101,7 @@ describe('a write for a version of a row, beside an upsert that changes it', () 
     expect(await values()).toEqual(after);
   });
 
-  it('goes on where the upsert leaves the row as it was', async () => {
+  it('succeeds when the upsert leaves the row unchanged', async () => {
     const { id, values } = await aKeyedTable();
     const row = await aRow(id, 1);
     const upsert = await upsertOf(id, '1,10', '2,21');
@@ -115,14 +115,14 @@ describe('a write for a version of a row, beside an upsert that changes it', () 
   });
 });
 
-describe('a write for a version of a row, beside an undo', () => {
+describe('a conditional write of a row, beside an undo', () => {
   const BEFORE_ITS_LOCKS = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
   const BEFORE_ITS_END = /SET undone_at = /;
 
   it.each([
-    ['finds nothing where the undo was first', /FOR UPDATE/, 404],
-    ['finds nothing that the undo has removed, once it has looked', /UPDATE "public"/, 200],
-  ])('of the load that added it, %s', async (_what, statement, status) => {
+    ['finds no row when the undo came first', /FOR UPDATE/, 404],
+    ['succeeds before the undo once it has locked the row', /UPDATE "public"/, 200],
+  ])('of the upload that added the row, %s', async (_what, statement, status) => {
     const { id, values } = await aKeyedTable();
     const load = await aStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
     expect(await load.publish()).toBe('done');
@@ -137,9 +137,9 @@ describe('a write for a version of a row, beside an undo', () => {
   });
 
   it.each([
-    ['is done where it came first', BEFORE_ITS_LOCKS, 200],
-    ['waits, and finds nothing', BEFORE_ITS_END, 404],
-  ])('of the load that added it, %s', async (_what, statement, status) => {
+    ['succeeds when it came first', BEFORE_ITS_LOCKS, 200],
+    ['waits, and finds no row', BEFORE_ITS_END, 404],
+  ])('of the upload that added the row, %s', async (_what, statement, status) => {
     const { id, values } = await aKeyedTable();
     const load = await aStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
     expect(await load.publish()).toBe('done');
@@ -153,7 +153,7 @@ describe('a write for a version of a row, beside an undo', () => {
     ]);
   });
 
-  it('of the load that replaced it, finds it again with the version that it had', async () => {
+  it('of the upload that replaced the row, finds the row again with its former version', async () => {
     const { id, values } = await aKeyedTable();
     const row = await aRow(id, 1);
     const load = await aStagedJob(company, id, ['7,70'], 'replace', [], 'k,v');
@@ -183,10 +183,10 @@ describe('a write for a version of a row, beside an undo', () => {
   });
 });
 
-describe('a write for a version of a table', () => {
+describe('a conditional write of a table', () => {
   const columns = [column('k', 'integer'), column('v', 'integer'), column('more')];
 
-  it('keeps it through loads, upserts and undos, and is ordered with them', async () => {
+  it('succeeds when rows are upserted at the same moment', async () => {
     const { id, table, values } = await aKeyedTable();
     const tag = (await table.get()).headers.get('etag') as string;
     const put = () => company.as.put(`/v1/managed-tables/${id}`, { json: { columns }, headers: { 'If-Match': tag } });

@@ -9,8 +9,8 @@ import { SHARING } from './kinds.ts';
 
 describeVersions(SHARING);
 
-describe('the version', () => {
-  it('is of the context where its grants are replaced', async () => {
+describe('the version (ETag) of a shared record', () => {
+  it('is that of the share context when its grants are replaced', async () => {
     const { as } = await aCompany();
     const path = `/api/v1/share-contexts/${(await must(as.post('/api/v1/share-contexts', { json: { name: 'Circle' } }))).id}`;
     const grants = [{ target_type: 'dashboard', target_id: (await aDashboard(as, []))._id }];
@@ -25,7 +25,7 @@ describe('the version', () => {
     expect((await as.get(path)).headers.get('etag')).toBe(granted);
   });
 
-  it('does not change when a share is looked at', async () => {
+  it('does not change when a share is viewed', async () => {
     const company = await aProvisionedCompany();
     const { id, token } = await aShare(company, (await aDashboard(company.as, []))._id);
     const path = `/api/v1/dashboard-shares/${id}`;

@@ -27,7 +27,7 @@ async function aVersioned(what: 'table' | 'row') {
 const refused = { status: 412, body: { error_code: 'PRECONDITION_FAILED', error: expect.stringContaining('mudou') } };
 
 describe('the version of a row', () => {
-  it('is of all its columns, whatever they are called', async () => {
+  it('changes with its columns, even one that is called view_count', async () => {
     const { read, write, remove, tag } = await aVersioned('row');
     expect((await read()).headers.get('etag')).toBe(tag);
     expect((await write({ view_count: 2 }, '"other"')).status).toBe(412);
@@ -39,7 +39,7 @@ describe('the version of a row', () => {
     expect((await remove(now.headers.get('etag'))).status).toBe(204);
   });
 
-  it('lets one of two writers succeed who have the same, whoever comes first', async () => {
+  it('lets only one of two writers with the same If-Match succeed, whoever comes first', async () => {
     const first = await aVersioned('row');
     const ahead = await rivalBeforeStatement(company.id, /FOR UPDATE/, () => first.write({ view_count: 2 }, first.tag));
     expect(await first.write({ view_count: 3 }, first.tag)).toMatchObject(refused);
@@ -53,7 +53,7 @@ describe('the version of a row', () => {
     expect((await second.read()).body.view_count).toBe(3);
   });
 
-  it('must be the one that a deletion is made for', async () => {
+  it('makes a deletion with an older If-Match fail', async () => {
     const { read, write, remove, tag } = await aVersioned('row');
     const { outcome } = await rivalBeforeStatement(company.id, /FOR UPDATE/, () => write({ view_count: 2 }, tag));
     expect(await remove(tag)).toMatchObject(refused);
@@ -63,7 +63,7 @@ describe('the version of a row', () => {
 });
 
 describe('the version of a table', () => {
-  it('is of its name and columns, not of its rows', async () => {
+  it('changes with its columns, not with its rows', async () => {
     const { table, read, write, remove, tag } = await aVersioned('table');
     await must(table.insert([{ view_count: 5 }]));
     const { headers, body } = await company.as.get(`/v1/managed-tables/${(await read()).body._id}`, {
@@ -80,7 +80,7 @@ describe('the version of a table', () => {
     expect((await remove(now.headers.get('etag'))).status).toBe(204);
   });
 
-  it('lets one of two writers succeed who have the same', async () => {
+  it('lets only one of two writers with the same If-Match succeed', async () => {
     const { read, write, tag } = await aVersioned('table');
     const { outcome } = await rivalBeforeStatement(company.id, /FOR UPDATE/, () =>
       write({ columns: [column('theirs')] }, tag),

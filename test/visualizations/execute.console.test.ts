@@ -16,7 +16,7 @@ const executeSql = async (sql: string, json: unknown = {}, more: Record<string, 
   execute((await aVisualization(company.as, sql, more))._id, json);
 
 describe('the execution of a visualization', () => {
-  it('answers columns, rows and the status', async () => {
+  it('answers with columns and rows', async () => {
     const made = await aVisualization(
       company.as,
       'SELECT region, sum(amount) AS total FROM sales GROUP BY 1 ORDER BY 1',
@@ -88,7 +88,7 @@ describe('the execution of a visualization', () => {
     expect([status, body.result]).toEqual([403, undefined]);
   });
 
-  it('uses defaults, which a null takes away, and refuses a missing required parameter', async () => {
+  it('uses defaults unless null is sent, and refuses a missing required parameter', async () => {
     const sql = 'SELECT count(*) FROM sales WHERE true [[AND region = {{region}}]] [[AND amount >= {{min}}]]';
     const withDefault = await aVisualization(company.as, sql, {
       parameters: [parameter('region', 'select', { default: 'east' }), parameter('min', 'number')],
@@ -109,7 +109,7 @@ describe('the execution of a visualization', () => {
     }
   });
 
-  it('refuses unknown parameters', async () => {
+  it('refuses unknown parameters and values that do not fit', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT {{n}}, {{t}}', {
       parameters: [parameter('n', 'number'), parameter('t', 'text')],
     });
@@ -142,12 +142,12 @@ describe('the execution of a visualization', () => {
     expect((await execute(_id, { parameters: many })).body.details).toHaveLength(1);
   });
 
-  it('answers 10,000 rows, and that there are more', async () => {
+  it('answers with 10,000 rows at most, and reports that there are more', async () => {
     const { body } = await executeSql('SELECT g FROM generate_series(1, 20000) AS g');
     expect([body.result.row_count, body.result.rows.length, body.result.truncated]).toEqual([10_000, 10_000, true]);
   });
 
-  it('answers a failure in the result, with the message of the database to authors only', async () => {
+  it('reports a failed query in its result, with the database’s message to authors only', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT region::integer FROM sales');
     const { status, body } = await execute(_id);
     expect(status).toBe(200);
@@ -180,7 +180,7 @@ describe('the execution of a visualization', () => {
     expect((await executeSql('SELECT count(*) FROM sales')).body.result.rows).toEqual([[6]]);
   });
 
-  it('reads only the company’s own tables, as they are at the moment', async () => {
+  it('reads only the company’s own tables, in their current state', async () => {
     const other = await aProvisionedCompany();
     const { _id } = await aVisualization(other.as, 'SELECT count(*) FROM sales');
     expect((await execute(_id, {}, other.as)).body.result.error.error_code).toBe('DB_QUERY_ERROR');

@@ -30,8 +30,8 @@ async function sheetOf(path: string): Promise<{ name: string | undefined; rows: 
   return { name: book.SheetNames[0], rows: utils.sheet_to_json(sheet, { header: 1 }), sheet };
 }
 
-describe('the result of a visualization as a file', () => {
-  it('is CSV under its own name, with the values of the body', async () => {
+describe('the result of a visualization that is downloaded as a file', () => {
+  it('is a CSV under the visualization’s name, with the parameters of the request', async () => {
     const { _id } = await aVisualization(company.as, SALES, { name: 'Vendas: "São Paulo"/mês', ...REGIONS });
     const { status, headers, body } = await file(
       _id,
@@ -47,7 +47,7 @@ describe('the result of a visualization as a file', () => {
     expect(body).toBe('region,total\r\neast,60\r\nnorth,30\r\n');
   });
 
-  it('is lines of JSON', async () => {
+  it('is NDJSON', async () => {
     const { headers, body } = await fileOfSql(`SELECT 1 AS n, 'a' AS n UNION ALL SELECT NULL, E'b\\nc'`, {
       format: 'ndjson',
     });
@@ -55,7 +55,7 @@ describe('the result of a visualization as a file', () => {
     expect(body).toBe('{"n":1,"n_2":"a"}\n{"n":null,"n_2":"b\\nc"}\n');
   });
 
-  it('is a workbook with numbers, days and texts', async () => {
+  it('is a workbook with numbers, dates and texts', async () => {
     const { _id } = await aVisualization(
       company.as,
       `SELECT '2024-01-31'::date AS day, '2024-01-31T12:00:00Z'::timestamptz AS at, 1.5 AS n, 12345678901234567890 AS big,
@@ -71,7 +71,7 @@ describe('the result of a visualization as a file', () => {
     expect(sheet.G2?.f).toBeUndefined();
   });
 
-  it('hides formulas from spreadsheets when asked, in headers too, and no numbers', async () => {
+  it('escapes texts that spreadsheets would take for formulas, if asked, also in headers, and no numbers', async () => {
     const sql = `SELECT '=1' AS "=a", '-1' AS b, -1 AS c, -12345678901234567890 AS "@d"`;
     const { body } = await fileOfSql(sql, { format: 'csv', safe: 'true' });
     expect(body).toBe("'=a,b,c,'@d\r\n'=1,'-1,-1,-12345678901234567890\r\n");
@@ -83,14 +83,14 @@ describe('the result of a visualization as a file', () => {
     ]);
   });
 
-  it('says that it was cut', async () => {
+  it('reports that it was truncated', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT n FROM generate_series(1, 10001) AS n');
     const { headers, body } = await file(_id, { format: 'csv' });
     expect([headers.get('x-truncated'), body.trim().split('\r\n').length]).toEqual(['true', 10_001]);
     expect((await sheetOf(pathOf(VISUALIZATIONS, _id, { format: 'xlsx' }))).rows.at(-1)).toEqual([10_000]);
   });
 
-  it('is refused where the SQL fails, with the message of the database for authors only', async () => {
+  it('is refused when the SQL fails, with the database’s message to authors only', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT region::integer FROM sales');
     const told = await must(file(_id, {}));
     const refused = await file(_id, { format: 'csv' });
@@ -102,7 +102,7 @@ describe('the result of a visualization as a file', () => {
     expect([status, body.error, body.message]).toEqual([422, 'DB_QUERY_ERROR', 'The query failed.']);
   });
 
-  it('is refused where a text fits no cell, and has a text that just fits', async () => {
+  it('is refused as a workbook when a text is longer than a cell can hold', async () => {
     const sql = (length: number) => `SELECT 1 AS n, repeat('=', ${length}) AS "long"`;
     const { status, body } = await fileOfSql(sql(32_768), { format: 'xlsx' });
     expect([status, body.details]).toEqual([
@@ -114,7 +114,7 @@ describe('the result of a visualization as a file', () => {
     expect((await fileOfSql(sql(32_768), { format: 'csv' })).status).toBe(200);
   });
 
-  it('is for whoever may execute it', async () => {
+  it('is refused without the permission to execute the visualization', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const looker = await withServiceToken(await aServiceAccountThat(company, allow('visualizations:get')));
     expect((await file(_id, { format: 'csv' }, {}, looker)).status).toBe(403);
@@ -126,12 +126,12 @@ describe('the result of a visualization as a file', () => {
     [{ format: 'parquet' }, 'format'],
     [{ format: 'csv', safe: 'yes' }, 'safe'],
     [{ format: 'csv', visualization_id: 'x' }, 'visualization_id'],
-  ])('refuses %j', async (query, field) => {
+  ])('is refused with the query %j', async (query, field) => {
     const { status, body } = await fileOfSql('SELECT 1', query as Record<string, string>);
     expect([status, body.details[0].field]).toEqual([422, field]);
   });
 
-  it('is made anew under an idempotency key, since nothing is changed by it', async () => {
+  it('is made again under the same idempotency key, since it changes nothing', async () => {
     const { _id } = await aVisualization(company.as, "SELECT random() AS n, 'é' AS t");
     const headers = { 'idempotency-key': 'file-1' };
     const once = () => company.as.post(pathOf(VISUALIZATIONS, _id, { format: 'xlsx' }), { headers });
@@ -142,7 +142,7 @@ describe('the result of a visualization as a file', () => {
   });
 });
 
-describe('the result of a visualization of a dashboard as a file', () => {
+describe('the result of a visualization on a dashboard that is downloaded as a file', () => {
   const widget = (id: string, query: Record<string, string>, json: unknown = {}, as = company.as) =>
     as.post(pathOf(DASHBOARDS, id, query), { json });
 
@@ -169,7 +169,7 @@ describe('the result of a visualization of a dashboard as a file', () => {
     ).toBe(422);
   });
 
-  it('names one visualization on it, with a format', async () => {
+  it('needs both a format and a visualization on the dashboard', async () => {
     const [on, off] = [
       await aVisualization(company.as, 'SELECT 1 AS one'),
       await aVisualization(company.as, 'SELECT 2'),
@@ -197,7 +197,7 @@ describe('the result of a visualization of a dashboard as a file', () => {
     expect((await widget(_id, { format: 'csv', visualization_id: on._id })).status).toBe(200);
   });
 
-  it('is denied to whom the visualization is', async () => {
+  it('is refused by a Deny on the visualization', async () => {
     const { _id: id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const { _id } = await aDashboard(company.as, [{ _id: id }]);
     const resources = [`arn:svc:visualizations::${company.id}:visualization/${id}`];

@@ -23,7 +23,7 @@ const failing = async (sql: string, more: Record<string, unknown> = {}) => {
 const region = parameter('region', 'select');
 
 describe('the preview of a visualization', () => {
-  it('answers what executing it would, and saves nothing', async () => {
+  it('answers with the result that its execution would have, and saves nothing', async () => {
     const sql =
       'SELECT region, sum(amount) AS total FROM sales WHERE true [[AND region = {{region}}]] GROUP BY 1 ORDER BY 1';
     const more = { parameters: [region], values: { region: 'south' } };
@@ -40,7 +40,7 @@ describe('the preview of a visualization', () => {
     expect((await company.as.get(VISUALIZATIONS)).body.total).toBe(before);
   });
 
-  it('runs anew each time, with the values that are sent', async () => {
+  it('runs the query each time, with the values that are sent', async () => {
     const count = 'SELECT count(*) FROM sales WHERE region = {{region}}';
     const ask = async (values: unknown) =>
       (await preview(count, { parameters: [{ ...region, default: 'east' }], values })).body.result;
@@ -53,12 +53,12 @@ describe('the preview of a visualization', () => {
     expect(one.body.result.rows).not.toEqual(two.body.result.rows);
   });
 
-  it('cuts a result as an execution does', async () => {
+  it('truncates a result like an execution', async () => {
     const { result } = (await preview('SELECT g FROM generate_series(1, 20000) AS g')).body;
     expect([result.row_count, result.rows.length, result.truncated]).toEqual([10_000, 10_000, true]);
   });
 
-  it('says at which character of the template it failed', async () => {
+  it('reports at which character of the template the query failed', async () => {
     const values = { region: 'south' };
     const more = { parameters: [region, parameter('n', 'number')], values };
     for (const [sql, at] of [
@@ -89,7 +89,7 @@ describe('the preview of a visualization', () => {
     // A value that does not fit its place: where the parameter stands.
   });
 
-  it('tells its author what the database said', async () => {
+  it('reports the database’s message to its author', async () => {
     const { body } = await preview('SELECT nothing FROM sales');
     expect(body).toEqual({
       error: 'DB_QUERY_ERROR',
@@ -103,7 +103,7 @@ describe('the preview of a visualization', () => {
     });
   });
 
-  it('refuses a write, a second statement, the catalogue and a query without end', async () => {
+  it('refuses a write, a second statement, system tables and a query that never ends', async () => {
     for (const sql of [
       'DELETE FROM sales',
       "UPDATE sales SET region = 'x'",
@@ -119,7 +119,7 @@ describe('the preview of a visualization', () => {
     expect((await preview('SELECT count(*) FROM sales')).body.result.rows).toEqual([[6]]);
   });
 
-  it('refuses a template and values that do not fit, naming the field', async () => {
+  it('refuses an invalid template and values that do not fit, and names the field', async () => {
     const n = parameter('n', 'number');
     for (const [json, field] of [
       [{ sql: 'SELECT {{other}}' }, 'sql'],
@@ -148,7 +148,7 @@ describe('the preview of a visualization', () => {
     expect((await preview('SELECT {{n}}', exact)).body.result.rows).toEqual([['12345678901234567890123']]);
   });
 
-  it('needs visualizations:create, and no more', async () => {
+  it('needs the permission visualizations:create and no other', async () => {
     const { as } = await aUser(company, { can: ['visualizations:create'] });
     expect((await preview('SELECT 1', {}, as)).status).toBe(200);
     const { as: others } = await aUser(company, {
@@ -157,7 +157,7 @@ describe('the preview of a visualization', () => {
     expect((await preview('SELECT 1', {}, others)).body.error).toBe('FORBIDDEN');
   });
 
-  it('sees the tables of its own company, through a place of its readers', async () => {
+  it('reads only the tables of its own company, by a connection of the company’s reader role', async () => {
     const stranger = await aProvisionedCompany();
     expect((await preview('SELECT * FROM sales', {}, stranger.as)).body.details).toEqual({ position: 15 });
     const bare = await aCompany();

@@ -12,7 +12,7 @@ beforeAll(async () => {
 const create = (json: unknown) => company.as.post(VISUALIZATIONS, { json });
 
 describe('a visualization', () => {
-  it('is created with what is sent, and with defaults for the rest', async () => {
+  it('is created with the fields that are sent, and with defaults for the rest', async () => {
     const definition = {
       name: 'Sales by region',
       slug: 'by-region',
@@ -82,7 +82,7 @@ describe('a visualization', () => {
     expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
-  it('changes only what is sent, and stays valid', async () => {
+  it('is changed only in the fields that are sent, and stays valid', async () => {
     const made = await aVisualization(company.as, 'SELECT {{n}}', { parameters: [parameter('n', 'number')] });
     const path = `${VISUALIZATIONS}/${made._id}`;
     const { status, body } = await company.as.put(path, { json: { name: 'Renamed' } });
@@ -92,7 +92,7 @@ describe('a visualization', () => {
     expect((await company.as.get(path)).body.parameters).toHaveLength(1);
   });
 
-  it('stays valid when its SQL is changed while its parameters are removed', async () => {
+  it('stays valid when its SQL is changed at the same moment as its parameters are removed', async () => {
     const made = await aVisualization(company.as, 'SELECT 1', { parameters: [parameter('n', 'number')] });
     const path = `${VISUALIZATIONS}/${made._id}`;
     const late = await overtaken(
@@ -107,7 +107,7 @@ describe('a visualization', () => {
   it.each([
     [4, 200, 'Late'],
     [5, 409, 'Changed 5 times'],
-  ])('is changed after %i changes in a row came in between: %i', async (times, status, name) => {
+  ])('answers a change after %i other changes at the same moment with %i', async (times, status, name) => {
     const path = `${VISUALIZATIONS}/${(await aVisualization(company.as, 'SELECT 1'))._id}`;
     let changed = 0;
     const late = await overtaken(
@@ -133,7 +133,7 @@ describe('a visualization', () => {
     expect((await company.as.get(path)).status).toBe(404);
   });
 
-  it('is listed newest first, by pages and by a literal part of its name', async () => {
+  it('is listed newest first, in pages and by a literal part of its name', async () => {
     const own = await aCompany();
     for (const name of ['A 100% one', 'B', 'C 100% two']) await aVisualization(own.as, 'SELECT 1', { name });
     const { body } = await own.as.get(`${VISUALIZATIONS}?per_page=2`);
@@ -148,7 +148,7 @@ describe('a visualization', () => {
     }
   });
 
-  it('is not found by another company', async () => {
+  it('is answered 404 to another company', async () => {
     const stranger = await aCompany();
     const made = await aVisualization(company.as, 'SELECT 1');
     const path = `${VISUALIZATIONS}/${made._id}`;
@@ -163,7 +163,7 @@ describe('a visualization', () => {
     expect((await company.as.get(path)).body.name).toBe('Sales');
   });
 
-  it('needs the permission of each route, also for one visualization', async () => {
+  it('needs the permission of each route, which may be granted for one visualization', async () => {
     const made = await aVisualization(company.as, 'SELECT 1');
     const other = await aVisualization(company.as, 'SELECT 1');
     const { as } = await aUser(company, {

@@ -6,8 +6,8 @@ import { parseCopyText } from './parsing.ts';
 
 const encoder = new TextEncoder();
 
-describe('the text format of COPY', () => {
-  it('holds any values, however little room there is at first', () => {
+describe('a writer of the text format of COPY', () => {
+  it('writes any values, and grows its buffer as needed', () => {
     const value = fc.option(fc.string({ unit: fc.constantFrom('\\', '\t', '\n', '\r', 'N', 'n', 'é', '"', '.') }));
     const rows = fc.array(fc.array(value, { minLength: 2, maxLength: 2 }));
     fc.assert(
@@ -26,7 +26,7 @@ describe('the text format of COPY', () => {
     );
   });
 
-  it('is written from Windows-1252 and from doubled quotes', () => {
+  it('converts Windows-1252 and doubled quotes', () => {
     const text = new CopyText(0);
     text.escape(Uint8Array.of(0x80, 0xe9), 0, 2, -1, true);
     text.escape(encoder.encode('say ""no""'), 0, 10, 34);
@@ -34,8 +34,8 @@ describe('the text format of COPY', () => {
   });
 });
 
-describe('a CSV that goes to COPY unchanged', () => {
-  it('is described to Postgres by its dialect', () => {
+describe('a CSV that is sent to COPY unchanged', () => {
+  it('has COPY options for its dialect', () => {
     const dialect = { delimiter: ';', quote: '"', escape: 'doubled', spaceBeforeQuote: false } as const;
     expect(csvOptions(dialect, 'utf-8', ['"a""b"'])).toBe(
       `FORMAT csv, DELIMITER ';', QUOTE '"', ESCAPE '"', FORCE_NULL ("a""b"), ENCODING 'UTF8'`,
@@ -50,7 +50,7 @@ describe('a CSV that goes to COPY unchanged', () => {
     ['a\n\\.\r\nb', true],
     ['a\n\\.b\n', false],
     ['a\\.\n', false],
-  ])('has a line that ends COPY early in %j: %s', (text, ends) => {
+  ])('has a line that would end COPY early in %j: %s', (text, ends) => {
     expect(hasEndOfData(encoder.encode(text))).toBe(ends);
   });
 });

@@ -28,8 +28,8 @@ function recordsOf(text: string, dialect: Dialect, block: number): string[][] {
 
 const dialect: Dialect = { delimiter: ',', quote: '"', escape: 'doubled', spaceBeforeQuote: false };
 
-describe('the records of a CSV', () => {
-  it('are those that papaparse wrote, in any dialect and however they are cut into blocks', () => {
+describe('the records read from a CSV', () => {
+  it('are those that papaparse wrote, in any dialect and with any size of blocks', () => {
     const cell = fc
       .array(fc.constantFrom('a', 'é', '1', '"', "'", ',', ';', '\t', '|', '\n', '\r\n', ' '))
       .map((all) => all.join(''));
@@ -63,7 +63,7 @@ describe('the records of a CSV', () => {
     expect(recordsOf(text, { ...dialect, escape: 'backslash' }, 100)).toEqual([['a"b', 'c\\', String.raw`d\e`]]);
   });
 
-  it('have no more fields than a table can have', () => {
+  it('are refused with more fields than a table can have', () => {
     const line = (count: number) => encoder.encode(`a\n${','.repeat(count - 1)}\n`);
     const read = (bytes: Uint8Array) => scan(bytes, 0, true, dialect, 1, fields, () => {});
     expect(read(line(MAX_FIELDS)).line).toBe(3);

@@ -24,7 +24,7 @@ const textOf = async (page: string | Uint8Array) => (await convert(page))?.text;
 const ROWS = '<tr><th>nome</th><th>valor</th></tr><tr><td>Ana</td><td>1</td></tr>';
 const TEXT = '"nome","valor"\n"Ana","1"\n';
 
-describe('a page of HTML', () => {
+describe('an HTML page that is uploaded as a table', () => {
   it.each([
     [
       'as programs write it',
@@ -41,13 +41,13 @@ describe('a page of HTML', () => {
       'behind a table of empty rows',
       `<table><tr><td>&nbsp;</td></tr><tr><td> </td></tr></table><table>${ROWS}</table>`,
     ],
-    ['within a table that only lays out', `<table><tr><td><table>${ROWS}</table></td></tr></table>`],
+    ['within a table for layout', `<table><tr><td><table>${ROWS}</table></td></tr></table>`],
     ['before another table', `<table>${ROWS}</table><table><tr><td>x</td></tr><tr><td>y</td></tr></table>`],
-  ])('is read by its first table with two rows, %s', async (_, page) => {
+  ])('is read from its first table with two rows, %s', async (_, page) => {
     expect(await textOf(page)).toBe(TEXT);
   });
 
-  it('has the texts that a person sees', async () => {
+  it('is converted to the texts that a person sees', async () => {
     const cells = [
       ' a\n  b ',
       'x<br>y<p>z</p>',
@@ -61,7 +61,7 @@ describe('a page of HTML', () => {
     ).toBe('"a b","x\ny\nz","João & <b> \'€€&unknown; AT&T","1 234","a""b","c d\ne"\n"x",,,,,\n');
   });
 
-  it('has merged cells join names in the header, categories below, and other values in their first cell', async () => {
+  it('has merged header cells joined to names, merged texts repeated below, and merged numbers only in their first cell', async () => {
     const page = `<table><tr><th rowspan="2">Cliente</th><th colspan="2">2023</th></tr><tr><th>Jan</th><th>Fev</th></tr>
       <tr><td rowspan="2">Ana</td><td rowspan=2>1</td><td>2</td></tr><tr><td>3</td></tr></table>`;
     const converted = await convert(page);
@@ -71,7 +71,7 @@ describe('a page of HTML', () => {
     });
   });
 
-  it('is read in the encoding that it says or has', async () => {
+  it('is read in the encoding that it declares or has', async () => {
     const table = '<table><tr><td>Ação</td></tr><tr><td>São</td></tr></table>';
     const latin1 = (text: string) => Uint8Array.from(text, (sign) => sign.charCodeAt(0));
     const utf16 = new Uint8Array(Uint16Array.from(`\ufeff${table}`, (sign) => sign.charCodeAt(0)).buffer);
@@ -86,12 +86,12 @@ describe('a page of HTML', () => {
     await expect(convert(`<meta charset="x-nada">${table}`)).rejects.toThrow(HtmlUnreadable);
   });
 
-  it('is nothing without two rows, and refused without a table', async () => {
+  it('gives no rows without a table of two rows, and is refused without any table', async () => {
     expect(await convert('<table><tr><td>Relatório</td></tr></table>')).toBeNull();
     await expect(convert('<html><body><h1>Sessão expirada</h1></body></html>')).rejects.toThrow(HtmlUnreadable);
   });
 
-  it('holds no more in memory than it writes, however far its cells go', async () => {
+  it('is limited in memory, however many cells, levels or spans it has', async () => {
     const row = '<tr><td colspan="1000000" rowspan="1000000">a</td><td>b</td></tr>';
     const converted = await convert(`<table>${row}${row.replaceAll('colspan', 'x')}</table>`);
     expect(converted?.sheet.width).toBe(1002);

@@ -41,8 +41,8 @@ const refusal = async (file: Uint8Array<ArrayBuffer>): Promise<string> => {
   return (error as Error).message;
 };
 
-describe('a picture', () => {
-  it.each(Object.entries(PICTURES))('is known by its content: %s', async (name, base64) => {
+describe('an uploaded picture', () => {
+  it.each(Object.entries(PICTURES))('is recognized by its content: %s', async (name, base64) => {
     const image = await readImage(bytesOf(base64));
     expect(image).toMatchObject({ type: TYPES[name as 'png'], width: 3, height: 2 });
     // What is kept is read like the whole.
@@ -55,7 +55,7 @@ describe('a picture', () => {
     for (let length = 0; length < whole.length; length += 1) await refusal(whole.slice(0, length));
   });
 
-  it.each(Object.entries(PICTURES))('is kept without what follows it: %s', async (_name, base64) => {
+  it.each(Object.entries(PICTURES))('is kept without bytes that follow it: %s', async (_name, base64) => {
     const whole = bytesOf(base64);
     const { bytes: kept } = await readImage(bytes(whole, '<script>alert(1)</script>'));
     expect(kept).toEqual((await readImage(whole)).bytes);
@@ -77,18 +77,18 @@ describe('a picture', () => {
     ['SVG', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
     ['GIF', 'GIF89a\x01\x00\x01\x00\x00\x00\x00;'],
     ['BMP', 'BM\x00\x00'],
-    ['nothing', ''],
-  ])('is not %s', async (_name, content) => {
+    ['an empty file', ''],
+  ])('is refused when it is %s', async (_name, content) => {
     expect(await refusal(bytes(content))).toBe('must be a PNG, JPEG or WebP picture');
   });
 
-  it('is not what only begins like one', async () => {
+  it('is refused when only its first bytes are those of a picture', async () => {
     for (const begin of [SIGNATURE, [0xff, 0xd8, 0xff, 0xe0], 'RIFF\x10\x00\x00\x00WEBP']) {
       await refusal(bytes(begin as string, '<html><script>alert(1)</script></html>'));
     }
   });
 
-  it('is no bomb: neither by its size, nor by what its pixels inflate to', async () => {
+  it('is refused when it has too many pixels, or inflates to more or less than its size', async () => {
     expect(await refusal(aPng(2049, 1))).toMatch(/at most 2048 pixels/);
     expect(await refusal(aPng(1, 100_000, { pixels: 1 }))).toMatch(/at most 2048 pixels/);
     expect(await refusal(aPng(8, 8, { pixels: 50_000_000 }))).toBe('holds more than its size says');
@@ -105,7 +105,7 @@ describe('a picture', () => {
     expect(await refusal(webp)).toMatch(/at most 2048 pixels/);
   });
 
-  it('is whole when it is interlaced', async () => {
+  it('is accepted when it is interlaced and complete', async () => {
     // 1 + 1 + 2·2 + … bytes for the seven passes of 5 by 5 pixels.
     const pixels = [
       [1, 1],
@@ -121,21 +121,21 @@ describe('a picture', () => {
     await refusal(aPng(5, 5, { interlaced: 1, pixels: length - 1 }));
   });
 
-  it('does not move', async () => {
+  it('is refused when it is animated', async () => {
     expect(await refusal(aPng(4, 4, { more: [chunk('acTL', Buffer.alloc(8))] }))).toBe('must not be animated');
     const webp = bytesOf(PICTURES.webp);
     webp[20] = 0b10;
     expect(await refusal(webp)).toBe('must not be animated');
   });
 
-  it('is refused when a byte of a PNG was changed', async () => {
+  it('is refused when a byte of a PNG chunk was changed', async () => {
     const whole = aPng(4, 4);
     const damaged = whole.slice();
     damaged[45] = (damaged[45] as number) ^ 1;
     expect(await refusal(damaged)).toBe('is damaged');
   });
 
-  it('is read or refused, whatever the file holds', async () => {
+  it('is read or refused without another error, whichever bytes are changed', async () => {
     const starts = Object.values(PICTURES).map(bytesOf);
     await fc.assert(
       fc.asyncProperty(

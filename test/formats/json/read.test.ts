@@ -71,8 +71,8 @@ const objects = fc.array(
 const sizes = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 5 });
 const hasNul = (value: unknown): boolean => JSON.stringify(value).includes('\\u0000');
 
-describe('objects of JSON', () => {
-  it('are written as they are, in whatever pieces and with whatever space they come', () => {
+describe('JSON objects that are read as rows', () => {
+  it('keep their values, with any chunks and white space', () => {
     fc.assert(
       fc.property(objects, sizes, fc.constantFrom(undefined, 1, '\t'), (values, pieces, space) => {
         fc.pre(
@@ -99,7 +99,7 @@ describe('objects of JSON', () => {
     );
   });
 
-  it('are refused exactly where JSON.parse refuses them, or a member stands twice', () => {
+  it('are accepted only where JSON.parse accepts them, and called malformed only where it refuses them', () => {
     fc.assert(
       fc.property(
         objects,
@@ -126,7 +126,7 @@ describe('objects of JSON', () => {
     );
   });
 
-  it('have no more members than are allowed, of all objects together', () => {
+  it('are refused with more distinct members than allowed in all objects together', () => {
     expect(read('lines', '{"a":1}\n{"b":1}', [100], 2).names).toEqual(['a', 'b']);
     expect(() => read('lines', '{"a":1}\n{"b":1}\n{"c":1}', [100], 2)).toThrow('too_many_members');
   });

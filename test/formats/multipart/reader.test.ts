@@ -72,7 +72,7 @@ const file = (name: string) =>
   `Content-Disposition: form-data; name="files"; filename="${name}"\r\nContent-Type: text/csv`;
 
 describe('a multipart body', () => {
-  it('is read as it was written, wherever the network cuts it', async () => {
+  it('is read with the contents that were written, wherever the network cuts it', async () => {
     // Contents made of what delimiters are made of, so that near misses are common.
     const content = fc
       .array(
@@ -115,7 +115,7 @@ describe('a multipart body', () => {
     expect(await reader.next()).toBeNull();
   });
 
-  it('is read past a preamble, an epilogue and parts that nobody reads', async () => {
+  it('is read past a preamble, an epilogue and parts that are not read', async () => {
     const body = joined([
       encode('preamble\r\n'),
       form([
@@ -150,12 +150,12 @@ describe('a multipart body', () => {
     await expect(readAll(encode(body), { sizes: [50] })).rejects.toThrow(MultipartMalformed);
   });
 
-  it('is read up to its bound, whichever part the bytes belong to', async () => {
+  it('is refused beyond its limit of bytes, whichever part they belong to', async () => {
     const body = form([['Content-Disposition: form-data; name="other"', new Uint8Array(50_000)]]);
     await expect(readAll(body, { max: 20_000, sizes: [1000] })).rejects.toThrow(RangeError);
   });
 
-  it('is read into memory up to a bound', async () => {
+  it('is read into memory up to a limit of bytes', async () => {
     const body = form([
       ['Content-Disposition: form-data; name="text"', encode('one')],
       [file('a.csv'), encode('1,2'.repeat(50_000))],
@@ -168,7 +168,7 @@ describe('a multipart body', () => {
     await expect(read(100_000)).rejects.toThrow(RangeError);
   });
 
-  it('is too large before it is malformed, wherever it is malformed', async () => {
+  it('is refused as too large rather than as malformed', async () => {
     const read = (bytes: number) =>
       readSmallForm(arriving(encode(`--${BOUNDARY} text\r\n${'x'.repeat(bytes)}`), [7000]), BOUNDARY, {
         maxBytes: 100_000,

@@ -13,8 +13,8 @@ function utf16(value: string, isLittle: boolean): Uint8Array {
   return bytes;
 }
 
-describe('a text in UTF-16', () => {
-  it('becomes UTF-8 block by block, with the length of each block in the file', () => {
+describe('a text file in UTF-16', () => {
+  it('is converted to UTF-8 block by block, with the length of each block in the file', () => {
     fc.assert(
       fc.property(text, fc.boolean(), fc.integer({ min: 4, max: 9 }), (value, isLittle, block) => {
         const bytes = utf16(value, isLittle);
@@ -31,23 +31,23 @@ describe('a text in UTF-16', () => {
     );
   });
 
-  it('is refused where half of a character stands alone or a byte is missing', () => {
+  it('is refused with half a surrogate pair or a missing byte', () => {
     expect(scannableBytes(utf16('a\ud83d!', true), 'utf-16le', true)).toBeNull();
     expect(scannableBytes(utf16('ab', true).subarray(0, 3), 'utf-16le', true)).toBeNull();
   });
 });
 
-describe('the encoding of a text', () => {
+describe('the encoding of a text file', () => {
   it.each([
     ['a byte order mark', Uint8Array.of(0xef, 0xbb, 0xbf, 97), { encoding: 'utf-8', markLength: 3 }],
     ['a byte order mark of UTF-16', Uint8Array.of(0xfe, 0xff, 0, 97), { encoding: 'utf-16be', markLength: 2 }],
     ['zeros at every second place', utf16('data,valor', true), { encoding: 'utf-16le', markLength: 0 }],
-    ['nothing else than UTF-8', utf8('data,valor'), { encoding: 'utf-8', markLength: 0 }],
-  ])('is guessed by %s', (_, bytes, expected) => {
+    ['valid UTF-8', utf8('data,valor'), { encoding: 'utf-8', markLength: 0 }],
+  ])('is guessed from %s', (_, bytes, expected) => {
     expect(guessEncoding(bytes)).toEqual(expected);
   });
 
-  it('is guessed as UTF-8 also where a block ends within a character', () => {
+  it('is guessed as UTF-8 also where a block ends inside a character', () => {
     const bytes = utf8('a😀');
     for (let end = 1; end < bytes.length; end++) {
       expect(isUtf8(bytes.subarray(0, end), false)).toBe(true);
@@ -60,7 +60,7 @@ describe('the encoding of a text', () => {
     [Uint8Array.of(0xef, 0xbb, 0xbf, 97), 'a'],
     [Uint8Array.of(0xff, 0xfe, ...utf16('ação', true)), 'ação'],
     [Uint8Array.of(0x80, 0xe7), '€ç'],
-  ])('decodes %j as a whole', (bytes, expected) => {
+  ])('is guessed when the bytes %j are decoded', (bytes, expected) => {
     expect(decodeWhole(bytes)).toBe(expected);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formatNumber, numberText, unescapeText } from '../../../src/formats/workbook/cells.ts';
 import { builtinFormat, customFormat } from '../../../src/formats/workbook/number-format.ts';
 
-describe('a number format', () => {
+describe('a number format of a workbook', () => {
   it.each([
     ['General', 'number'],
     ['0', 'number'],
@@ -38,7 +38,7 @@ describe('a number format', () => {
     ['000"."000"."000"-"00', 'code'],
     ['00.00', 'number'],
     ['0.0', 'number'],
-  ])('of %s shows a %s', (code, kind) => {
+  ])('of %s shows a value of the kind %s', (code, kind) => {
     expect(customFormat(code).kind).toBe(kind);
   });
 
@@ -54,12 +54,12 @@ describe('a number format', () => {
     [46, 'span'],
     [49, 'number'],
     [57, 'date'],
-  ])('with the built-in number %i shows a %s', (id, kind) => {
+  ])('with the built-in number %i shows a value of the kind %s', (id, kind) => {
     expect(builtinFormat(id).kind).toBe(kind);
   });
 });
 
-describe('a number of a cell', () => {
+describe('the number of a workbook cell', () => {
   it.each([
     ['dd/mm/yyyy', 45322, '2024-01-31', '2028-02-01'],
     ['dd/mm/yyyy', 45322.75, '2024-01-31', '2028-02-01'],
@@ -86,7 +86,7 @@ describe('a number of a cell', () => {
     ['000"."000"."000"-"00', 1234567890, '012.345.678-90', '012.345.678-90'],
     ['000', 12345, '12345', '12345'],
     ['000', -7, '-007', '-007'],
-  ])('is shown under %s: %d as %s, and as %s when days count from 1904', (code, value, from1900, from1904) => {
+  ])('is shown in the format %s: %d as %s, and as %s when dates count from 1904', (code, value, from1900, from1904) => {
     expect(formatNumber(String(value), customFormat(code), false)).toBe(from1900);
     expect(formatNumber(String(value), customFormat(code), true)).toBe(from1904);
   });
@@ -106,7 +106,7 @@ it.each([
   ['', null],
   ['abc', null],
   ['1E+400', null],
-])('the number %s is shown as %s', (stored, shown) => {
+])('the number %s of a workbook cell is shown as %s', (stored, shown) => {
   expect(numberText(stored)).toBe(shown);
 });
 
@@ -116,6 +116,6 @@ it.each([
   ['a_x0000_b', 'ab'],
   ['a_xD800_b', 'a\ufffdb'],
   ['plain_xyz', 'plain_xyz'],
-])('the text %s is read as %j', (stored, text) => {
+])('the text %s of a workbook cell is read as %j', (stored, text) => {
   expect(unescapeText(stored)).toBe(text);
 });

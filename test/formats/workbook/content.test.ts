@@ -35,7 +35,7 @@ it.each([
   ['text', '<>\n'],
   ['text', 'Rio\u0002 Branco;2\n'],
   ['text', ''],
-])('a text is %s that begins as %j, in any encoding', (content, text) => {
+])('a file is recognized as %s that begins with %j, in any encoding', (content, text) => {
   expect(detectContent(new TextEncoder().encode(text))).toBe(content);
   const marked = `\ufeff${text.replace(/^\ufeff/, '')}`;
   const units = Uint16Array.from({ length: marked.length }, (_, at) => marked.charCodeAt(at));

@@ -12,7 +12,7 @@ const textAt = (texts: Texts, index: number) =>
 /** A text of so many letters, in pieces. */
 const piece = fc.record({ letter: fc.constantFrom('a', 'é', '東'), length: fc.oneof(fc.nat(20), fc.nat(700_000)) });
 
-it('texts are found by their number, however long they are and in however many pieces they came', () => {
+it('shared texts of a workbook are found by their index, however long they are and however many pieces they came in', () => {
   const many = fc.array(fc.record({ pieces: fc.array(piece, { maxLength: 4 }), dropped: fc.boolean() }), {
     maxLength: 12,
   });
@@ -36,7 +36,7 @@ it('texts are found by their number, however long they are and in however many p
   );
 });
 
-it('hundreds of thousands of texts are found', () => {
+it('300,000 shared texts of a workbook are found by their index', () => {
   const texts = new Texts();
   for (let n = 0; n < 300_000; n += 1) {
     texts.appendText(n % 3 === 0 ? '' : `text ${n}`);
@@ -46,10 +46,10 @@ it('hundreds of thousands of texts are found', () => {
 });
 
 it.each([
-  ['long ones', 'x'.repeat(100_000), 1.1],
-  ['empty ones', '', 4.1],
-  ['one without end', 'x'.repeat(MIB), Number.POSITIVE_INFINITY],
-])('texts take no more memory than their limit: %s', (_what, text, perText) => {
+  ['long texts', 'x'.repeat(100_000), 1.1],
+  ['empty texts', '', 4.1],
+  ['a text that never ends', 'x'.repeat(MIB), Number.POSITIVE_INFINITY],
+])('shared texts of a workbook take no more memory than their limit: %s', (_what, text, perText) => {
   const texts = new Texts();
   let held = 0;
   const fill = () => {

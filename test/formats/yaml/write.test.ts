@@ -51,13 +51,13 @@ const WRITTEN = writeYaml({ ...VALUE, data: literal(VALUE.data) });
 
 const python = spawnSync('python3', ['-c', 'import yaml']).status === 0;
 
-describe('YAML that we write', () => {
-  it.each(['1.1', '1.2'] as const)('is read by readers of %s as it was meant', (version) => {
+describe('written YAML', () => {
+  it.each(['1.1', '1.2'] as const)('is parsed to the same values by a reader of YAML %s', (version) => {
     expect(parse(WRITTEN, { version })).toEqual(VALUE);
     expect(JSON.parse(parse(WRITTEN, { version }).data)).toEqual(TEXTS);
   });
 
-  it.skipIf(!python)('is read by PyYAML as it was meant', () => {
+  it.skipIf(!python)('is parsed to the same values by PyYAML', () => {
     const script = 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin.buffer.read()), sys.stdout)';
     const { stdout, stderr } = spawnSync('python3', ['-c', script], { input: WRITTEN, encoding: 'utf8' });
     expect(stderr).toBe('');

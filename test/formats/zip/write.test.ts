@@ -36,8 +36,8 @@ function written(files: Record<string, string>, start = 0) {
   return { entries, bytes: concatBytes([...parts, ...writeDirectory(entries, offset)]) };
 }
 
-describe('the records of a zip file', () => {
-  it('are read back, whatever the names', async () => {
+describe('the records of a written zip file', () => {
+  it('are read back with any names', async () => {
     const files = { 'a.csv': 'a\n1\n', 'pasta/é 😀.txt': 'olá', empty: '' };
     const { bytes } = written(files);
     const zip = openZip(bytes);
@@ -48,7 +48,7 @@ describe('the records of a zip file', () => {
     expect(Object.fromEntries(found)).toEqual(files);
   });
 
-  it('hold offsets beyond 4 GiB', async () => {
+  it('may have offsets beyond 4 GiB', async () => {
     const start = 5 * 1024 ** 3;
     const { bytes, entries } = written({ 'far.txt': 'far', 'farther.txt': 'farther' }, start);
     // What comes before is not looked at.
@@ -62,13 +62,13 @@ describe('the records of a zip file', () => {
     expect(await dataOffset(read, found[1] as (typeof found)[number])).toBe((entries[1]?.offset ?? 0) + 30 + 11);
   });
 
-  it('hold more entries than a zip file without extensions', async () => {
+  it('may be more than 65,535 entries', async () => {
     const { bytes } = written(Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [`${n}`, ''])));
     const entries = await readDirectory(openZip(bytes).read, bytes.length);
     expect([entries.length, entries.at(-1)?.name]).toEqual([70_000, '69999']);
   });
 
-  it('take no entry that is too large', () => {
+  it('are refused for an entry of 4 GiB', () => {
     const entry = { path: 'a', isDeflated: true, crc: 0, compressed: 1, size: 2 ** 32, offset: 0 };
     expect(() => makeDescriptor(entry)).toThrow('too large');
   });
@@ -89,4 +89,4 @@ it.each([
   ['\u0000\n', '%00%0A'],
   ['\ud800', '\ufffd'],
   ['a'.repeat(300), 'a'.repeat(150)],
-])('a name %j is the part %j of a path', (name, part) => expect(pathPart(name)).toBe(part));
+])('the name %j becomes the part %j of a path in a zip file', (name, part) => expect(pathPart(name)).toBe(part));

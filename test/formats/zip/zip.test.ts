@@ -29,8 +29,8 @@ const damaged = async (zip: Uint8Array) => {
   }
 };
 
-describe('an archive', () => {
-  it('is read by its directory, with stored and deflated entries, before a comment and after other bytes', async () => {
+describe('a zip archive', () => {
+  it('is read with stored and deflated entries, and a comment that looks like the end of its directory', async () => {
     const files: Zippable = { 'a.csv': [CSV, { level: 0 }], 'pasta/é.csv': CSV, 'vazio.csv': new Uint8Array() };
     const zip = zipSync(files, { comment: 'PK\u0005\u0006 um comentário' });
     const expected = {
@@ -48,7 +48,7 @@ describe('an archive', () => {
     });
   });
 
-  it('is found damaged wherever it is cut off or a byte of an entry is changed', async () => {
+  it('is reported as damaged wherever it is cut off or a byte of an entry is changed', async () => {
     const zip = zipSync({ 'a.csv': CSV, 'b.csv': [CSV, { level: 0 }] });
     for (let at = 0; at < zip.length; at += 61) expect(await damaged(zip.slice(0, at))).toBe(true);
     const [first, second] = await entriesOf(zip);

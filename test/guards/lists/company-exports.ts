@@ -5,8 +5,18 @@ const TESTS = ['test/company-exports/exports.test.ts'];
 export const COMPANY_EXPORTS = [
   ...guardsOf('src/modules/company-exports/store.ts', TESTS, [
     { in: 'insertExport', text: '.onConflictDoNothing()', without: '', title: 'at the same moment' },
-    { in: 'giveUpExport', text: ', isFree(companyExports, now)', without: '', title: 'one at a time' },
-    { in: 'giveUpExport', text: ', gte(companyExports.tries, most)', without: '', title: 'one archive of everything' },
+    {
+      in: 'giveUpExport',
+      text: ', isFree(companyExports, now)',
+      without: '',
+      title: 'only one queue delivery at a time',
+    },
+    {
+      in: 'giveUpExport',
+      text: ', gte(companyExports.tries, most)',
+      without: '',
+      title: 'one zip archive of all data',
+    },
     {
       in: 'claimDue',
       text: 'or(eq(companyExports.forOperator, true), ofActiveCompany(companyExports.companyId)) as SQL',

@@ -23,7 +23,7 @@ const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
 const DELIVERIES = ['test/uploads/delivery.managed-tables.test.ts'];
 const LOOKS = ['test/uploads/second-look.managed-tables.test.ts'];
 const EVOLVES = ['test/uploads/evolve.managed-tables.test.ts'];
-const ABOUT_TO_GO = 'stays when it is restored';
+const ABOUT_TO_GO = 'is kept when it is restored';
 const WAKING = ['test/viewing/waking.sharing.test.ts'];
 const UPLOADS = [
   'test/uploads/races.managed-tables.test.ts',
@@ -81,7 +81,7 @@ export const MANAGED_TABLES = [
       in: 'takeLease',
       text: ', or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now))',
       without: '',
-      title: 'keeps its lease from another call',
+      title: 'does not let another call take its lease',
     },
     { in: 'releaseLease', text: 'leasedBy(companyId, token)', without: 'ofCompany(companyId)' },
     { in: 'keepReaderPassword', text: ', isNull(managedDatabases.readerPassword)', without: '' },
@@ -150,7 +150,7 @@ export const MANAGED_TABLES = [
       text: 'WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)',
       without: '',
       tests: ROW_COUNTS,
-      title: 'when the table is emptied',
+      title: 'when the table is deleted, restored and truncated',
     },
   ]),
   ...guardsOf('src/modules/managed-tables/trash-store.ts', UPLOAD_SWEEPS, [
@@ -165,7 +165,7 @@ export const MANAGED_TABLES = [
       text: ' AND deleted_at > $3',
       without: ' AND $3::text IS NOT NULL',
       tests: ['test/managed-tables/restore.test.ts'],
-      title: 'restored by another meanwhile',
+      title: 'restored by another request meanwhile',
     },
   ]),
   ...guardsOf('src/modules/managed-tables/indexes.ts', TABLE_INDEXES, [
@@ -181,14 +181,14 @@ export const MANAGED_TABLES = [
       text: 'await untilOthersEnd(database, table.displayName, until, false);',
       without: '',
       tests: BUSY_TABLES,
-      title: 'is not begun while others go on',
+      title: 'is refused as busy while other transactions are open',
     },
     {
       in: 'deleteIndex',
       text: 'await untilOthersEnd(database, table.displayName, until, true);',
       without: '',
       tests: BUSY_TABLES,
-      title: 'is not dropped while others read',
+      title: 'is not dropped while another transaction reads',
     },
     {
       in: 'build',
@@ -198,17 +198,17 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/managed-tables/cursor.ts', CURSORS, [
-    { in: 'describePurpose', text: ' tableId, filters', without: ' filters', title: 'is good for its company' },
-    { in: 'describePurpose', text: 'filters.toSorted(), ', without: '', title: 'is good for its company' },
-    { in: 'describePurpose', text: 'asked.search, ', without: '', title: 'is good for its company' },
-    { in: 'describePurpose', text: 'readSort(sortBy)', without: 'null', title: 'is good for its company' },
+    { in: 'describePurpose', text: ' tableId, filters', without: ' filters', title: 'is valid for its company' },
+    { in: 'describePurpose', text: 'filters.toSorted(), ', without: '', title: 'is valid for its company' },
+    { in: 'describePurpose', text: 'asked.search, ', without: '', title: 'is valid for its company' },
+    { in: 'describePurpose', text: 'readSort(sortBy)', without: 'null', title: 'is valid for its company' },
   ]),
   ...guardsOf('src/modules/managed-tables/page.ts', CURSORS, [
     {
       in: 'following',
       text: 'after.type !== getOrderType(page.order)',
       without: 'false',
-      title: 'means nothing when its column was converted',
+      title: 'is refused when its column was converted',
     },
   ]),
   ...guardsOf('src/modules/managed-tables/export.ts', EXPORTS, [
@@ -216,9 +216,9 @@ export const MANAGED_TABLES = [
       text: 'entered.schemaVersion !== table.schemaVersion',
       without: 'false',
       tests: EXPORT_CHANGES,
-      title: 'values have the type that their column has',
+      title: 'values of an export have the type',
     },
-    { text: "isolation: 'repeatable read',", without: '', title: 'shows one moment' },
+    { text: "isolation: 'repeatable read',", without: '', title: 'shows the rows of one moment' },
   ]),
   ...guardsOf('src/modules/managed-tables/export-store.ts', EXPORTS, [
     {
@@ -226,13 +226,13 @@ export const MANAGED_TABLES = [
       text: 'lockShape(table)',
       without: "{ text: 'SELECT 1', values: [] }",
       tests: EXPORT_CHANGES,
-      title: 'comes whole before',
+      title: 'is complete before',
     },
     {
       in: 'TAKE_PLACE',
       text: ' WHERE pg_try_advisory_xact_lock(${LOCK}, place)',
       without: '',
-      title: 'of the company that are read at once',
+      title: 'others of the company are read',
     },
   ]),
   ...guardsOf('src/modules/managed-database/migrations/0005_row_count_changes.ts', ROW_COUNTS, [
@@ -240,14 +240,18 @@ export const MANAGED_TABLES = [
     {
       text: 'WHEN (NEW.count_version = OLD.count_version)',
       without: 'WHEN (false)',
-      title: 'whatever was beside the number',
+      title: 'even with pending count changes',
     },
   ]),
   ...guardsOf('src/modules/managed-database/migrations/0001_managed_tables.ts', TABLES, [
     { text: 'UNIQUE INDEX managed_tables_display_name', without: 'INDEX managed_tables_display_name' },
   ]),
   ...guardsOf('src/modules/managed-database/migrations/0001_upload_jobs.ts', UPLOAD_RACES, [
-    { text: 'UNIQUE INDEX upload_jobs_name', without: 'INDEX upload_jobs_name', title: 'a confirm' },
+    {
+      text: 'UNIQUE INDEX upload_jobs_name',
+      without: 'INDEX upload_jobs_name',
+      title: 'the confirmation of an upload job',
+    },
   ]),
   ...guardsOf('src/modules/uploads/work-store.ts', UPLOADS, [
     {
@@ -255,7 +259,7 @@ export const MANAGED_TABLES = [
       text: ' AND step = $3',
       without: ' AND $3::int IS NOT NULL',
       tests: ['test/uploads/from-url.managed-tables.test.ts'],
-      title: 'is cancelled before its piece',
+      title: 'is cancelled before piece',
     },
     { in: 'claimJob', text: " AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))", without: '' },
     {
@@ -263,7 +267,7 @@ export const MANAGED_TABLES = [
       text: ' < $5 AS may_run',
       without: ' < $5 + 1000 AS may_run',
       tests: TURNS,
-      title: 'leaves another company’s upload its first turn',
+      title: 'does not delay another company’s upload',
     },
     {
       in: 'releaseJob',
@@ -277,14 +281,14 @@ export const MANAGED_TABLES = [
       text: ' AND step = $3',
       without: ' AND $3::int IS NOT NULL',
       tests: DELIVERIES,
-      title: 'another overtakes in the analysis',
+      title: 'another one overtakes in the analysis',
     },
     {
       in: 'guardedAdvance',
       text: ' AND step = ${Math.trunc(step)}',
       without: '',
       tests: DELIVERIES,
-      title: 'takes each chunk once',
+      title: 'loads each chunk once',
     },
     { in: 'guardedAdvance', text: ' FOR UPDATE', without: '' },
     {
@@ -339,15 +343,27 @@ export const MANAGED_TABLES = [
   ]),
   ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
     { in: 'lockJob', text: ' FOR UPDATE', without: '', tests: UPLOAD_RACES, title: 'keeps another delivery' },
-    { in: 'confirmJob', text: " AND status = 'waiting_confirm'", without: '', tests: UPLOAD_RACES, title: 'a confirm' },
-    { in: 'lookAgain', text: " AND status = 'waiting_confirm'", without: '', tests: LOOKS, title: 'gives way to' },
+    {
+      in: 'confirmJob',
+      text: " AND status = 'waiting_confirm'",
+      without: '',
+      tests: UPLOAD_RACES,
+      title: 'the confirmation of an upload job',
+    },
+    {
+      in: 'lookAgain',
+      text: " AND status = 'waiting_confirm'",
+      without: '',
+      tests: LOOKS,
+      title: 'comes just before it',
+    },
   ]),
   ...guardsOf('src/modules/uploads/publish.ts', UPLOADS, [
-    { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACES, title: 'brings into place first' },
+    { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACES, title: 'publishes first' },
     { text: '!same', without: 'false', tests: UPLOAD_RACES, title: 'columns of its table' },
   ]),
   ...guardsOf('src/modules/uploads/load-store.ts', UNDO_RACES, [
-    { in: 'lockLoad', text: ' FOR UPDATE', without: '', title: 'keeps another waiting' },
+    { in: 'lockLoad', text: ' FOR UPDATE', without: '', title: 'keeps another undo waiting' },
     { in: 'selectLastLoad', text: ' AND undone_at IS NULL', without: '', tests: UNDOS, title: 'one after the other' },
   ]),
   ...guardsOf('src/modules/uploads/upsert.ts', UPSERTS, [
@@ -363,10 +379,10 @@ export const MANAGED_TABLES = [
   ]),
   ...guardsOf('src/modules/uploads/undo.ts', UNDO_RACES, [
     { text: 'load.undoneAt !== null', without: 'false', title: 'finds it undone' },
-    { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before or after a load' },
-    { text: "? 'shape' : 'rows'", without: "? 'row' : 'row'", title: 'rows that are inserted by hand' },
-    { text: ' || load.evolved', without: '', tests: EVOLVES, title: 'is undone before or after a row' },
-    { text: 'load.number > limit.after', without: 'true', title: 'first, and else comes first' },
+    { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before a load in the mode' },
+    { text: "? 'shape' : 'rows'", without: "? 'row' : 'row'", title: 'an insert of rows' },
+    { text: ' || load.evolved', without: '', tests: EVOLVES, title: 'is undone before an insert' },
+    { text: 'load.number > limit.after', without: 'true', title: 'first, and otherwise succeeds' },
     {
       text: 'await tx.execute(holdKept(load.jobId))',
       without: 'await Promise.resolve()',

@@ -13,14 +13,14 @@ export const USAGE = [
     {
       text: 'CREATE TRIGGER `mails_within_quota` AFTER INSERT ON `mail_requests` WHEN',
       without: 'CREATE TRIGGER `mails_within_quota` AFTER INSERT ON `mail_requests` WHEN false AND',
-      title: 'the quota of mails a day',
+      title: 'the quota of mails per day',
     },
   ]),
   ...guardsOf('drizzle/0035_usage-and-quotas.sql', TESTS, [
-    { text: ',\n\tPRIMARY KEY(`company_id`, `day`)', without: '', title: 'counts by day' },
+    { text: ',\n\tPRIMARY KEY(`company_id`, `day`)', without: '', title: 'counts per day' },
   ]),
   ...guardsOf('src/modules/usage/queries.ts', TESTS, [
-    { in: 'countUse', text: 'row, when)', without: 'row, sql`true`)', title: 'the quota of model calls a day' },
+    { in: 'countUse', text: 'row, when)', without: 'row, sql`true`)', title: 'the quota of AI model calls per day' },
   ]),
   ...guardsOf(
     'src/modules/schedules/run-store.ts',
@@ -45,7 +45,7 @@ export const USAGE = [
     {
       text: "  await tx.query('SELECT pg_advisory_xact_lock($1)', [COUNT_LOCK]);\n",
       without: '',
-      title: 'two uploads at once',
+      title: 'two files at once',
     },
   ]),
 ];

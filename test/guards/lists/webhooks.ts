@@ -70,9 +70,17 @@ export const WEBHOOKS = [
     'src/platform/outside-fetch.ts',
     ['test/local/outside-fetch.test.ts'],
     [
-      { text: '(lookedUp.get(hostname) ?? 0) > now', without: 'lookedUp.get(hostname)', title: 'second look' },
-      { text: '!found.map(asHostname).every((host) => isPublicHost(host))', without: 'false', title: 'leads to' },
-      { text: 'found.length === 0', without: 'false', title: 'nobody knows' },
+      {
+        text: '(lookedUp.get(hostname) ?? 0) > now',
+        without: 'lookedUp.get(hostname)',
+        title: 'even if it was public before',
+      },
+      {
+        text: '!found.map(asHostname).every((host) => isPublicHost(host))',
+        without: 'false',
+        title: 'is refused when it resolves to',
+      },
+      { text: 'found.length === 0', without: 'false', title: 'is unknown or the name service is down' },
     ],
   ),
 ];

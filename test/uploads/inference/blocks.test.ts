@@ -50,8 +50,8 @@ const tables = fc
 
 const headerOf = (columns: number): string[] => ['chave', 'alfa', 'beta', 'gama', 'delta'].slice(0, columns);
 
-describe('a file that is read in blocks', () => {
-  test('is read as it was written, in any dialect', () => {
+describe('a CSV file that is read in blocks', () => {
+  test('is read with the values that were written, in any dialect', () => {
     fc.assert(
       fc.property(tables, dialects, (rows, dialect) => {
         // Signs of the other dialects all over a small table can make another reading as good: quote everything then.
@@ -62,7 +62,7 @@ describe('a file that is read in blocks', () => {
     );
   });
 
-  test('has plain values without quotes', () => {
+  test('is read correctly when plain values stand without quotes', () => {
     const plain = fc.oneof(word, fc.integer().map(String));
     const rows = fc
       .array(fc.tuple(plain, plain, plain), { minLength: 2, maxLength: 20 })
@@ -76,7 +76,7 @@ describe('a file that is read in blocks', () => {
     );
   });
 
-  test('is refused, or loaded with as many rows as were counted, whatever its bytes are', () => {
+  test('is refused, or read with as many rows as were counted, whatever its bytes are', () => {
     const piece = fc.constantFrom(
       ...[',', ';', '\t', '|', '"', "'", '\n', '\r', '\r\n', ' ', '\\', 'a', 'bc', '1', '2.5', '1,5', '2024-01-01'],
       ...['\u00a0', 'é', '😀', '\ufeff', 'sim', 'true', '""', '\n\n', ',,'],
@@ -132,7 +132,7 @@ describe('a file that is read in blocks', () => {
     expect(rowsOf(bytes, 70_001)).toEqual(rowsOf(bytesOf(text)));
   });
 
-  test('keeps its state small with a thousand columns of long values', () => {
+  test('makes a small analysis state even with a thousand columns of long values', () => {
     const columns = Array.from({ length: 1000 }, (_, index) => `coluna número ${index}`);
     const value = 'valor bastante longo '.repeat(10);
     const row = (index: number) => columns.map((_, column) => (column === 0 ? index : `${value}${index}`)).join(',');
@@ -155,7 +155,7 @@ describe('a file that is read in blocks', () => {
     expect(rowsOf(bytes, 1 << 20)[0]?.[1]).toHaveLength(big.length);
   });
 
-  test('is refused with a quote that nothing closes, long before memory is short', () => {
+  test('is refused with a quote that is never closed, before it fills the memory', () => {
     const quoted = '1,"x, y"\n';
     const small = bytesOf(`a,b\n${quoted}2,"y\n${'3,z\n'.repeat(10)}`);
     expect(refusal(() => inferBytes(small))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 3, file: 'arquivo.csv' });

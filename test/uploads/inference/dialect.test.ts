@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bytesOf, infer, inferBytes, refusal, rowsOf } from './reading.ts';
 
-describe('the dialect of a file', () => {
+describe('the dialect of a CSV file', () => {
   test.each([
     ['a,b,c\n1,2,3\n', ','],
     ['a;b;c\n1;2;3\n', ';'],
@@ -15,7 +15,7 @@ describe('the dialect of a file', () => {
     ['a\tb\nx, y\tz\nw\tv, u, t\n', '\t'],
     ['nome\nana\nbia\n', ','],
     ['frase\nola, mundo\ntudo bem\nnada\numa, duas, tres\n', ';'],
-  ])('has for %j the delimiter %j', (text, delimiter) => {
+  ])('is inferred for %j with the delimiter %j', (text, delimiter) => {
     expect(infer(text).schema.dialect.delimiter).toBe(delimiter);
   });
 
@@ -28,9 +28,9 @@ describe('the dialect of a file', () => {
     ['LF and CRLF', 'a,b\n1,2\r\n3,4\n'],
     ['CR with one LF', 'a,b\r1,2\n3,4\r'],
     ['LF with one CR', 'a,b\n1,2\r3,4\n'],
-    ['all three', 'a,b\r1,2\r\n3,4\n'],
+    ['LF, CRLF and CR', 'a,b\r1,2\r\n3,4\n'],
     ['CR CR LF and LF', 'a,b\r\r\n1,2\n3,4\n'],
-  ])('may have the line ends %s', (_name, text) => {
+  ])('may have the line endings %s', (_name, text) => {
     expect(rowsOf(bytesOf(text))).toEqual([
       ['1', '2'],
       ['3', '4'],
@@ -42,7 +42,7 @@ describe('the dialect of a file', () => {
     ['\r', '\n'],
     ['\r\n', '\r'],
     ['\r', '\r\n'],
-  ])('may have the line end %j everywhere, and %j once far down', (usual, other) => {
+  ])('may have the line ending %j everywhere, and %j once far down', (usual, other) => {
     const rows = Array.from({ length: 20_000 }, (_, index) => [`"linha${usual}${index}"`, `v${index}`]);
     const lines = rows.map((row) => row.join(',') + usual);
     lines[19_000] = `${rows[19_000]?.join(',')}${other}`;
@@ -56,7 +56,7 @@ describe('the dialect of a file', () => {
   test.each<[string, string, (string | null)[][]]>([
     ['quoted delimiters', 'a,b\n"x,y",1\n', [['x,y', '1']]],
     [
-      'quoted line ends',
+      'quoted line endings',
       'a,b\n"x\ny",1\n"z\r\nw",2\n',
       [
         ['x\ny', '1'],
@@ -163,7 +163,7 @@ describe('the dialect of a file', () => {
     expect(rowsOf(bytesOf(text))).toEqual(rows);
   });
 
-  test('is answered with the quote and the delimiter', () => {
+  test('is reported with its quote character, delimiter and encoding', () => {
     expect(infer("a;b\n'x;y';1\n'z';2\n").schema.dialect).toEqual({
       encoding: 'utf-8',
       delimiter: ';',
@@ -187,10 +187,10 @@ const utf16 = (text: string, little: boolean, mark: boolean): Uint8Array => {
 
 const latin = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 
-describe('a backslash before a delimiter', () => {
+describe('a backslash before a delimiter in a CSV file', () => {
   const many = Array.from({ length: 20_000 }, (_, index) => `${index},texto ${index}\n`).join('');
 
-  test('escapes it where every line has the same number of fields then', () => {
+  test('is an escape where that gives every line the same number of fields', () => {
     const text = 'id,nome,valor\n1,Silva\\, Ana,10\n2,Souza\\, Bia,20\n3,Caio,30\n';
     expect(rowsOf(bytesOf(text))).toEqual([
       ['1', 'Silva, Ana', '10'],
@@ -200,43 +200,43 @@ describe('a backslash before a delimiter', () => {
     for (const block of [7, 1 << 16]) expect(rowsOf(bytesOf(text), block)).toHaveLength(3);
   });
 
-  test('leaves a number a number', () => {
+  test('is an escape also in a decimal number', () => {
     const { schema } = infer('nome,valor\nana,12\\,5\nbia,7\n');
     expect(schema.columns[1]).toMatchObject({ type: 'decimal', evidence: { format: '1234,56' } });
     expect(schema.sample_rows[0]?.valor).toBe(12.5);
   });
 
-  test('is a character of its value where the lines are even without it', () => {
+  test('is a character of the value where the lines have the same number of fields without escapes', () => {
     expect(rowsOf(bytesOf('pasta,n\nC:\\,1\nD:\\,2\n'))).toEqual([
       ['C:\\', '1'],
       ['D:\\', '2'],
     ]);
   });
 
-  test('escapes it also where that shows far down', () => {
+  test('is an escape also where the first one stands far down', () => {
     const bytes = bytesOf(`id,nome\n${many}20000,Silva\\, Ana\n`);
     expect(rowsOf(bytes, 1 << 16).at(-1)).toEqual(['20000', 'Silva, Ana']);
   });
 
-  test('escapes none where a line far down has another number of fields then', () => {
+  test('is no escape anywhere where a line far down would get another number of fields', () => {
     const bytes = bytesOf(`id,nome,n\n1,Silva\\, Ana,1\n2,Bia,2\n${many.replaceAll('\n', ',1\n')}20000,C:\\,5\n`);
     expect(refusal(() => inferBytes(bytes, 1 << 16))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 2 });
   });
 });
 
-describe('control characters', () => {
+describe('control characters in a CSV file', () => {
   test.each<[string, Uint8Array]>([
     ['utf-8', bytesOf('a,b\nS\u0083o\u0001\u001b,1\né,2\n')],
     ['utf-16le', utf16('a,b\nS\u0083o\u0001\u001b,1\nk,2\n', true, true)],
     ['windows-1252', latin('a,b\nS\x81o\u0001\u001b,1\n\xe9,2\n')],
-  ])('stay in their values in %s', (encoding, bytes) => {
+  ])('are kept in the values in %s', (encoding, bytes) => {
     const { schema } = inferBytes(bytes);
     expect([schema.dialect.encoding, schema.total_row_count_estimate]).toEqual([encoding, 2]);
     expect(rowsOf(bytes)[0]?.[0]).toBe(encoding === 'windows-1252' ? 'S\u0081o\u0001\u001b' : 'S\u0083o\u0001\u001b');
   });
 });
 
-test('lines may end with more delimiters than a table has columns', () => {
+test('lines of a CSV file may end with more empty fields than a table can have columns', () => {
   const rest = ','.repeat(16_000);
   expect(rowsOf(bytesOf(`a,b${rest}\n1,2${rest}\n3,4${rest}\n`))).toEqual([
     ['1', '2'],
@@ -244,12 +244,12 @@ test('lines may end with more delimiters than a table has columns', () => {
   ]);
 });
 
-test('a text may have more commas than a line has fields', () => {
+test('a value of a CSV file may have more commas than a line can have fields', () => {
   const text = 'x,'.repeat(17_000);
   expect(rowsOf(bytesOf(`nome;nota\nana;${text}\nbia;${text}\n`))).toHaveLength(2);
 });
 
-describe('the encoding of a file', () => {
+describe('the encoding of a CSV file', () => {
   const text = 'nome,ok\nJosé 😀,sim\nÉdipo,não\n';
   test.each([
     ['utf-8', bytesOf(text)],
@@ -279,7 +279,7 @@ describe('the encoding of a file', () => {
     ]);
   });
 
-  test('is Windows-1252 as a whole when a late byte is no UTF-8', () => {
+  test('is Windows-1252 for the whole file when a late byte is not UTF-8', () => {
     const early = bytesOf('nome,n\nJosé,1\n');
     const filler = bytesOf('ana,2\n'.repeat(200_000));
     const late = latin('caf\xe9,3\n');
@@ -301,7 +301,7 @@ describe('the encoding of a file', () => {
     }
   });
 
-  test('leaves a byte order mark in the middle to its value', () => {
+  test('keeps a byte order mark in the middle as a character of its value', () => {
     expect(rowsOf(bytesOf('a,b\nx,1\n\ufeffy,2\n'))).toEqual([
       ['x', '1'],
       ['\ufeffy', '2'],

@@ -4,19 +4,19 @@ import { bytesOf, infer, inferBytes, readFile, refusal } from './reading.ts';
 
 const header = 'nome,idade\nana,30\nbia,31\n';
 
-describe('a file that is refused', () => {
+describe('the analysis of an invalid CSV file', () => {
   test.each([
     ['an empty file', ''],
     ['blank lines', '\n\n  \n,,\n'],
     ['a header alone', 'nome,idade\n'],
-    ['a header alone, no line end', 'nome,idade'],
+    ['a header alone without a line ending', 'nome,idade'],
     ['a title and a header', 'Lista de 2024\n\nnome,idade\n'],
     ['a byte order mark alone', '\ufeff'],
-  ])('has no rows: %s', (_what, text) => {
+  ])('reports NO_ROWS: %s', (_what, text) => {
     expect(refusal(() => infer(text))).toMatchObject({ code: 'NO_ROWS', file: 'arquivo.csv' });
   });
 
-  test('is answered with the row that has too many fields', () => {
+  test('reports the line of a row with too many fields', () => {
     expect(refusal(() => infer(`${header}"caio\ne cia",32,a mais\n`))).toMatchObject({
       code: 'TOO_MANY_FIELDS',
       line: 4,
@@ -28,12 +28,12 @@ describe('a file that is refused', () => {
     expect(refusal(() => infer(`${header}caio,32, ,\n`))).toBeNull();
   });
 
-  test('is answered with the row that has too many fields a million rows down', () => {
+  test('reports the line of a row with too many fields 300,000 rows down', () => {
     const text = `${header}${'caio,32\n'.repeat(300_000)}davi,33,x\n`;
     expect(refusal(() => infer(text, 1 << 18))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 300_004 });
   });
 
-  test('is answered with the line of a NUL byte', () => {
+  test('reports the line of a NUL byte', () => {
     expect(refusal(() => infer(`${header}ca\0io,32\n`))).toMatchObject({ code: 'NUL_BYTE', line: 4 });
     const far = `${header}${'caio,32\n'.repeat(100_000)}da\0vi,33\n`;
     expect(refusal(() => infer(far, 1 << 18))).toMatchObject({ code: 'NUL_BYTE', line: 100_004 });
@@ -44,12 +44,16 @@ describe('a file that is refused', () => {
     ['a zip', [0x50, 0x4b, 3, 4, 0x14, 0, 0, 0, 8, 0, 0xe9, 0xfe], 'NUL_BYTE'],
     ['UTF-16 of odd length', [0xff, 0xfe, 97, 0, 10, 0, 98], 'UNREADABLE_BYTES'],
     ['UTF-16 with half a character', [0xff, 0xfe, 0x3d, 0xd8, 10, 0, 98, 0], 'UNREADABLE_BYTES'],
-    ['a byte order mark of UTF-8 before other bytes', [0xef, 0xbb, 0xbf, 97, 10, 0xe9, 10], 'UNREADABLE_BYTES'],
-  ])('is no text: %s', (_what, bytes, code) => {
+    [
+      'a byte order mark of UTF-8 before bytes of another encoding',
+      [0xef, 0xbb, 0xbf, 97, 10, 0xe9, 10],
+      'UNREADABLE_BYTES',
+    ],
+  ])('reports bytes that are not text: %s', (_what, bytes, code) => {
     expect(refusal(() => inferBytes(Uint8Array.from(bytes)))).toMatchObject({ code, file: 'arquivo.csv' });
   });
 
-  test('has more columns than a table can have', () => {
+  test('reports more columns than a table can have', () => {
     const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
     for (const count of [1001, 1599, 5000, 17_000]) {
       const problem = refusal(() => infer(`${columns(count)}\n${columns(count)}\n`));
@@ -62,10 +66,10 @@ describe('a file that is refused', () => {
   });
 });
 
-describe('several files', () => {
+describe('the analysis of several CSV files', () => {
   const file = (name: string, text: string) => readFile(bytesOf(text), name);
 
-  test('have their columns matched by name, each in its own dialect', () => {
+  test('matches their columns by name, and reads each in its own dialect', () => {
     const { schema, files } = finish([
       file('a.csv', 'nome,idade,dia\nana,30,01/02/2024\n'),
       file('b.csv', 'Dia;Nome;Idade\n31/01/2024;bia;1.5\n02/03/2024;"caio; davi";\n'),
@@ -84,18 +88,18 @@ describe('several files', () => {
     ]);
   });
 
-  test('have one type of a column, that fits all of them', () => {
+  test('infers one type per column that fits all of them', () => {
     const { schema } = finish([file('a.csv', 'k,n\nx,1\ny,2\n'), file('b.csv', 'k,n\nz,3\nw,n/d\n')]);
     expect(schema.columns[1]).toMatchObject({ type: 'text', evidence: { counter_example: { value: 'n/d', line: 3 } } });
   });
 
-  test('need rows in one of them only', () => {
+  test('needs rows in only one of them', () => {
     const { schema } = finish([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\nz,3\n')]);
     expect(schema.total_row_count_estimate).toBe(1);
     expect(refusal(() => finish([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\n')]))?.code).toBe('NO_ROWS');
   });
 
-  test('have their columns matched by place without headers', () => {
+  test('matches their columns by position when they have no headers', () => {
     const { schema } = finish([file('a.csv', '1,x\n2,y\n'), file('b.csv', '3,z\n')]);
     expect(refusal(() => schema)).toBeNull();
     expect(schema.total_row_count_estimate).toBe(3);
@@ -105,7 +109,7 @@ describe('several files', () => {
     ['another column', 'k,m\nx,1\n', 'm'],
     ['an additional column', 'k,n,m\nx,1,2\n', 'm'],
     ['a missing column', 'k\nx\n', 'n'],
-  ])('are refused with %s in one of them', (_what, text, column) => {
+  ])('reports different headers for %s in one of them', (_what, text, column) => {
     const work = () => finish([file('a.csv', 'k,n\nx,1\n'), file('b.csv', text)]);
     expect(refusal(work)).toMatchObject({ code: 'HEADERS_DIFFER', file: 'b.csv', column });
   });

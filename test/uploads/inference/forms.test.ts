@@ -64,7 +64,7 @@ const CHOICES: Choice[] = [
   },
 ];
 
-describe('the notation of a column that the analysis decides', () => {
+describe('the notation of dates and numbers that the analysis infers for a column', () => {
   /** Some files of open values, and one place among them for a value that decides. */
   const places = fc.array(fc.integer({ min: 1, max: 2500 }), { minLength: 1, maxLength: 3 }).chain((sizes) =>
     fc.record({
@@ -78,7 +78,7 @@ describe('the notation of a column that the analysis decides', () => {
     }),
   );
 
-  test('is that of the load, whichever row decides it, in any file and block', () => {
+  test('is used by the load, whichever row, file or block decides it', () => {
     fc.assert(
       fc.property(places, ({ sizes, at: [number, row], choice, which, block }) => {
         const { type, open, deciders } = choice;
@@ -109,7 +109,7 @@ describe('the notation of a column that the analysis decides', () => {
     ['dates with two separators', ['01/02/2024', '12-31-2024'], 'date', ['2024-01-02', '2024-12-31']],
     ['codes and decimals', ['007', '1,234', '1,5'], 'decimal', ['7', '1.234', '1.5']],
   ])(
-    'is that of the load also when a text column is retyped and a row far down decides: %s',
+    'is used by the load also when a text column gets another type and a late row decides: %s',
     (_what, values, type, loaded) => {
       const many = <T>(all: T[]): T[] => [...all.slice(0, -1), ...Array(3000).fill(all.at(-2)), all.at(-1) as T];
       const { column, values: result } = loadAll([file(many(values))], type);
@@ -119,7 +119,7 @@ describe('the notation of a column that the analysis decides', () => {
   );
 });
 
-describe('the notation of each file', () => {
+describe('the notation of dates and numbers in each file', () => {
   test('may differ within one column', () => {
     const { column, values } = loadAll([file(['1.234,56', '7,5']), file(['1,234.56', '7.5']), file(['31'])]);
     expect(column).toMatchObject({ type: 'decimal', evidence: { format: '1.234,56 | 1,234.56' } });
@@ -134,33 +134,36 @@ describe('the notation of each file', () => {
   });
 
   test.each([
-    ['none decides it', [['01/02/2024'], ['03/04/2024']], [['2024-02-01'], ['2024-04-03']]],
-    ['one decides it', [['01/02/2024'], ['12/31/2024']], [['2024-01-02'], ['2024-12-31']]],
-    ['another way of writing decides it', [['01/02/24'], ['12-31-2024']], [['2024-01-02'], ['2024-12-31']]],
+    ['no file decides it', [['01/02/2024'], ['03/04/2024']], [['2024-02-01'], ['2024-04-03']]],
+    ['one file decides it', [['01/02/2024'], ['12/31/2024']], [['2024-01-02'], ['2024-12-31']]],
+    ['a file with another separator decides it', [['01/02/24'], ['12-31-2024']], [['2024-01-02'], ['2024-12-31']]],
     ['the year first decides nothing', [['01/02/2024'], ['2024-12-31']], [['2024-02-01'], ['2024-12-31']]],
     [
-      'two decide it differently',
+      'two files decide it differently',
       [['01/02/2024'], ['12/31/2024'], ['31/12/2024']],
       [['2024-02-01'], ['2024-12-31'], ['2024-12-31']],
     ],
-    ['numbers: none decides it', [['1.234'], ['1,234']], [['1.234'], ['1234']]],
-    ['numbers: one decides it', [['1.234'], ['1.234,5']], [['1234'], ['1234.5']]],
-    ['numbers: two decide it differently', [['1,234'], ['1,5'], ['1.5']], [['1234'], ['1.5'], ['1.5']]],
-  ])('is that of the others where it is open and they agree, and else the default: %s', (_what, files, loaded) => {
-    expect(loadAll(files.map((values) => file(values))).values).toEqual(loaded);
-  });
+    ['numbers: no file decides it', [['1.234'], ['1,234']], [['1.234'], ['1234']]],
+    ['numbers: one file decides it', [['1.234'], ['1.234,5']], [['1234'], ['1234.5']]],
+    ['numbers: two files decide it differently', [['1,234'], ['1,5'], ['1.5']], [['1234'], ['1.5'], ['1.5']]],
+  ])(
+    'follows the other files where it is ambiguous and they agree, or else the default: %s',
+    (_what, files, loaded) => {
+      expect(loadAll(files.map((values) => file(values))).values).toEqual(loaded);
+    },
+  );
 
-  test('reads 1,234 alone as a decimal comma in a file with semicolons', () => {
+  test('takes 1,234 alone as a decimal with a comma in a file with semicolons', () => {
     expect(loadAll([file(['1,234'], ';'), file(['1,234'], ',')]).values).toEqual([['1.234'], ['1234']]);
   });
 
-  test('reads single letters as booleans where both of a pair occur in any of the files', () => {
+  test('takes single letters as booleans where both letters of a pair occur in any of the files', () => {
     expect(loadAll([file(['s', 's']), file(['n'])]).column.type).toBe('boolean');
     expect(loadAll([file(['s', 's']), file(['f'])]).column.type).toBe('text');
     expect(loadAll([file(['s', 's']), file(['true'])]).column.type).toBe('text');
   });
 
-  test('still lets files go to COPY unchanged', () => {
+  test('lets a file be sent to COPY unchanged if COPY can read it', () => {
     const texts = ['k,v,w\nx,1,01/02/2024\n', 'k,v,w\ny,1.5,31/01/2024\n', 'k,v,w\nz,"2,5",12/31/2024\n'];
     const inference = finish(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
     const plans = inference.files.map((each) => planLoad(each, loadColumns(inference)));
@@ -172,8 +175,8 @@ describe('the notation of each file', () => {
   });
 });
 
-describe('the columns that are inferred', () => {
-  test('accept gaps, whether or not the files have any', () => {
+describe('inferred columns', () => {
+  test('are nullable, whether or not the files have empty values', () => {
     const { schema, found } = finish([readFile(bytesOf('k,v\nx,1\ny,\n'))]);
     expect(schema.columns.map(({ nullable, evidence }) => [nullable, evidence.nulls])).toEqual([
       [true, 0],

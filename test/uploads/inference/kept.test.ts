@@ -181,8 +181,8 @@ function expectNoneCutInTwo(rows: (string | null)[][]): void {
 const isReadAsWritten = (file: GeneratedFile, delimiter: string, width: number): boolean =>
   delimiter === file.delimiter || (width === 1 && file.lines.every((cells) => cells.length < 2));
 
-describe('a text file', () => {
-  it('loses no value: each is loaded where it stood, or stands in a line that is shown as skipped', () => {
+describe('an uploaded text file', () => {
+  it('loses no value: each is loaded in its place, or stands in a line that is reported as skipped', () => {
     let read = 0;
     fc.assert(
       fc.property(files, fc.integer({ min: 8, max: 4000 }), (file, block) => {

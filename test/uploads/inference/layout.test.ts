@@ -11,34 +11,69 @@ const CASES: Case[] = [
   ['rows of number and text', '1,ana\n2,bia\n', 'column_1:integer column_2:text', 2, false, 0],
   ['dates alone', '2024-01-01,x\n2024-01-02,y\n', 'column_1:date column_2:text', 2, false, 0],
   ['a header of numbers over text', '2019,2020\nx,y\n', '_2019:text _2020:text', 1, true, 0],
-  ['a repeated cell over text', 'x,x\na,b\nc,d\n', 'x:text x_2:text', 2, true, 0],
-  ['a repeated cell that stands again below', 'x,x\na,b\nx,d\n', 'column_1:text column_2:text', 3, false, 0],
-  ['a repeated cell over numbers', 'x,x\n1,2\n3,4\n', 'x:integer x_2:integer', 2, true, 0],
-  ['an empty cell over text', 'x,,y\na,b,c\nc,d,e\n', 'x:text column_2:text y:text', 2, true, 0],
+  ['a repeated header over text', 'x,x\na,b\nc,d\n', 'x:text x_2:text', 2, true, 0],
+  ['a repeated header that a row below repeats', 'x,x\na,b\nx,d\n', 'column_1:text column_2:text', 3, false, 0],
+  ['a repeated header over numbers', 'x,x\n1,2\n3,4\n', 'x:integer x_2:integer', 2, true, 0],
+  ['an empty header over text', 'x,,y\na,b,c\nc,d,e\n', 'x:text column_2:text y:text', 2, true, 0],
   [
-    'an empty cell beside one that stands again below',
+    'an empty header beside one that a row below repeats',
     'x,,y\na,b,c\nx,d,e\n',
     'column_1:text column_2:text column_3:text',
     3,
     false,
     0,
   ],
-  ['one that stands again below, beside all names', 'x,z,y\na,b,c\nx,d,e\n', 'x:text z:text y:text', 2, true, 0],
-  ['an empty cell over numbers', 'x,,y\na,1,2\nc,3,4\n', 'x:text column_2:integer y:integer', 2, true, 0],
-  ['row names under an empty cell', ',nome\n0,ana\n1,bia\n', 'column_1:integer nome:text', 2, true, 0],
-  ['R style, numbered', 'nome,idade\n1,ana,30\n2,bia,31\n', 'nome:integer idade:text column_3:integer', 2, true, 0],
-  ['R style', 'nome,idade\nx,ana,30\ny,bia,31\n', 'column_1:text nome:text idade:integer', 2, true, 0],
   [
-    'R style with a first field twice',
+    'a header that a row below repeats, beside other headers',
+    'x,z,y\na,b,c\nx,d,e\n',
+    'x:text z:text y:text',
+    2,
+    true,
+    0,
+  ],
+  ['an empty header over numbers', 'x,,y\na,1,2\nc,3,4\n', 'x:text column_2:integer y:integer', 2, true, 0],
+  ['row names under an empty header', ',nome\n0,ana\n1,bia\n', 'column_1:integer nome:text', 2, true, 0],
+  [
+    'numbered rows without a header, as R writes them, beside text',
+    'nome,idade\n1,ana,30\n2,bia,31\n',
+    'nome:integer idade:text column_3:integer',
+    2,
+    true,
+    0,
+  ],
+  [
+    'row names without a header, as R writes them',
+    'nome,idade\nx,ana,30\ny,bia,31\n',
+    'column_1:text nome:text idade:integer',
+    2,
+    true,
+    0,
+  ],
+  [
+    'row names without a header, of which one repeats',
     'nome,idade\nx,ana,30\nx,bia,31\n',
     'nome:text idade:text column_3:integer',
     2,
     true,
     0,
   ],
-  ['R style of one column', 'valor\na;1\nb;2\n', 'column_1:text valor:integer', 2, true, 0],
-  ['R style, text', '"x","y"\n"a","b","c"\n"d","e","f"\n', 'column_1:text x:text y:text', 2, true, 0],
-  ['R style with equal names', '"x","x"\n"a",1,2\n"d",3,4\n', 'column_1:text x:integer x_2:integer', 2, true, 0],
+  ['row names without a header beside one column', 'valor\na;1\nb;2\n', 'column_1:text valor:integer', 2, true, 0],
+  [
+    'row names without a header in a file of quoted text',
+    '"x","y"\n"a","b","c"\n"d","e","f"\n',
+    'column_1:text x:text y:text',
+    2,
+    true,
+    0,
+  ],
+  [
+    'row names without a header beside equal headers',
+    '"x","x"\n"a",1,2\n"d",3,4\n',
+    'column_1:text x:integer x_2:integer',
+    2,
+    true,
+    0,
+  ],
   ['a title above a header', 'Vendas\nnome,valor\nana,1\nbia,2\n', 'nome:text valor:integer', 2, true, 1],
   ['a title above a header of text', 'Lista\nnome,cidade\nana,rio\n', 'nome:text cidade:text', 1, true, 1],
   [
@@ -54,7 +89,7 @@ const CASES: Case[] = [
   ['titles and a blank line', 'Vendas\n2024\n\nn,v,w\na,1,2\nb,2,3\n', 'n:text v:integer w:integer', 2, true, 3],
   ['a title padded with delimiters', 'Vendas,,\n,,\nn,v,w\na,1,2\nb,2,3\n', 'n:text v:integer w:integer', 2, true, 2],
   [
-    'groups above columns',
+    'group headers above column headers',
     'g,,h,\nx,y,x,y\n1,2,3,4\n5,6,7,8\n',
     'x:integer y:integer x_2:integer y_2:integer',
     2,
@@ -73,11 +108,18 @@ const CASES: Case[] = [
   ['a footnote', 'a,b\n1,2\n3,4\nFonte: IBGE\n', 'a:integer b:integer', 2, true, 1],
   ['footnotes after a blank line', 'a,b\n1,2\n3,4\n\nFonte: IBGE,\nNota,\n', 'a:integer b:integer', 2, true, 2],
   ['a padded footnote', 'a,b,c\n1,2,3\nFonte: IBGE,,\n', 'a:integer b:integer c:integer', 1, true, 1],
-  ['a last row of a key alone', 'a,b,c\n1,2,3\n4,,\n', 'a:integer b:integer c:integer', 2, true, 0],
-  ['a last row of a text key alone', 'a,b,c\nk1,2,3\nk2,,\n', 'a:text b:integer c:integer', 2, true, 0],
-  ['a last row of a last value alone', 'a,b,c\n1,2,3\n,,4\n', 'a:integer b:integer c:integer', 2, true, 0],
-  ['a last row of two, half empty', 'nome,idade\nana,3\nbia,\n', 'nome:text idade:integer', 2, true, 0],
-  ['sparse rows, also last', 'a,b,c\nx y,1,2\nz w,,\nq r,3,4\ns t,,\n', 'a:text b:integer c:integer', 4, true, 0],
+  ['a last row with only a numeric key', 'a,b,c\n1,2,3\n4,,\n', 'a:integer b:integer c:integer', 2, true, 0],
+  ['a last row with only a text key', 'a,b,c\nk1,2,3\nk2,,\n', 'a:text b:integer c:integer', 2, true, 0],
+  ['a last row with only its last value', 'a,b,c\n1,2,3\n,,4\n', 'a:integer b:integer c:integer', 2, true, 0],
+  ['a last row of two columns, half empty', 'nome,idade\nana,3\nbia,\n', 'nome:text idade:integer', 2, true, 0],
+  [
+    'sparse rows, one of them last',
+    'a,b,c\nx y,1,2\nz w,,\nq r,3,4\ns t,,\n',
+    'a:text b:integer c:integer',
+    4,
+    true,
+    0,
+  ],
   ['a single value in the middle', 'a,b,c\n1,2,3\n4\n5,6,7\n', 'a:integer b:integer c:integer', 3, true, 0],
   ['one column', 'nome\nana\nbia\n', 'nome:text', 2, true, 0],
   ['one column of numbers', 'n\n1\n2\n', 'n:integer', 2, true, 0],
@@ -90,7 +132,7 @@ const CASES: Case[] = [
   ['rows all shorter than the header', 'a,b,c,d\n1,2,3\n4,5,6\n', 'a:integer b:integer c:integer d:text', 2, true, 0],
   // years
   [
-    'years as names',
+    'years as headers',
     'pais,2019,2020\nBrasil,10,20\nChile,30,40\n',
     'pais:text _2019:integer _2020:integer',
     2,
@@ -98,16 +140,23 @@ const CASES: Case[] = [
     0,
   ],
   [
-    'years as names, one empty',
+    'years as headers beside an empty header',
     ';1985;1993\na;12;379\nb;14;380\n',
     'column_1:text _1985:integer _1993:integer',
     2,
     true,
     0,
   ],
-  ['years that fall', 'ana,2020,2019\nbia,10,20\n', 'column_1:text column_2:integer column_3:integer', 2, false, 0],
-  ['one year', 'ana,2020\nbia,10\n', 'column_1:text column_2:integer', 2, false, 0],
-  ['years alone', '2019,2020\n10,20\n', 'column_1:integer column_2:integer', 2, false, 0],
+  [
+    'descending years in the first row',
+    'ana,2020,2019\nbia,10,20\n',
+    'column_1:text column_2:integer column_3:integer',
+    2,
+    false,
+    0,
+  ],
+  ['one year in the first row', 'ana,2020\nbia,10\n', 'column_1:text column_2:integer', 2, false, 0],
+  ['nothing but years in the first row', '2019,2020\n10,20\n', 'column_1:integer column_2:integer', 2, false, 0],
   // titles
   [
     'titles of several values above a header',
@@ -150,11 +199,18 @@ const CASES: Case[] = [
     0,
   ],
   // comments
-  ['comments', '# de x\n# por ana, hoje, sim\nn,v\na,1\nb,2\n', 'n:text v:integer', 2, true, 2],
-  ['one comment', '# por ana, hoje, sim\nn,v\na,1\nb,2\n', 'n:text v:integer', 2, true, 1],
+  ['comment lines that begin with #', '# de x\n# por ana, hoje, sim\nn,v\na,1\nb,2\n', 'n:text v:integer', 2, true, 2],
+  ['one comment line that begins with #', '# por ana, hoje, sim\nn,v\na,1\nb,2\n', 'n:text v:integer', 2, true, 1],
   ['a header that begins with #', '#,nome\n1,ana\n2,bia\n', 'column_1:integer nome:text', 2, true, 0],
-  ['a header that is the last comment', '# de x\n# por ana\n#t,v\n1,2\n3,4\n', 't:integer v:integer', 2, true, 2],
-  ['comments above one column', '# de x\n# por ana\nnome\nana\nbia\n', 'nome:text', 2, true, 2],
+  [
+    'a header that begins with # below comments',
+    '# de x\n# por ana\n#t,v\n1,2\n3,4\n',
+    't:integer v:integer',
+    2,
+    true,
+    2,
+  ],
+  ['comment lines above one column', '# de x\n# por ana\nnome\nana\nbia\n', 'nome:text', 2, true, 2],
   // one column
   ['one column of decimal commas', 'preco\r\n12,50\r\n12,75\r\n8,00\r\n', 'preco:decimal', 3, true, 0],
   ['one column of decimal commas and integers', 'preco\n8\n-12,50\n1.234,75\n', 'preco:decimal', 3, true, 0],
@@ -163,27 +219,27 @@ const CASES: Case[] = [
   ['one row of text with a comma', 'nome\nSilva, Ana\n', 'nome:text', 1, true, 0],
   // footnotes
   [
-    'last rows of a name alone',
+    'last rows with only a name',
     'n,e,f\nAna,a,1\nBia,b,2\nCarla Maria,,\nRui Pinto,,\n',
     'n:text e:text f:integer',
     4,
     true,
     0,
   ],
-  ['a note in a typed column', 'a,b\n1,2\n3,4\nFonte: IBGE,\n5,\n', 'a:integer b:integer', 2, true, 2],
-  ['a note in the last column', 'a,b,c\n1,2,3\n4,5,6\n,,Total\n', 'a:integer b:integer c:integer', 2, true, 1],
-  ['a misfit that is no note', 'a,b\n1,2\nFonte: IBGE,\n3,4\n', 'a:text b:integer', 3, true, 0],
-  ['a fraction that is no note', 'a,b\n1,2\n3,4\n5.5,\n', 'a:decimal b:integer', 3, true, 0],
-  ['a note after sparse rows', 'a,b\n1,2\n3,\n4,5\nFonte,\n', 'a:integer b:integer', 3, true, 1],
-  ['a note below a blank record', 'a,b\nx,2\n ,\nFonte,\n', 'a:text b:integer', 1, true, 1],
-  ['one column with a note', 'nome\nana\nbia\n\nFonte: IBGE\nNota\n', 'nome:text', 2, true, 2],
-  ['one column with a last line that is no note', 'nome\nana\nbia\nFonte: IBGE\n', 'nome:text', 3, true, 0],
+  ['a footnote in a column of integers', 'a,b\n1,2\n3,4\nFonte: IBGE,\n5,\n', 'a:integer b:integer', 2, true, 2],
+  ['a footnote in the last column', 'a,b,c\n1,2,3\n4,5,6\n,,Total\n', 'a:integer b:integer c:integer', 2, true, 1],
+  ['a text among integers that is no footnote', 'a,b\n1,2\nFonte: IBGE,\n3,4\n', 'a:text b:integer', 3, true, 0],
+  ['a fraction among integers that is no footnote', 'a,b\n1,2\n3,4\n5.5,\n', 'a:decimal b:integer', 3, true, 0],
+  ['a footnote after sparse rows', 'a,b\n1,2\n3,\n4,5\nFonte,\n', 'a:integer b:integer', 3, true, 1],
+  ['a footnote below a blank row', 'a,b\nx,2\n ,\nFonte,\n', 'a:text b:integer', 1, true, 1],
+  ['one column with a footnote', 'nome\nana\nbia\n\nFonte: IBGE\nNota\n', 'nome:text', 2, true, 2],
+  ['one column with a last line that is no footnote', 'nome\nana\nbia\nFonte: IBGE\n', 'nome:text', 3, true, 0],
   ['one column of numbers with a gap', 'v\n1\n\n2\n3\n', 'v:integer', 3, true, 0],
   ['one column with blank lines between rows', 'nome\n\nana\n\nbia\n\n', 'nome:text', 2, true, 0],
-  ['no line end at the end', 'a,b\n1,2', 'a:integer b:integer', 1, true, 0],
+  ['no line ending after the last row', 'a,b\n1,2', 'a:integer b:integer', 1, true, 0],
 ];
 
-describe('the table in a file', () => {
+describe('the table in a CSV file', () => {
   test.each(CASES)('is found with %s', (_what, text, columns, rows, header, skipped) => {
     const inference = infer(text);
     const { dialect, total_row_count_estimate } = inference.schema;
@@ -196,13 +252,13 @@ describe('the table in a file', () => {
     expect(rowsOf(bytesOf(text))).toHaveLength(rows);
   });
 
-  test('does not begin below more than 50 lines of notes', () => {
+  test('begins below at most 50 lines of notes', () => {
     const body = Array.from({ length: 200 }, (_, index) => `${index},x`).join('\n');
     expect(infer(`${'nota\n'.repeat(50)}a,b\n${body}\n`).schema.dialect.skipped_lines).toBe(50);
     expect(shape(infer(`${'nota\n'.repeat(51)}a,b\n${body}\n`))).toBe('nota:text');
   });
 
-  test('may have many more notes than rows', () => {
+  test('is found between many more notes than it has rows', () => {
     const table = 'cod,nome,valor\n1,ana,2\n2,bia,3\n';
     const { schema } = infer(`${'Uma nota\n'.repeat(50)}${table}Fonte: IBGE\n`);
     expect(schema.columns.map(({ name }) => name)).toEqual(['cod', 'nome', 'valor']);
@@ -210,12 +266,12 @@ describe('the table in a file', () => {
     expect(schema.dialect.skipped_lines).toBe(51);
   });
 
-  test('is not made of the last lines of a text that have commas', () => {
+  test('is one column where only the last lines have commas', () => {
     const names = 'Ana Souza\nBia Lima\nCaio Dias\nDavi Reis\nEva Melo\n';
     expect(shape(infer(`nome\n${names}Silva, Fabio\nSilva, Gil\nSilva, Hugo\n`))).toBe('nome:text');
   });
 
-  test('may end with a long tail of single values, which are no footnotes', () => {
+  test('keeps many last rows with a single value as rows', () => {
     const { schema } = infer(`a,b\n1,2\n${'3\n'.repeat(60)}`);
     expect(schema.total_row_count_estimate).toBe(61);
     expect(schema.columns[1]?.evidence.nulls).toBe(60);
@@ -225,11 +281,11 @@ describe('the table in a file', () => {
     ['Relatório\nnome;valor;cidade\n', 'titles and one line'],
     ['Relatório\nde 2024\nnome,valor,cidade\n', 'two titles and one line'],
     ['nome;valor\n', 'one line'],
-  ])('is missing in %j: %s', (text) => {
+  ])('is not found in %j: %s', (text) => {
     expect(refusal(() => infer(text))).toMatchObject({ code: 'NO_ROWS' });
   });
 
-  test('is not dropped below titles that are rows of another table', () => {
+  test('does not begin at a second header after many rows', () => {
     const rows = Array.from({ length: 20 }, (_, index) => `ana,${index},\n`).join('');
     const { schema } = infer(`nome,valor,\n${rows}chave,nome,valor\na,b,1\nc,d,2\n`);
     expect(schema.dialect.skipped_lines).toBe(0);
@@ -242,14 +298,14 @@ describe('the table in a file', () => {
     ]);
   });
 
-  test('has no rows of a preamble or footnotes', () => {
+  test('does not include titles or footnotes as rows', () => {
     expect(rowsOf(bytesOf('Título\n\na,b\n1,2\n3,4\n\nFonte: IBGE\n'))).toEqual([
       ['1', '2'],
       ['3', '4'],
     ]);
   });
 
-  test('takes its names from the header, which stays readable', () => {
+  test('has SQL names and display names from its header', () => {
     const { columns } = infer('Código do Cliente,userName,2024,id,,ID\n1,b,c,d,e,f\n').schema;
     expect(columns.map(({ name, display_name }) => [name, display_name])).toEqual([
       ['codigo_do_cliente', 'Código do Cliente'],

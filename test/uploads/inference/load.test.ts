@@ -24,10 +24,10 @@ function converted(text: string, types: Record<string, ColumnType> = {}, block?:
   return parseCopyText(copyData(plan, bytes, block).text);
 }
 
-describe('a file that may go to COPY unchanged', () => {
+describe('a CSV file that can be sent to COPY unchanged', () => {
   const plain = 'i,d,b,dt,ts,t\n1,1.5,true,2024-01-31,2024-01-31T10:00:00Z,"x, y"\n2,,no,,,\n';
 
-  test('does so from its first row to its last', () => {
+  test('is sent from its first row to its last, without titles and footnotes', () => {
     const text = 'Título\ni;d;t\n1;.5;"a ""b"""\n2;-5.;\n\nFonte: IBGE\n';
     const plan = planOf(text);
     expect(plan).toMatchObject({ mode: 'raw', copyColumns: ['i', 'd', 't'], dateStyle: 'ISO, DMY' });
@@ -44,43 +44,43 @@ describe('a file that may go to COPY unchanged', () => {
     ['CRLF', plain.replace('no', 'false').replaceAll('\n', '\r\n'), 'raw'],
     ['CR', 'a,b\r1,x\r2,y\r', 'raw'],
     ['mixed line ends', 'a,b\n1,x\r\n2,y\n', 'convert'],
-    ['no line end at the end', 'a,b\n1,x', 'raw'],
+    ['no line ending after the last row', 'a,b\n1,x', 'raw'],
     ['no header', '1,x\n2,y\n', 'raw'],
     ['days and months, day first', 'k,d\nx,31/12/2024\n', 'raw'],
     ['two orders of days and months', 'k,d,e\nx,31/12/2024,12/31/2024\n', 'convert'],
     ['a decimal comma', 'k;d\nx;1,5\n', 'convert'],
     ['grouped numbers', 'k,d\nx,"1,234.5"\n', 'convert'],
-    ['sim and não', 'k,b\nx,sim\n', 'convert'],
-    ['s and n', 'k,b\nx,s\ny,n\n', 'convert'],
-    ['1 and 0', 'k,is_b\nx,1\ny,0\n', 'raw'],
+    ['the booleans sim and não', 'k,b\nx,sim\n', 'convert'],
+    ['the booleans s and n', 'k,b\nx,s\ny,n\n', 'convert'],
+    ['the booleans 1 and 0', 'k,is_b\nx,1\ny,0\n', 'raw'],
     ['a blank line between rows', 'a,b\n1,x\n\n2,y\n', 'convert'],
     ['blank lines below the header', 'a,b\n\n1,x\n2,y\n', 'raw'],
     ['an empty record between rows', 'a,b\n1,x\n,\n2,y\n', 'convert'],
     ['a short row', 'a,b,c\n1,x\n2,y,z\n', 'convert'],
     ['a surplus delimiter', 'a,b\n1,x,\n2,y\n', 'convert'],
     ['an empty column without a name', 'a,b,\n1,x,\n2,y,\n', 'convert'],
-    ['R style', 'a,b\n1,x,2\n2,y,3\n', 'raw'],
-    ['spaces alone for a number', 'a,b\n1,x\n  ,y\n3,z\n', 'convert'],
-    ['spaces alone for a text', 'a,b\n1,x\n2,  \n3,z\n', 'raw'],
+    ['row names without a header, as R writes them', 'a,b\n1,x,2\n2,y,3\n', 'raw'],
+    ['spaces alone in a column of integers', 'a,b\n1,x\n  ,y\n3,z\n', 'convert'],
+    ['spaces alone in a column of text', 'a,b\n1,x\n2,  \n3,z\n', 'raw'],
     ['spaces around a number', 'a,b\n 1 ,x\n2,y\n', 'raw'],
     ['no-break spaces around a number', 'a,b\n\u00a01,x\n2,y\n', 'convert'],
     ['quotes that quote nothing', 'a,b\n1,5" x\n2,"y\n', 'raw'],
-    ['quotes that quote nothing, beside the byte that stands for none', 'a,b\n1,5" x\n2,\x01y\n', 'convert'],
+    ['quotes that quote nothing, beside the byte that is COPY’s quote then', 'a,b\n1,5" x\n2,\x01y\n', 'convert'],
     ['a quote inside a bare field', 'a,b\n1,5" x\n2,"y, z"\n', 'convert'],
     ['text after a quoted field', 'a,b\n1,"x"y\n2,"y, z"\n', 'convert'],
     ['spaces before quotes', 'a,b\n1, "x, y"\n2, "z, w"\n', 'convert'],
     ['backslashed quotes', 'a,b\n1,"x \\"y\\", z"\n2,y\n', 'raw'],
-    ['a line that ended COPY before Postgres 18', 'a\nx\n\\.\ny\n', 'convert'],
-    ['a wider type', 'a,b\n1,x\n2,y\n', 'raw', { a: 'decimal' }],
-    ['text', 'a,b\n1,x\n2,y\n', 'raw', { a: 'text' }],
-    ['a narrower type', 'a,b\n1.0,x\n2.0,y\n', 'convert', { a: 'integer' }],
-    ['a date as datetime', 'a,b\n2024-01-01,x\n2024-01-02,y\n', 'raw', { a: 'datetime' }],
-    ['a datetime as date', 'a,b\n2024-01-01 00:00,x\n', 'convert', { a: 'date' }],
-  ])('does so, or is converted, with %s', (_what, text, mode, types) => {
+    ['a line \\. that ended COPY before Postgres 18', 'a\nx\n\\.\ny\n', 'convert'],
+    ['a wider type for integers', 'a,b\n1,x\n2,y\n', 'raw', { a: 'decimal' }],
+    ['the type text for integers', 'a,b\n1,x\n2,y\n', 'raw', { a: 'text' }],
+    ['a narrower type for decimals', 'a,b\n1.0,x\n2.0,y\n', 'convert', { a: 'integer' }],
+    ['the type datetime for dates', 'a,b\n2024-01-01,x\n2024-01-02,y\n', 'raw', { a: 'datetime' }],
+    ['the type date for datetimes', 'a,b\n2024-01-01 00:00,x\n', 'convert', { a: 'date' }],
+  ])('is sent unchanged, or converted where COPY cannot read it, with %s', (_what, text, mode, types) => {
     expect(planOf(text, types).mode).toBe(mode);
   });
 
-  test('is named Windows-1252 to Postgres, unless it has bytes without a meaning there', () => {
+  test('is sent with the encoding Windows-1252, unless it has bytes that this does not define', () => {
     const latin = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
     expect(planOf(latin('a,b\n1,caf\xe9\n2,y\n'))).toMatchObject({
       mode: 'raw',
@@ -89,7 +89,7 @@ describe('a file that may go to COPY unchanged', () => {
     expect(planOf(latin('a,b\n1,caf\xe9\x81\n2,y\n')).mode).toBe('convert');
   });
 
-  test('is converted when columns are left out or moved', () => {
+  test('is converted when columns are left out, not when only their order changes', () => {
     const inference = inferBytes(bytesOf('a,b,c\n1,x,2\n3,y,4\n'));
     const [file] = inference.files as [Inference['files'][number]];
     const [a, b, c] = loadColumns(inference);
@@ -103,21 +103,21 @@ describe('a file that may go to COPY unchanged', () => {
     expect(copyData(plan, bytesOf('a,b,c\n1,x,2\n3,y,4\n')).text).toBe('2\t1\n4\t3\n');
   });
 
-  test('sets the order of days and months in the session', () => {
+  test('sets DateStyle to the order of its days and months', () => {
     expect(planOf('k,d\nx,12/31/2024\n')).toMatchObject({ mode: 'raw', dateStyle: 'ISO, MDY' });
   });
 });
 
-describe('a file that is converted', () => {
+describe('a CSV file that is converted for COPY', () => {
   test.each<[string, ColumnType | undefined, string, (string | null)[]]>([
     ['point decimals', undefined, 'k,v\na,1.50\nb,+.5\nc,5.\nd,1e3\n', ['1.50', '.5', '5.', '1e3']],
     ['comma decimals', undefined, 'k;v\na;1,50\nb;-,5\nc;1,5e3\n', ['1.50', '-.5', '1.5e3']],
-    ['dot groups', undefined, 'k;v\na;1.234,5\nb;-1.234.567\nc;12\n', ['1234.5', '-1234567', '12']],
-    ['comma groups', undefined, 'k;v\na;1,234.5\nb;"1,234,567"\nc;12\n', ['1234.5', '1234567', '12']],
+    ['thousands separated by dots', undefined, 'k;v\na;1.234,5\nb;-1.234.567\nc;12\n', ['1234.5', '-1234567', '12']],
+    ['thousands separated by commas', undefined, 'k;v\na;1,234.5\nb;"1,234,567"\nc;12\n', ['1234.5', '1234567', '12']],
     ['booleans', undefined, 'k,v\na,Sim\nb,NÃO\nc,nao\n', ['true', 'false', 'false']],
-    ['verdadeiro', undefined, 'k,v\na,Verdadeiro\nb,falso\n', ['true', 'false']],
-    ['letters', undefined, 'k,v\na,s\nb,N\n', ['true', 'false']],
-    ['one and zero', undefined, 'k,is_v\na,1\nb,0\n', ['true', 'false']],
+    ['the booleans verdadeiro and falso', undefined, 'k,v\na,Verdadeiro\nb,falso\n', ['true', 'false']],
+    ['the booleans s and n', undefined, 'k,v\na,s\nb,N\n', ['true', 'false']],
+    ['the booleans 1 and 0', undefined, 'k,is_v\na,1\nb,0\n', ['true', 'false']],
     ['integers', undefined, 'k,v\na, +5 \nb,-7\nc,0\n', ['5', '-7', '0']],
     ['day first', undefined, 'k,v\na,31/1/2024\nb,1/2/2024\n', ['2024-01-31', '2024-02-01']],
     ['month first', undefined, 'k,v\na,1/31/2024\nb,1/2/2024\n', ['2024-01-31', '2024-01-02']],
@@ -170,12 +170,12 @@ describe('a file that is converted', () => {
     ['datetime', 'k,v\na,2024-01-31\nb,2024-01-31 10:00:00.1234567\n', '2024-01-31 10:00:00.1234567'],
     ['datetime', 'k,v\na,2024-01-31\nb,9999-12-31 23:59-00:01\n', '9999-12-31 23:59-00:01'],
     ['datetime', 'k,v\na,2024-01-31\nb,0001-01-01T01:59:59+02\n', '0001-01-01T01:59:59+02'],
-  ])('is refused with a value that is no %s, which is named (%j)', (type, text, value) => {
+  ])('is refused with the value that is no %s: %j', (type, text, value) => {
     const problem = refusal(() => converted(text, { v: type }));
     expect(problem).toMatchObject({ code: 'VALUE_DOES_NOT_FIT', file: 'arquivo.csv', line: 3, column: 'v', value });
   });
 
-  test('is refused with the line of a value far down, also where records span lines', () => {
+  test('is refused with the line of a late value that does not fit, even if rows span several lines', () => {
     const rows = Array.from({ length: 3000 }, (_, index) => `"duas\nlinhas",${index === 2500 ? 'x' : index}`);
     expect(refusal(() => converted(`t,v\n${rows.join('\n')}\n`, { v: 'integer' }, 1000))).toMatchObject({
       line: 2 + 2500 * 2,
@@ -183,7 +183,7 @@ describe('a file that is converted', () => {
     });
   });
 
-  test('is refused with a null where the column accepts none', () => {
+  test('is refused with an empty value in a column that is not nullable', () => {
     const text = 'k,v\na,1\nb,\n';
     const inference = inferBytes(bytesOf(text));
     const columns = loadColumns(inference).map((column) => ({ ...column, nullable: false }));
@@ -192,7 +192,7 @@ describe('a file that is converted', () => {
     expect(refusal(() => copyData(plan, bytesOf(text)))).toMatchObject({ line: 3, column: 'v', value: '' });
   });
 
-  test('is read in its own way beside others', () => {
+  test('has a load plan of its own when it is uploaded with another file', () => {
     const texts = ['nome,valor\nana,1.5\n', 'valor;nome\n"2";bia\n'];
     const inference = finish(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
     const data = inference.files.map((file, index) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { columnNames, tableName } from '../../../src/modules/uploads/inference/index.ts';
 
-describe('the names of an analysis', () => {
+describe('the SQL names that an analysis proposes', () => {
   test.each([
     [
       ['Nome', 'Nome', 'nome'],
@@ -57,7 +57,7 @@ describe('the names of an analysis', () => {
       ['x'.repeat(63), `${'x'.repeat(61)}_2`],
     ],
     [[`${'9'.repeat(70)}`], [`_${'9'.repeat(62)}`]],
-  ])('are made of the headers %j', (headers, names) => {
+  ])('are derived from the headers %j', (headers, names) => {
     expect(columnNames(headers)).toEqual(names);
   });
 
@@ -90,7 +90,7 @@ describe('the names of an analysis', () => {
     ['名前.csv', 'uploaded_table'],
     ['.csv', 'uploaded_table'],
     [`${'a'.repeat(200)}.csv`, 'a'.repeat(63)],
-  ])('include one for a table made of the file %s', (file, name) => {
+  ])('include a table name derived from the file name %s', (file, name) => {
     expect(tableName(file)).toBe(name);
   });
 });

@@ -8,20 +8,20 @@ const linesOf = (count: number, line: (index: number) => string): string =>
 /** Rows of a table with a key and a text, longer than what decides the dialect. */
 const far = linesOf(30_000, (index) => `${index}\ttexto sem aspas ${index}`);
 
-describe('quotes that follow the rules with one delimiter alone', () => {
-  test('quote there, though more lines fit another one', () => {
+describe('quotes in a CSV file that are valid with only one delimiter', () => {
+  test('decide for that delimiter, though more lines fit another one', () => {
     const text = ',x\n,+5511999998888,Fonte\n"x, y; z",7.25\n';
     expect(refusal(() => infer(text)) ?? rowsOf(bytesOf(text)).flat()).not.toContain('"x');
     expect(refusal(() => infer('Relatório\nAna\n"a|b"|Ana\n# a|b|c\n'))).toMatchObject({ code: 'TOO_MANY_FIELDS' });
   });
 
-  test('keep a value of two lines whole where lines are too wide', () => {
+  test('keep a value of two lines whole where some lines have too many fields', () => {
     const text = 'x\nvalor;\n"duas\nlinhas";\nvalor;2019\n;1\nAna;\n"duas\nlinhas";1;2\nn/d\n';
     const result = refusal(() => infer(text)) ?? rowsOf(bytesOf(text)).flat();
     expect(result).not.toContain('"duas');
   });
 
-  test('are characters where no delimiter makes them right', () => {
+  test('are characters of the values where they are valid with no delimiter', () => {
     expect(rowsOf(bytesOf('texto\n"Ana" disse, sim\nBia, "não"; talvez\n'))).toEqual([
       ['"Ana" disse, sim'],
       ['Bia, "não"; talvez'],
@@ -29,10 +29,10 @@ describe('quotes that follow the rules with one delimiter alone', () => {
   });
 });
 
-describe('quotes that follow no rules', () => {
+describe('invalid quotes in a CSV file', () => {
   test.each([
     [
-      'an opening one that nothing closes',
+      'a quote that is never closed',
       'id\ttitle\n1\t"Foo\n2\tbar\n3\tbaz\n',
       [
         ['1', '"Foo'],
@@ -41,7 +41,7 @@ describe('quotes that follow no rules', () => {
       ],
     ],
     [
-      'text after a closing one',
+      'text after a closing quote',
       'id\ttitle\n1\t"Crocodile" Dundee\n2\tbar\n',
       [
         ['1', '"Crocodile" Dundee'],
@@ -49,7 +49,7 @@ describe('quotes that follow no rules', () => {
       ],
     ],
     [
-      'one in the middle of values',
+      'a quote in the middle of values',
       'id,size\n1,5" tube\n2,6" tube\n',
       [
         ['1', '5" tube'],
@@ -57,7 +57,7 @@ describe('quotes that follow no rules', () => {
       ],
     ],
     [
-      'around some values, and open in others',
+      'quotes around some values, and an unclosed quote in others',
       'id\ttitle\n1\t"Heroes"\n2\t"Low\n3\tLodger\n4\tStage\n',
       [
         ['1', '"Heroes"'],
@@ -71,7 +71,7 @@ describe('quotes that follow no rules', () => {
     expect(rowsOf(bytesOf(text))).toEqual(rows);
   });
 
-  test('leave the rows between one and another 27 rows below apart', () => {
+  test('do not join the rows between two that stand 27 rows apart', () => {
     const text = `id\tname\tsize\n${linesOf(60, (index) => `${index}\t${index === 20 ? '"Foo' : 'foo'}\t${index === 47 ? '12"' : '9'}`)}`;
     expect(quoteOf(text)).toBeNull();
     const rows = rowsOf(bytesOf(text));
@@ -83,8 +83,8 @@ describe('quotes that follow no rules', () => {
   });
 
   test.each([
-    ['an opening one', (row: string) => row.replace('\t', '\t"')],
-    ['text after a closing one', (row: string) => row.replace('texto', '"texto"')],
+    ['an opening quote', (row: string) => row.replace('\t', '\t"')],
+    ['text after a closing quote', (row: string) => row.replace('texto', '"texto"')],
   ])('are characters of the values also far down: %s', (_what, changed) => {
     const lines = far.split('\n');
     lines[29_000] = changed(lines[29_000] as string);
@@ -97,7 +97,7 @@ describe('quotes that follow no rules', () => {
     expect(rowsOf(bytes)[29_000]?.[1]).toBe((lines[29_000] as string).split('\t')[1]);
   });
 
-  test('leave the rows between two of them apart also far down', () => {
+  test('do not join the rows between two of them far down', () => {
     const lines = far.split('\n');
     lines[29_000] = '29000\t"texto';
     lines[29_027] = '29027\t12"';
@@ -109,17 +109,17 @@ describe('quotes that follow no rules', () => {
   });
 });
 
-describe('quotes of which one follows no rules', () => {
+describe('quotes in a CSV file of which one is invalid', () => {
   test.each([
-    ['they hold delimiters', 'a,b\n"x"y,1\n"z, w",2\n', '"'],
-    ['they hold line ends', 'a,b,c\n1,"x\ny",2\n3,"z" w,4\n', '"'],
+    ['they enclose delimiters', 'a,b\n"x"y,1\n"z, w",2\n', '"'],
+    ['they enclose line endings', 'a,b,c\n1,"x\ny",2\n3,"z" w,4\n', '"'],
     ['most values of a column stand in them', 'a,b\n"x",1\n"y",2\n"z"w,3\n', '"'],
-    ['nothing speaks against them', 'a,b\nx,1\ny,2\n', '"'],
-  ])('stay quotes where %s', (_what, text, quote) => {
+    ['no value has a quote', 'a,b\nx,1\ny,2\n', '"'],
+  ])('are still read as quotes where %s', (_what, text, quote) => {
     expect(quoteOf(text)).toBe(quote);
   });
 
-  test('stay quotes in a file that cannot be read without them, also where that shows far down', () => {
+  test('are still read as quotes in a file that only late rows prevent from being read without them', () => {
     const rows = `id,texto\n${linesOf(30_000, (index) => `${index},texto ${index}`)}`;
     const bytes = bytesOf(`${rows}30000,"a"b\n30001,"c, d"\n`);
     const { schema } = inferBytes(bytes, 1 << 16);
@@ -129,7 +129,7 @@ describe('quotes of which one follows no rules', () => {
     expect(refusal(() => inferBytes(unclosed, 1 << 16))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 30_003 });
   });
 
-  test('keep a text over several lines one value, also far down', () => {
+  test('keep a late text over several lines as one value', () => {
     const bytes = bytesOf(`id\ttexto\n${far}30000\t"uma\nduas\ntrês"\n30001\tfim\n`);
     expect(inferBytes(bytes, 1 << 16).schema).toMatchObject({
       total_row_count_estimate: 30_002,
@@ -139,8 +139,8 @@ describe('quotes of which one follows no rules', () => {
   });
 });
 
-describe('the lines that are skipped', () => {
-  test('are titles and notes, each shown with its line', () => {
+describe('the lines of a CSV file that are skipped', () => {
+  test('are titles and footnotes, each reported with its line number', () => {
     const { dialect } = infer('Vendas\r\n\r\nde 2024;;\r\nn;v;w\r\na;1;2\r\nb;2;3\r\n\r\nFonte: IBGE;;\r\n').schema;
     expect(dialect.skipped_lines).toBe(4);
     expect(dialect.skipped).toEqual([
@@ -151,7 +151,7 @@ describe('the lines that are skipped', () => {
     ]);
   });
 
-  test('include a short last row that is taken for a note', () => {
+  test('include a short last row that is taken for a footnote', () => {
     const { dialect } = infer('a,b,c\n1,2,3\n4\n').schema;
     expect(dialect).toMatchObject({ skipped_lines: 1, skipped: [{ line: 3, text: '4' }] });
   });
@@ -161,7 +161,7 @@ describe('the lines that are skipped', () => {
     expect(dialect).toMatchObject({ header: true, skipped_lines: 1, skipped: [{ line: 1, text: 'Lista' }] });
   });
 
-  test('are shown up to 20, with the beginning of long ones', () => {
+  test('are reported up to 20, and long ones by their beginning', () => {
     const notes = linesOf(30, (index) => `${'😀'.repeat(150)} ${index}`);
     const { dialect } = infer(`${notes}${linesOf(60, (index) => `${index},x,y`)}`).schema;
     expect(dialect.skipped_lines).toBe(30);
@@ -169,7 +169,7 @@ describe('the lines that are skipped', () => {
     expect(dialect.skipped[19]).toEqual({ line: 20, text: `${'😀'.repeat(99)}…` });
   });
 
-  test('are shown in any encoding', () => {
+  test('are reported as text in any encoding', () => {
     const text = 'Relatório de ações\nnome,ação\nana,1\nbia,2\nSão Paulo\n';
     const latin = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
     expect(inferBytes(latin).schema.dialect).toMatchObject({
@@ -182,7 +182,7 @@ describe('the lines that are skipped', () => {
   });
 });
 
-test('lines are counted alike for every line end', () => {
+test('line numbers in errors are the same for every line ending', () => {
   const text = (end: string) => ['a,b', '1,x', '"2",y', '3,z,w', ''].join(end);
   for (const end of ['\n', '\r\n', '\r']) {
     expect(refusal(() => infer(text(end)))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 4 });

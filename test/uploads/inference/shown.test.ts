@@ -6,13 +6,13 @@ import { bytesOf, infer, inferBytes, refusal } from './reading.ts';
 /** A value of that text as it stands between quotes. */
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
-describe('what is shown of a long value', () => {
+describe('a long value in the result of an analysis', () => {
   test.each([
     ['doubled quotes', 'disse "oi" '],
     ['emoji', '😀'],
     ['emoji at odd places', 'a😀'],
     ['letters of two bytes', 'ção '],
-  ])('is its beginning, as it reads: %s', (_what, part) => {
+  ])('is cut to its beginning, as it reads without quotes: %s', (_what, part) => {
     const value = part.repeat(4000);
     const { columns, sample_rows } = infer(`k,v,w\n1,${quoted(value)},x\n2,y,z\n`).schema;
     const { distinct_sample, counter_example } = columns[1]?.evidence ?? {};
@@ -25,13 +25,13 @@ describe('what is shown of a long value', () => {
     }
   });
 
-  test('has no … at its end when it is the whole value', () => {
+  test('has no … at its end when the whole value is shown', () => {
     const { columns, sample_rows } = infer(`k,v\n1,${quoted('a"b')}\n2,y\n`).schema;
     expect(columns[1]?.evidence.distinct_sample).toEqual(['a"b', 'y']);
     expect(sample_rows[0]?.v).toBe('a"b');
   });
 
-  test('has no half of a character wherever the value is cut', () => {
+  test('never ends with half a surrogate pair', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 200 }), fc.boolean(), (offset, wide) => {
         const more = wide ? Array.from({ length: 120 }, (_, index) => `,c${index}`).join('') : '';
@@ -47,7 +47,7 @@ describe('what is shown of a long value', () => {
     expect(JSON.stringify(problem)).not.toMatch(/\\ud[89a-f]/);
   });
 
-  test('is not another number when a number is too long to be shown whole', () => {
+  test('is cut with an … when it is a number, so it does not look like another number', () => {
     const number = `0.${'1'.repeat(900)}`;
     const wide = Array.from({ length: 990 }, (_, index) => `c${index}`);
     const row = wide.map(() => number).join(',');
@@ -57,14 +57,14 @@ describe('what is shown of a long value', () => {
   });
 });
 
-describe('what an analysis proposes', () => {
+describe('the columns that an analysis proposes', () => {
   const accepted = (text: string) => columnList(tableColumn).safeParse(infer(text).schema.columns);
 
   test.each([
     ['255 characters', 'é'.repeat(255), 255],
     ['256 characters', 'é'.repeat(256), 255],
     ['3,000 characters', 'nome comprido '.repeat(220), 255],
-    ['an emoji over the edge', `${'a'.repeat(254)}😀`, 254],
+    ['256 UTF-16 units, the last two of them an emoji', `${'a'.repeat(254)}😀`, 254],
   ])('can be confirmed with a header of %s', (_what, header, length) => {
     const { columns } = infer(`k,${quoted(header)}\n1,x\n2,y\n`).schema;
     expect(columns[1]?.display_name).toBe(header.trim().slice(0, length));
@@ -78,7 +78,7 @@ describe('what an analysis proposes', () => {
     expect(infer(text).schema.columns[999]?.display_name).toBe(`999 ${'título longo '.repeat(40)}`.slice(0, 255));
   });
 
-  test('can be confirmed whatever the header holds', () => {
+  test('can be confirmed whatever text the header has', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'grapheme', maxLength: 300 }), { minLength: 1, maxLength: 5 }),

@@ -160,8 +160,8 @@ const CASES: [values: string[], type: string, format: string][] = [
   [['10:00'], 'text', 'text'],
 ];
 
-describe('the type of a column', () => {
-  test.each(CASES)('is for %j the type %s in the notation %s', (values, type, format) => {
+describe('the inferred type of a CSV column', () => {
+  test.each(CASES)('for %j is %s in the notation %s', (values, type, format) => {
     const column = columnOf(values);
     expect([column.type, column.evidence.format]).toEqual([type, format]);
   });
@@ -178,22 +178,22 @@ describe('the type of a column', () => {
     ['island', 'integer'],
     ['activeusers', 'integer'],
     ['count', 'integer'],
-  ])('is for 0 and 1 under %s the type %s', (header, type) => {
+  ])('for 0 and 1 under the header %s is %s', (header, type) => {
     expect(columnOf(['0', '1', '1'], header).type).toBe(type);
     expect(columnOf(['0', '1', '2'], header).type).toBe('integer');
   });
 
-  test('is decimal for 1,234 alone where semicolons part the fields', () => {
+  test('is decimal for 1,234 where semicolons separate the fields', () => {
     const { schema } = infer('nome;valor\nana;1,234\nbia;5,678\n');
     expect(schema.columns[1]?.evidence.format).toBe('1234,56');
     expect(schema.sample_rows[0]?.valor).toBe(1.234);
   });
 
-  test('does not depend on spaces of Unicode around a value', () => {
+  test('does not depend on Unicode spaces around a value', () => {
     expect(columnOf(['\u00a012', '13\u00a0']).type).toBe('integer');
   });
 
-  test('is changed by one value far down, which is named', () => {
+  test('is changed by one late value, which is reported with its line', () => {
     const rows = Array.from({ length: 5000 }, (_, index) => `${index},x`);
     rows[4321] = 'n/d,x';
     const { columns } = infer(`n,t\n${rows.join('\n')}\n`).schema;
@@ -209,11 +209,11 @@ describe('the type of a column', () => {
     [['31/12/2024', '01/02/2024', '12/31/2024'], { value: '12/31/2024', line: 4 }],
     [['s', 's'], { value: 's', line: 2 }],
     [['', ''], null],
-  ])('is answered with the counter-example of %j', (values, expected) => {
+  ])('is reported with the counter-example of %j', (values, expected) => {
     expect(columnOf(values).evidence.counter_example).toEqual(expected);
   });
 
-  test('is answered with the number of nulls, which spaces alone are but in a text', () => {
+  test('is reported with the number of nulls, which spaces alone are except in a text column', () => {
     const { columns } = infer('a,b,c\n1,x,\n ,  ,w\n"",v,w\n4,y,\n5,z,\n').schema;
     expect(columns.map(({ type, nullable, evidence }) => [type, nullable, evidence.nulls])).toEqual([
       ['integer', true, 2],
@@ -222,12 +222,12 @@ describe('the type of a column', () => {
     ]);
   });
 
-  test('is answered with a few distinct values, each once', () => {
+  test('is reported with ten distinct values', () => {
     const values = Array.from({ length: 300 }, (_, index) => String(index % 50));
     expect(columnOf(values).evidence.distinct_sample).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
   });
 
-  test('is inferred for each column of a file of all types', () => {
+  test('can be any of all types in one file', () => {
     const text = 'i,d,b,dt,ts,t\n1,1.5,true,2024-01-31,2024-01-31T10:00:00Z,x\n,,,,,y\n';
     const inference = infer(text);
     expect(shape(inference)).toBe('i:integer d:decimal b:boolean dt:date ts:datetime t:text');
@@ -238,7 +238,7 @@ describe('the type of a column', () => {
     expect(inference.schema.total_row_count_estimate).toBe(2);
   });
 
-  test('is answered with samples that keep every digit', () => {
+  test('is reported with sample rows that keep every digit of numbers', () => {
     const { sample_rows } = infer('k,i,d\nx,9007199254740993,0.1\ny,5,0.12345678901234567891\n').schema;
     expect(sample_rows).toEqual([
       { k: 'x', i: '9007199254740993', d: 0.1 },

@@ -68,15 +68,18 @@ function sharedTexts(texts: string[], room: number): number[][] {
 }
 
 describe('a BIFF workbook', () => {
-  it.each(['biff8', 'biff5', 'biff4', 'biff3', 'biff2'])('of the edition %s has one line a row', async (edition) => {
-    expect(await oldText(anOldBook({ Dados: sheetOf(ROWS) }, { edition }))).toBe(TEXT);
-  });
+  it.each(['biff8', 'biff5', 'biff4', 'biff3', 'biff2'])(
+    'of the edition %s is converted to one CSV line per row',
+    async (edition) => {
+      expect(await oldText(anOldBook({ Dados: sheetOf(ROWS) }, { edition }))).toBe(TEXT);
+    },
+  );
 
   it.each([
     ['biff8', 'Ação'],
     ['biff5', 'Dados'],
     ['biff4', null],
-  ])('of the edition %s is read from the sheet that is its table, whose name is %s', async (edition, name) => {
+  ])('of the edition %s is read from the sheet that holds a table, whose name is %s', async (edition, name) => {
     const cover = sheetOf([['Leia-me'], ['Vendas']]);
     const all: Record<string, WorkSheet> = edition === 'biff4' ? {} : { Capa: cover };
     const { text, sheet } = await convertOld(anOldBook({ ...all, [name ?? 'x']: sheetOf(ROWS) }, { edition }));
@@ -86,13 +89,13 @@ describe('a BIFF workbook', () => {
     if (name) expect(hidden.sheet.name).toBe('Capa');
   });
 
-  it('is read from its first sheet with a value, of which hidden ones come last', async () => {
+  it('is read from its first sheet with a value, and from hidden sheets last', async () => {
     const sheets = { Segredo: sheetOf([['x']]), Vazia: sheetOf([]), Dados: sheetOf(ROWS) };
     expect(await oldText(anOldBook(sheets, { hidden: 'Segredo' }))).toBe(TEXT);
     expect(await oldProblemWith(anOldBook({ Vazia: sheetOf([]) }))).toBe('NO_ROWS');
   });
 
-  it('has what a person sees in codes, formulas and days from 1904, and nothing for errors', async () => {
+  it('is converted to the values that a person sees of formats, formulas and dates from 1904, and nothing for errors', async () => {
     const sheet: WorkSheet = {
       '!ref': 'B2:G3',
       B2: { t: 'n', v: 1310100, z: '00000-000' },
@@ -108,7 +111,7 @@ describe('a BIFF workbook', () => {
     );
   });
 
-  it('keeps texts that continue from record to record, whatever their width', async () => {
+  it('keeps texts that continue over several records, whatever their character width', async () => {
     const word = fc.tuple(
       fc.string({ unit: fc.constantFrom('a', 'é', '漢', '😀'), minLength: 1 }),
       fc.integer({ min: 1, max: 40 }),
@@ -126,7 +129,7 @@ describe('a BIFF workbook', () => {
     );
   });
 
-  it('repeats merged cells in the rows below, and names columns by merged headers', async () => {
+  it('has merged cells repeated in the rows below, and columns named by merged headers', async () => {
     const sheet = sheetOf([
       ['Região', 'Telefone', null, 'Total'],
       ['Norte', 1, 2, 3],
@@ -139,13 +142,13 @@ describe('a BIFF workbook', () => {
     );
   });
 
-  it('may have its cells in any order, and other sheets embedded', async () => {
+  it('may have its cells in any order, and embedded charts', async () => {
     const chart = [recordOf(0x809, ...two(0x600), ...two(32)), number(0, 0, 99), recordOf(0x0a)];
     const cells = [number(1, 1, 4), number(0, 1, 2), ...chart, number(1, 0, 3), number(0, 0, 0), number(0, 0, 1)];
     expect(await oldText(aBookOfRecords(cells))).toBe('1,2\n3,4\n');
   });
 
-  it('has room reserved for its cells before they are held to be put in order, and only then', async () => {
+  it('has memory reserved for its cells if they must be sorted, and only then', async () => {
     const reserved: number[] = [];
     const bytesFor = async (rows: number[]) => {
       const book = aBookOfRecords(rows.map((row) => numbers(row, [1, 2])));
@@ -158,7 +161,7 @@ describe('a BIFF workbook', () => {
     expect(reserved).toEqual([16 * size]);
   });
 
-  it('is read the same whatever its rows are', async () => {
+  it('is read with the values that were written, whatever they are', async () => {
     const value = fc.oneof(
       fc.constant(null),
       // What writes the workbook takes the smallest numbers for whole ones.
@@ -187,7 +190,7 @@ describe('a BIFF workbook', () => {
 });
 
 describe('a BIFF workbook that cannot be read', () => {
-  it('is reported as such, wherever it is damaged or cut off', async () => {
+  it('is reported as unreadable wherever it is cut off, and never breaks the reader where it is damaged', async () => {
     const book = anOldBook({ S: sheetOf(Array.from({ length: 300 }, (_, n) => [n, `texto ${n * 7919}`])) });
     const known = ['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE', 'WORKBOOK_ENCRYPTED', undefined];
     const whole = await oldText(book);
@@ -203,7 +206,7 @@ describe('a BIFF workbook that cannot be read', () => {
     }
   });
 
-  it('is reported as such when it is encrypted', async () => {
+  it('is reported as encrypted when it is', async () => {
     const password = recordOf(0x2f, ...new Array(54).fill(1));
     const book = withRecords(anOldBook({ S: sheetOf(ROWS) }), (records) => {
       const first = 4 + (records[2] as number) + 256 * (records[3] as number);
@@ -212,7 +215,7 @@ describe('a BIFF workbook that cannot be read', () => {
     expect(await oldProblemWith(book)).toBe('WORKBOOK_ENCRYPTED');
   });
 
-  it('is reported as such without sectors, or with some that lead nowhere or in a circle', async () => {
+  it('is reported as unreadable when its chain of sectors leads nowhere or in a circle', async () => {
     const book = anOldBook({ S: sheetOf(ROWS) });
     const fat = (new DataView(book.buffer).getUint32(76, true) + 1) * 512;
     for (const next of [0, 1, 2, 3, 4, 5, 100_000]) {

@@ -111,8 +111,8 @@ function aBookOf(body: string, refs: string[], sheets: number, length: number): 
   return { ...files, 'xl/workbook.xml': strToU8(main.replace(/<sheet [^>]*>/, (one) => one.repeat(sheets))) };
 }
 
-describe('the cost of a workbook', () => {
-  it('is bounded by its size, whatever it holds', async () => {
+describe('the cost of reading a workbook', () => {
+  it('is bounded by its size, whatever it contains', async () => {
     const book = fc.tuple(rows, merges, fc.integer({ min: 1, max: 100 }), fc.constantFrom(3, 30_000));
     await fc.assert(
       fc.asyncProperty(book, async (parts) => {
@@ -128,7 +128,7 @@ describe('the cost of a workbook', () => {
   });
 
   it.each([
-    ['a whole row, again and again', (_: number) => 'A1:XFD1'],
+    ['the same whole row, repeated', (_: number) => 'A1:XFD1'],
     ['whole rows', (n: number) => `A${n + 1}:XFD${n + 1}`],
     ['two whole rows each', (n: number) => `A${2 * n + 1}:XFD${2 * n + 2}`],
   ])('does not grow with merged cells of %s', async (_, refOf) => {
@@ -146,7 +146,7 @@ describe('the cost of a workbook', () => {
   });
 });
 
-describe('the cost of a BIFF workbook', () => {
+describe('the cost of reading a BIFF workbook', () => {
   const place = fc.nat(255);
   const line = fc.oneof(fc.nat(70), fc.nat(65_535));
   const area = fc
@@ -160,7 +160,7 @@ describe('the cost of a BIFF workbook', () => {
   );
   const one = fc.record({ row: line, column: place, isText: fc.boolean() });
 
-  it('is bounded by its size, whatever it holds', async () => {
+  it('is bounded by its size, whatever it contains', async () => {
     const book = fc.tuple(fc.array(one, { minLength: 1, maxLength: 3_000 }), areas, fc.constantFrom(3, 30_000));
     await fc.assert(
       fc.asyncProperty(book, async ([cells, places, length]) => {
@@ -176,7 +176,7 @@ describe('the cost of a BIFF workbook', () => {
     );
   });
 
-  it('is kept down by a refusal where few bytes make much text', async () => {
+  it('is limited by a refusal where few bytes make much text', async () => {
     const cells = Array.from({ length: 3_000 }, (_, row) => shared(row, 0, 0));
     const bytes = aBookOfRecords(cells, oneSharedText(30_000));
     const { put, code } = await costOfOldBook(bytes);

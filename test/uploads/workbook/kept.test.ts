@@ -158,8 +158,8 @@ function expectAllKept({ rows, merges, body }: Generated, inference: Inference, 
   expect(loadedRows(inference, text).map((row) => row.map((value) => value ?? ''))).toEqual(expected);
 }
 
-describe('of a sheet, however its cells are merged', () => {
-  it('every filled cell below the header is loaded in its place or skipped by name, or the job fails', async () => {
+describe('a sheet of a workbook, however its cells are merged', () => {
+  it('has every filled cell below the header loaded in its place or reported as skipped, or is refused', async () => {
     let failed = 0;
     let joined = 0;
     const runs = 250;

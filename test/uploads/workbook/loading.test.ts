@@ -23,7 +23,7 @@ async function loaded(cells: Cell[], type?: 'decimal' | 'text') {
   return { type: column?.type, format: column?.evidence.format, values: separator };
 }
 
-it('a number of a sheet is read with a decimal point, however the texts beside it are written', async () => {
+it('a number cell of a workbook is read with a decimal point, even if text cells beside it use a comma', async () => {
   const cells = [{ t: 'str', v: '1.234,56' }, 1.234, 1000, { t: 'str', v: '2.000' }];
   expect(await loaded(cells, 'decimal')).toMatchObject({ values: ['1234.56', '1.234', '1000', '2000'] });
 });
@@ -44,7 +44,7 @@ const KINDS = {
   })),
 } satisfies Record<string, fc.Arbitrary<Cell>>;
 
-it('a sheet is loaded as the analysis proposes, whichever row decides and wherever it stands', async () => {
+it('a sheet can be loaded with the types that the analysis proposes, whichever row decides them', async () => {
   const kinds = Object.values(KINDS) as fc.Arbitrary<Cell>[];
   const mostly = fc.constantFrom(...kinds).chain((kind) => fc.array(kind, { minLength: 1, maxLength: 20 }));
   // Few are longer than what is looked at first: those take long.

@@ -12,12 +12,12 @@ const ROWS = [
 const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
 const TEXT = '"nome","valor"\n"Ana",1.5\n"Bia",2\n';
 
-describe('a sheet', () => {
-  it('has one line a row, with texts in quotes and everything else without', async () => {
+describe('the sheet of a workbook that is loaded', () => {
+  it('is converted to one CSV line per row, with only texts in quotes', async () => {
     expect(await textOf(aSheet(ROWS))).toBe(TEXT);
   });
 
-  it('keeps the numbers of its rows, also over gaps and after rows without values', async () => {
+  it('keeps its row numbers, also over gaps and after rows without values', async () => {
     const rows = { 3: { A: 'x', B: 'y' }, 4: {}, 6: { A: 1, B: 2 }, 8: { B: 3 } };
     expect(await textOf(aBook({ sheets: [{ rows }] }))).toBe('\n\n"x","y"\n\n\n1,2\n\n,3\n');
   });
@@ -43,12 +43,12 @@ describe('a sheet', () => {
 
   it.each([
     ['the first with a header, a row and two columns', [EMPTY, COVER, DATA, { ...DATA, name: 'Outra' }], 'Dados'],
-    ['that also behind a list of one column', [LIST, DATA], 'Dados'],
-    ['that also behind names alone', [NAMES, DATA], 'Dados'],
+    ['the first with a header, a row and two columns, behind a list of one column', [LIST, DATA], 'Dados'],
+    ['the first with a header, a row and two columns, behind headers alone', [NAMES, DATA], 'Dados'],
     ['the first list where no sheet has two columns', [COVER, LIST, { ...LIST, name: 'Outra' }], 'Lista'],
-    ['names alone before lists: a template', [NAMES, LIST], 'Modelo'],
+    ['one of headers alone (a template) before a list', [NAMES, LIST], 'Modelo'],
     ['the first with a value where none has a row', [EMPTY, COVER, { ...COVER, name: 'Outra' }], 'Capa'],
-    ['one that is seen before any that is hidden', [HIDDEN, LIST], 'Lista'],
+    ['a visible one before a hidden one', [HIDDEN, LIST], 'Lista'],
     ['a hidden one where nothing else has a value', [HIDDEN, EMPTY], 'Oculta'],
   ] as [string, SheetParts[], string][])('is %s', async (_, sheets, name) => {
     for (const budget of [64, 1 << 20]) {
@@ -56,14 +56,14 @@ describe('a sheet', () => {
     }
   });
 
-  it('is named in the dialect', async () => {
+  it('is named in the reported dialect', async () => {
     const { schema } = inferSheet(await convert(aBook({ sheets: [COVER, DATA] })));
     expect(schema.dialect).toMatchObject({ sheet: 'Dados', skipped_lines: 0 });
     const { text, sheet } = await convert(aBook({ sheets: [NAMES, LIST] }));
     expect(() => inferSheet({ text, sheet })).toThrow(expect.objectContaining({ code: 'NO_ROWS' }));
   });
 
-  it('has the columns of its widest row, of which each without a header cell is called by its place', async () => {
+  it('has the columns of its widest row, and names those without a header by their position', async () => {
     const rows: Cell[][] = [
       ['nome', 'email', 'fone'],
       ['P1', 'p1@x.com', 1],
@@ -79,7 +79,7 @@ describe('a sheet', () => {
     ]);
   });
 
-  it('may have titles of a value, and of several directly above a header of texts over other columns', async () => {
+  it('may have titles of one value, or of several directly above a header over other columns', async () => {
     const rows: Cell[][] = [
       ['Relatório\nde vendas'],
       ['Empresa', 'Padaria X'],
@@ -110,9 +110,9 @@ describe('a sheet', () => {
   ];
 
   it.each([
-    ['one', [['Relatório', 'edição de 2024']]],
-    ['two, and a gap', [['Relatório', 'edição de 2024'], ['Fonte', null, 'IBGE'], []]],
-  ] as [string, Cell[][]][])('may have years as names below titles of several values: %s', async (_, titles) => {
+    ['one title', [['Relatório', 'edição de 2024']]],
+    ['two titles and a gap', [['Relatório', 'edição de 2024'], ['Fonte', null, 'IBGE'], []]],
+  ] as [string, Cell[][]][])('may have years as headers below titles of several values: %s', async (_, titles) => {
     const { schema } = inferSheet(await convert(aSheet([...titles, ...YEARS])));
     expect(schema.columns.map(({ name, type }) => `${name}:${type}`)).toEqual([
       'regiao:text',
@@ -122,14 +122,14 @@ describe('a sheet', () => {
     expect(schema.dialect.skipped_lines).toBe(titles.filter((row) => row.length > 0).length);
   });
 
-  it('may have them below a title with merged cells', async () => {
+  it('may have years as headers below a title with merged cells', async () => {
     const rows = [['Relatório', null, 'edição de 2024'], ...YEARS];
     const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
     expect(shape(inference)).toBe('regiao:text _2021:integer _2022:integer _2023:integer');
     expect(inference.schema.dialect.skipped_lines).toBe(1);
   });
 
-  it('keeps rows of years as rows below a header that names fewer columns', async () => {
+  it('keeps rows of years as rows below a header that has fewer columns', async () => {
     const rows: Cell[][] = [
       ['nome', 'entrada'],
       ['Ana', 2019, 2021],
@@ -139,14 +139,14 @@ describe('a sheet', () => {
     expect(shape(inference)).toBe('nome:text entrada:integer column_3:integer');
   });
 
-  it('keeps as a number what its date format cannot show', async () => {
+  it('keeps a number as it is when its date format cannot show it', async () => {
     const rows: Cell[][] = [['dia'], [{ s: 1, v: '45322' }], [{ s: 1, v: '-7' }], [{ s: 1, v: '20240131' }]];
     const inference = inferSheet(await convert(aSheet([...rows, [{ v: 'INF' }]], { formats: [14] })));
     expect(inference.schema.sample_rows.map(({ dia }) => dia)).toEqual(['2024-01-31', '-7', '20240131', 'INF']);
     expect(shape(inference)).toBe('dia:text');
   });
 
-  it('is read under any prefix, with comments, CDATA, single quotes and other parts, and without references', async () => {
+  it('is read with any XML prefix, comments, CDATA, single quotes and unknown elements, and without cell references', async () => {
     expect(await textOf(aSheet(ROWS, { prefix: 'x' }))).toBe(TEXT);
     const sheet = `<?xml version='1.0'?><!-- <row> --><worksheet><sheetViews/><sheetData><row spans='1:2'><c t='inlineStr'><is><t>nome</t></is></c><c t='str'><v><![CDATA[va<l>or]]></v></c></row>
       <row><!-- nada --><c t='inlineStr'><is><r><t>A</t></r><r><rPr/><t xml:space='preserve'>na</t></r><r><t><![CDATA[ &amp;]]> &amp; B</t></r></is></c><c><f>1+1</f><v>1.5</v></c></row></sheetData></worksheet>`;
@@ -155,7 +155,7 @@ describe('a sheet', () => {
     );
   });
 
-  it('has only what is in its namespace, whatever the prefixes, and what programs without extensions read', async () => {
+  it('is read only from elements of its XML namespace, and from fallbacks of extensions', async () => {
     const strict = 'http://purl.oclc.org/ooxml/spreadsheetml/main';
     const other = 'http://schemas.microsoft.com/office/spreadsheetml/2010/11/main';
     const sheet = `<s:worksheet xmlns:s="${strict}" xmlns="${other}" xmlns:mc="${COMPATIBILITY}"><sheetData><row><c><v>9</v></c></row></sheetData><s:sheetData>
@@ -182,13 +182,13 @@ describe('a sheet', () => {
     );
   });
 
-  it('is converted in many messages, each of which does a bounded share', async () => {
+  it('is converted completely over many messages', async () => {
     const rows = Array.from({ length: 30_000 }, (_, n) => [n, `Cliente ${n}`, n / 4]);
     const text = await textOf(aSheet(rows), 100_000);
     expect(text).toBe(rows.map(([n, name, quarter]) => `${n},"${name}",${quarter}\n`).join(''));
   });
 
-  it('has numbers apart from what only looks like them', async () => {
+  it('has a column of numbers typed as decimal, and mixed or coded cells as text', async () => {
     const text = await convert(
       aSheet([
         ['preço', 'misto', 'cep', 'data'],
@@ -207,7 +207,7 @@ describe('a sheet', () => {
   });
 });
 
-describe('the days of a workbook', () => {
+describe('the dates of a workbook', () => {
   const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
   const X15 = 'http://schemas.microsoft.com/office/spreadsheetml/2010/11/main';
   const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -215,7 +215,7 @@ describe('the days of a workbook', () => {
 
   it.each([
     [
-      'as Excel writes it, with settings of its own under the same name behind',
+      'as Excel writes it, with an extension of the same name behind',
       `<workbook xmlns="${MAIN}" xmlns:mc="${COMPATIBILITY}" mc:Ignorable="x15"><fileVersion appName="xl"/><workbookPr date1904="1" defaultThemeVersion="166925"/>
         <mc:AlternateContent><mc:Choice Requires="x15"><x15ac:absPath url="C:\\" xmlns:x15ac="urn:x"/></mc:Choice></mc:AlternateContent>${sheets}
         <extLst><ext uri="{140A7094-0E35-4892-8432-C4D2E57EDEB5}" xmlns:x15="${X15}"><x15:workbookPr chartTrackingRefBase="1"/></ext></extLst></workbook>`,
@@ -225,17 +225,17 @@ describe('the days of a workbook', () => {
       `<x:workbook xmlns:x="${MAIN}" xmlns="${X15}"><workbookPr date1904="0"/><x:workbookPr date1904="true"/><workbookPr/>${sheets.replaceAll(/<(\/?)sheet/g, '<$1x:sheet')}</x:workbook>`,
     ],
     [
-      'in the strict edition',
+      'in the strict edition of the format',
       `<workbook xmlns="http://purl.oclc.org/ooxml/spreadsheetml/main" conformance="strict"><workbookPr date1904="1"/>${sheets.replace(OFFICE, 'http://purl.oclc.org/ooxml/officeDocument/relationships')}</workbook>`,
     ],
-  ])('count from 1904 where the workbook says so %s', async (_, workbook) => {
+  ])('count from 1904 where the workbook says so, %s', async (_, workbook) => {
     const book = aSheet([[{ s: 1, v: '43860' }]], { formats: ['dd/mm/yyyy'], files: { 'xl/workbook.xml': workbook } });
     expect(await textOf(book)).toBe('2024-01-31\n');
   });
 });
 
-describe('merged cells', () => {
-  it('name each column by both of two levels of headers', async () => {
+describe('merged cells of a workbook', () => {
+  it('name each column by both levels of a header of two rows', async () => {
     const rows = {
       1: { A: 'Vendas por trimestre' },
       3: { A: 'Cliente', B: 2023, D: 2024 },
@@ -252,7 +252,7 @@ describe('merged cells', () => {
     expect(inference.schema.columns[0]?.evidence.counter_example).toMatchObject({ line: 5 });
   });
 
-  it('are numbered in a single level of headers', async () => {
+  it('make numbered column names in a header of one row', async () => {
     const rows = {
       1: { A: 'Nome', B: 'Telefone', D: 'Idade' },
       2: { A: 'Ana', B: '1', C: '2', D: 30 },
@@ -262,7 +262,7 @@ describe('merged cells', () => {
     expect(shape(inference)).toBe('nome:text telefone:integer telefone_2:integer idade:integer');
   });
 
-  it('name columns only in the header, however they lie below', async () => {
+  it('name columns only in the header, not in the rows below', async () => {
     const rows = {
       1: { A: 'regiao', B: 'produto', C: 'jan', D: 'fev' },
       2: { A: 'Norte', B: 'Arroz', C: 1, D: 2 },
@@ -279,7 +279,7 @@ describe('merged cells', () => {
     ]);
   });
 
-  it('are numbered, and no row is taken for further names, where the rows below may be data', async () => {
+  it('make numbered column names, and no header of two rows, where the second row may be data', async () => {
     const names = ['Nome', 'Telefone', null, 'Cidade'];
     const people = [
       ['Ana', '84 1', '84 2', 'Natal'],
@@ -299,7 +299,7 @@ describe('merged cells', () => {
     expect(numbers.schema.total_row_count_estimate).toBe(2);
   });
 
-  it('are left as they are where the first row is data', async () => {
+  it('are not repeated where the first row is data', async () => {
     const rows = [
       ['Norte', 10, null],
       ['Sul', 20, 30],
@@ -309,7 +309,7 @@ describe('merged cells', () => {
     expect(await textOf(book)).toBe('"Norte",10\n"Sul",20,30\n"Oeste",40,50\n');
   });
 
-  it('stand in their first cell alone where they are no texts merged downwards', async () => {
+  it('fill only their first cell unless they are texts merged downwards', async () => {
     const rows = {
       1: { A: 'a', B: 'b', C: 'c' },
       2: { A: 7, B: 'x', C: 1 },
@@ -321,7 +321,7 @@ describe('merged cells', () => {
     );
   });
 
-  it('are repeated in every row that they span', async () => {
+  it('fill every row that they span', async () => {
     const rows = {
       1: { A: 'Região', B: 'Loja', C: 'Total' },
       2: { A: 'Ceará', B: 'a', C: 1 },
@@ -336,7 +336,7 @@ describe('merged cells', () => {
     }
   });
 
-  it('are all dropped where they overlap, as Excel repairs such a file', async () => {
+  it('are all ignored where some overlap, as Excel repairs such a file', async () => {
     const rows = { 1: { A: 'a', B: 'b' }, 2: { A: 'x', B: 2 }, 3: { B: 3 }, 70: { B: 4 } };
     const merged = (...merges: string[]) => textOf(aBook({ sheets: [{ rows, merges }] }));
     const plain = `"a","b"\n"x",2\n,3\n${'\n'.repeat(66)},4\n`;
@@ -347,7 +347,7 @@ describe('merged cells', () => {
     expect(await merged('A2:A3', 'A1:A1', 'XFD9:ZZZ9', 'C1048576:C9999999')).toBe(plain.replace('\n,3', '\n"x",3'));
   });
 
-  it('leave a title a title', async () => {
+  it('do not turn a title into a header', async () => {
     const rows = {
       1: { A: 'Relatório de 2024' },
       2: { A: 'nome', B: 'valor' },
@@ -360,7 +360,7 @@ describe('merged cells', () => {
   });
 });
 
-describe('a part of a workbook', () => {
+describe('an XML part of a workbook', () => {
   const xml = (path: string) =>
     strFromU8(bookFiles({ sheets: [{ rows: DATED }], strings: ['<t>é€😀</t>'], formats: [14] })[path] as Uint8Array);
   const DATED: Cell[][] = [
@@ -386,7 +386,7 @@ describe('a part of a workbook', () => {
   const mark = '\ufeff';
   const declared = (encoding: string, text: string) => `<?xml version="1.0" encoding="${encoding}"?>${text}`;
 
-  it.each(PATHS)('such as %s is read in UTF-8 and UTF-16, by mark and by declaration', async (path) => {
+  it.each(PATHS)('such as %s is read in UTF-8 and UTF-16, by byte order mark and by declaration', async (path) => {
     const text = xml(path);
     const same = [
       strToU8(mark + text),
@@ -404,7 +404,7 @@ describe('a part of a workbook', () => {
   });
 
   it.each(PATHS)(
-    'such as %s makes the workbook unreadable where it is another, or in another encoding',
+    'such as %s makes the workbook unreadable when it is missing, invalid or in another encoding',
     async (path) => {
       const text = xml(path);
       const broken = [
@@ -427,7 +427,7 @@ describe('a workbook that cannot be read', () => {
   const sheet = (xml: string) => broken({ 'xl/worksheets/sheet1.xml': xml });
   const row = (inside: string) => sheet(`<worksheet><sheetData><row r="1">${inside}</row></sheetData></worksheet>`);
 
-  it('is reported as such, whatever is wrong with it', async () => {
+  it('is reported as unreadable, or without rows, whatever is wrong with it', async () => {
     expect(await problemWith(aBook({ sheets: [] }))).toBe('NO_ROWS');
     expect(await problemWith(aBook({ sheets: [{ rows: [] }, { rows: [[null]] }] }))).toBe('NO_ROWS');
     expect(await problemWith(zipSync({ 'x.txt': new Uint8Array(3) }))).toBe('WORKBOOK_UNREADABLE');
@@ -443,7 +443,7 @@ describe('a workbook that cannot be read', () => {
     expect(await row('<c t="s"><v>7</v></c>')).toBe('WORKBOOK_UNREADABLE');
   });
 
-  it('is reported as such when it defines entities, which Excel never does', async () => {
+  it('is reported as unreadable when it defines XML entities', async () => {
     const bomb = `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>`;
     expect(
       await sheet(`${bomb}<worksheet><sheetData><row r="1"><c t="str"><v>&b;</v></c></row></sheetData></worksheet>`),
@@ -454,7 +454,7 @@ describe('a workbook that cannot be read', () => {
     );
   });
 
-  it('is reported as such wherever it is damaged or cut off', async () => {
+  it('is reported as unreadable wherever it is cut off, and is never read with other values where it is damaged', async () => {
     const book = aSheet(Array.from({ length: 200 }, (_, n) => [n, `texto ${n * 7919}`]));
     for (let at = 0; at < book.length - 1; at += 97) {
       expect(await problemWith(book.slice(0, at))).toBe('WORKBOOK_UNREADABLE');
@@ -467,7 +467,7 @@ describe('a workbook that cannot be read', () => {
     }
   });
 
-  it('is reported as such when it is compressed beyond what an honest one is', async () => {
+  it('is reported as too large when it is a decompression bomb', async () => {
     const files = bookFiles({ sheets: [{ rows: ROWS }] });
     const xml = new Uint8Array(60 * 1024 * 1024).fill(32);
     expect(await problemWith(zipSync({ ...files, 'xl/worksheets/sheet1.xml': [xml, { level: 9 }] }))).toBe(

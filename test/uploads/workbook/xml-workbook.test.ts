@@ -25,7 +25,7 @@ const book = (inside: string, declaration = '<?xml version="1.0"?><?mso-applicat
 const DATA = row('nome', 'valor') + row('Ana', 1.5) + row('Bia', 2);
 
 describe('a workbook of XML Spreadsheet 2003', () => {
-  it('becomes what a person sees', async () => {
+  it('is converted to the values that a person sees', async () => {
     const styles = `<Styles><Style ss:ID="d"><NumberFormat ss:Format="Short Date"/></Style><Style ss:ID="t"><NumberFormat ss:Format="hh:mm"/></Style>
       <Style ss:ID="c"><NumberFormat ss:Format="00000"/></Style></Styles>`;
     const moment = (style: string, value: string) => `<Cell${style}><Data ss:Type="DateTime">${value}</Data></Cell>`;
@@ -45,7 +45,7 @@ describe('a workbook of XML Spreadsheet 2003', () => {
     );
   });
 
-  it('is read by the sheet that is its table, hidden ones last', async () => {
+  it('is read from the sheet that holds a table, and from hidden sheets last', async () => {
     const named = async (...sheets: string[]) => (await convert(book(sheets.join('')))).sheet.name;
     const list = sheet('Lista', row('cidade') + row('Natal'));
     expect(await named(sheet('Vazia', ''), list, sheet('Dados', DATA))).toBe('Dados');
@@ -54,7 +54,7 @@ describe('a workbook of XML Spreadsheet 2003', () => {
     expect(await problemWith(book(sheet('Vazia', '')))).toBe('NO_ROWS');
   });
 
-  it('has merged cells join names in the header, and categories below', async () => {
+  it('has merged header cells joined to names, and merged cells repeated in the rows below', async () => {
     const rows = `<Row>${cell('Cliente', ' ss:MergeDown="1"')}${cell('2023', ' ss:MergeAcross="1"')}</Row>
       <Row>${cell('Jan', ' ss:Index="2"')}${cell('Fev')}</Row>
       <Row>${cell('Ana', ' ss:MergeDown="1"')}${cell(1)}${cell(2)}</Row><Row>${cell(3, ' ss:Index="2"')}</Row>`;
@@ -71,7 +71,7 @@ describe('a workbook of XML Spreadsheet 2003', () => {
     expect((await convert(book(sheet('Dados', rows)))).text).toBe(',"b","c"\n"a",1,\n');
   });
 
-  it('is read whole in many blocks, and in the encodings that programs write', async () => {
+  it('is read completely in many blocks, in ISO-8859-1 and UTF-16', async () => {
     const count = 20_000;
     const rows = Array.from({ length: count }, (_, n) => row(`Ção ${n}`, n)).join('');
     const xml = book(sheet('Dados', row('nome', 'n') + rows), '<?xml version="1.0" encoding="ISO-8859-1"?>');
@@ -84,7 +84,7 @@ describe('a workbook of XML Spreadsheet 2003', () => {
     expect((await convert(utf16)).sheet.name).toBe('Ação');
   });
 
-  it('is reported as unreadable whatever is wrong with it, and refused beyond its limits', async () => {
+  it('is reported as unreadable when it is invalid, and as too large beyond its limits', async () => {
     const whole = book(sheet('Dados', row('nome') + row('Ana')));
     for (let at = 0; at < whole.length - 1; at += 97) {
       expect([at, await problemWith(whole.slice(0, at))]).toEqual([at, 'WORKBOOK_UNREADABLE']);
