@@ -30,14 +30,22 @@ export function dropIndex(id: string): string {
 /** The reason why an index refuses a row. */
 export type IndexRefusal =
   | { why: 'duplicate'; columns: string[]; value: string }
-  | { why: 'too_long'; id: string /** The place of the row, if it is stored. */; place: string | undefined };
+  /** `id` of the index, where Postgres names it; `place` of the row, if it is stored and Postgres names it. */
+  | { why: 'too_long'; id: string | undefined; place: string | undefined };
 
 const KEY = /^Key \(([^)]*)\)=\((.*)\) (?:already exists|is duplicated)\.$/s;
 const PLACE = /^Index row references tuple (\(\d+,\d+\)) /;
 
+/** Beyond 8,191 bytes, compressed, an entry fits into no index: then Postgres names none. */
+const TOO_LONG_FOR_ANY = /^index row requires \d+ bytes, maximum size is \d+$/;
+
 /** Reads why an index that people made refuses a row; undefined for any other error. */
 export function toIndexRefusal(error: unknown): IndexRefusal | undefined {
-  if (!isPostgresError(error) || !error.constraint?.startsWith(INDEX_PREFIX)) return undefined;
+  if (!isPostgresError(error)) return undefined;
+  if (error.code === '54000' && TOO_LONG_FOR_ANY.test(error.message)) {
+    return { why: 'too_long', id: undefined, place: undefined };
+  }
+  if (!error.constraint?.startsWith(INDEX_PREFIX)) return undefined;
   if (error.code === '54000') {
     const id = error.constraint.slice(INDEX_PREFIX.length);
     return { why: 'too_long', id, place: PLACE.exec(error.detail ?? '')?.[1] };

@@ -266,6 +266,21 @@ describe('a value that is too long for an index', () => {
     expect(await stored(table.name)).toEqual([]);
   });
 
+  it('prevents the index, and is reported with its row, where it is too long for any', async () => {
+    const table = await aFilledTable([{ a: 'x' }, { a: noise(40) }, { a: noise(8) }], column('a'));
+    const { records } = (await table.rows()).body;
+    const { status, body } = await table.index(['a']);
+    const message = expect.stringMatching(new RegExp(`"a".*${records[1].id}`));
+    expect([status, body.details]).toEqual([422, [expect.objectContaining({ field: 'columns', message })]]);
+  });
+
+  it('is refused in an inserted row, and named, where it is too long for any index', async () => {
+    const table = await aFilledTable([{ a: 'x' }], column('a'), column('b'));
+    await table.index(['a']);
+    const refused = await table.insert([{ b: noise(80) }, { a: 'y' }, { b: 'z', a: noise(40) }]);
+    expect([refused.status, refused.body.details]).toEqual([422, [expect.objectContaining({ row: 2, field: 'a' })]]);
+  });
+
   it('is refused in a row that is inserted or updated', async () => {
     const table = await aFilledTable([{ a: 'x' }], column('a'), column('b'));
     await table.index(['a']);

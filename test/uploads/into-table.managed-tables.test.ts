@@ -278,8 +278,11 @@ describe('an upload into a table with a unique index', () => {
     expect(await loaded('replace', [1, 2], [2, 1])).toMatchObject({ job: { status: 'done' }, codes: [2, 1] });
   });
 
-  it('fails for a value that is too long for an index, and loads nothing', async () => {
-    const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
+  it.each([
+    ['for its index', 12],
+    ['for any index', 64],
+  ])('fails for a value that is too long %s, and loads nothing', async (_which, times) => {
+    const long = Array.from({ length: times }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
     const { job, codes } = await loaded('append', [1], [`2,${long}`], ['nome']);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'VALUE_TOO_LONG_FOR_INDEX' } });
     expect(codes).toEqual([1]);

@@ -79,18 +79,22 @@ export async function tablesOfInvalid(tx: TenantTx, companyId: string): Promise<
   return rows.map(({ id }) => id);
 }
 
-/** The id of the row at a physical place (`ctid`) of the table, and its column with the longest value. */
+/**
+ * The id of the row at a physical place (`ctid`) of the table, and its column with the longest value. Without a place, of the row
+ * with the longest value of all.
+ */
 export async function readLongest(
   tx: TenantTx,
   table: string,
   columns: string[],
-  place: string,
+  place: string | undefined,
 ): Promise<{ id: string; column: string } | undefined> {
   const lengths = columns.map((name, index) => `(${index}, octet_length(source.${quoted(name)}::text))`).join(', ');
   const [row] = await tx.query<{ id: string; longest: number }>(
-    `SELECT source."id", (SELECT at FROM (VALUES ${lengths}) AS each(at, length) ORDER BY length DESC NULLS LAST LIMIT 1) AS longest
-     FROM ${qualified('public', table)} AS source WHERE source.ctid = $1::tid`,
-    [place],
+    `SELECT source."id", longest.at AS longest FROM ${qualified('public', table)} AS source
+     CROSS JOIN LATERAL (SELECT * FROM (VALUES ${lengths}) AS each(at, length) ORDER BY length DESC NULLS LAST LIMIT 1) AS longest
+     ${place === undefined ? 'ORDER BY longest.length DESC NULLS LAST LIMIT 1' : 'WHERE source.ctid = $1::tid'}`,
+    place === undefined ? [] : [place],
   );
   return row && { id: row.id, column: columns[row.longest] as string };
 }

@@ -227,7 +227,7 @@ async function explained(
     return duplicatesForIndex(refusal.columns, mayReadRows(ctx, table.id) ? refusal.value : null);
   }
   if (refusal) {
-    const longest = refusal.place && (await store.readLongest(database, table.displayName, columns, refusal.place));
+    const longest = await store.readLongest(database, table.displayName, columns, refusal.place);
     return tooLongForIndex({ field: 'columns', column: columns.join('", "'), ...longest });
   }
   return inUseOr(busyOr(error));

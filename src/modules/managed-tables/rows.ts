@@ -234,10 +234,16 @@ async function explainRefusal<T>(
   }
 }
 
-/** The longest written value in an index's columns. */
-async function findLongest(database: TenantSql, key: store.TableKey, indexId: string, { columns, texts }: Written) {
-  const found = await readIndexes(database, key);
-  const indexed = new Set(found?.indexes.find(({ id }) => id === indexId)?.columns);
+/** The longest written value in an index's columns, or in those of all indexes. */
+async function findLongest(
+  database: TenantSql,
+  key: store.TableKey,
+  indexId: string | undefined,
+  { columns, texts }: Written,
+) {
+  const { indexes = [] } = (await readIndexes(database, key)) ?? {};
+  const meant = indexes.filter(({ id }) => indexId === undefined || id === indexId);
+  const indexed = new Set(meant.flatMap((index) => index.columns));
   const positions = [...columns.keys()].filter((position) => indexed.has(columns[position]?.name ?? ''));
   let longest = { field: '', column: '', row: 0, length: -1 };
   let row = 0;

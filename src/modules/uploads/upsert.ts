@@ -7,7 +7,15 @@ import { type ManagedTable, requireUniqueIndex } from '../managed-tables/service
 import { type LoadState, loadedColumns } from './chunks.ts';
 import { isById } from './inference/index.ts';
 import type { LoadResult } from './job.ts';
-import { columnMissingFor, idUnknown, JobProblem, keyNotUnique, keyTwice, noIndexLeft } from './problems.ts';
+import {
+  columnMissingFor,
+  idUnknown,
+  JobProblem,
+  keyNotUnique,
+  keyTwice,
+  noIndexLeft,
+  tooLongForIndex,
+} from './problems.ts';
 import { RowRefused } from './refused-row.ts';
 import { DRAW_BEGINNING } from './staging.ts';
 import * as sql from './upsert-sql.ts';
@@ -64,6 +72,7 @@ async function indexKey(tx: TenantTx, ctx: CompanyContext, tableId: string, key:
   } catch (error) {
     if (tooManyIndexes.matches(error)) throw new JobProblem(noIndexLeft);
     const refusal = toIndexRefusal(error);
-    throw refusal?.why === 'duplicate' ? new JobProblem(keyNotUnique(key, refusal.value)) : error;
+    if (!refusal) throw error;
+    throw new JobProblem(refusal.why === 'duplicate' ? keyNotUnique(key, refusal.value) : tooLongForIndex);
   }
 }
