@@ -38,9 +38,10 @@ export function findLayout(records: HeadRecord[], dialect: Dialect, isSaid = fal
   let widest = 0;
   for (let start = comments; start < records.length && start <= comments + MAX_TITLES; start++) {
     const { width, effective } = records[start] as HeadRecord;
-    if (width <= widest || (widest > 0 && effective <= widest)) continue;
-    widest = width;
+    if (width <= widest) continue;
     const rowNames = start > 0 && start <= titles + 1 && namesColumnsButFirst(records, start, dialect);
+    if (widest > 0 && effective <= widest && !rowNames) continue;
+    widest = width;
     const preamble = width === 1 ? comments : rowNames ? start : header;
     if (!isSaid && preamble > comments && areCommasOfTexts(records, preamble, width, dialect)) continue;
     const { fitting, short, over } = countWidths(records, preamble, width);
@@ -152,6 +153,8 @@ function namesColumnsButFirst(records: HeadRecord[], start: number, { delimiter 
   const { width } = records[start] as HeadRecord;
   if (above.width !== width - 1 || above.filled !== above.width || !hasTextsAlone(above)) return false;
   const rows = records.slice(start).filter((record) => record.width >= width);
+  // Else their last delimiters only end the lines.
+  if (!rows.some((record) => record.effective >= width)) return false;
   if (delimiter === ',' && width === 2 && !rows.every(({ quoted }) => quoted)) return false;
   const isName = ({ forms: [form = BLANK] }: HeadRecord) => form !== BLANK && (form & (INTEGER | DECIMALS)) === 0;
   return rows.every(isName) && new Set(rows.map(({ first }) => first)).size === rows.length;

@@ -157,6 +157,13 @@ describe('the notation of dates and numbers in each file', () => {
     expect(loadAll([file(['1,234'], ';'), file(['1,234'], ',')]).values).toEqual([['1.234'], ['1234']]);
   });
 
+  test('reads 1,234 alone in a file of one column as grouped: nothing delimits there', () => {
+    const bytes = bytesOf('preco\n1,234\n2,500\n');
+    const inference = finish([readFile(bytes, 'precos.csv')]);
+    const plan = planLoad(inference.files[0] as Inference['files'][number], loadColumns(inference));
+    expect(parseCopyText(copyData(plan, bytes).text)).toEqual([['1234'], ['2500']]);
+  });
+
   test('takes single letters as booleans where both letters of a pair occur in any of the files', () => {
     expect(loadAll([file(['s', 's']), file(['n'])]).column.type).toBe('boolean');
     expect(loadAll([file(['s', 's']), file(['f'])]).column.type).toBe('text');

@@ -57,6 +57,15 @@ const CASES: Case[] = [
     true,
     0,
   ],
+  [
+    'row names without a header, of which the first has an empty last field',
+    'mpg,cyl\nMazda,21,\nDatsun,22.8,4\nFiat,20,5\n',
+    'column_1:text mpg:decimal cyl:integer',
+    3,
+    true,
+    0,
+  ],
+  ['a delimiter at the end of each row', 'nome,valor\nana,1,\nbia,2,\n', 'nome:text valor:integer', 2, true, 0],
   ['row names without a header beside one column', 'valor\na;1\nb;2\n', 'column_1:text valor:integer', 2, true, 0],
   [
     'row names without a header in a file of quoted text',

@@ -66,8 +66,11 @@ function areAnswers(columns: ColumnState[]): boolean {
 const splitBits = (forms: number): number[] =>
   Array.from({ length: 31 }, (_, bit) => 1 << bit).filter((bit) => (forms & bit) !== 0);
 
+/** The delimiter of each file; null where it has none. */
+export type Delimiters = readonly (string | null)[];
+
 /** For each file, the form in which its values of a column of that type are read; 0 for text. */
-export function listForms(type: ColumnType, columns: ColumnState[], delimiters: string[]): number[] {
+export function listForms(type: ColumnType, columns: ColumnState[], delimiters: Delimiters): number[] {
   if (type === 'text') return columns.map(() => 0);
   if (type === 'integer') return columns.map(() => INTEGER);
   if (type === 'decimal')
@@ -88,7 +91,7 @@ export function listForms(type: ColumnType, columns: ColumnState[], delimiters: 
  * decimal separator (`1.234`) follows the other files, if they agree. Otherwise `1.234` is a point decimal, and `1,234`
  * is grouped, but a decimal comma in a file delimited by semicolons.
  */
-export function decimalForms(sets: number[], delimiters: string[]): number[] {
+export function decimalForms(sets: number[], delimiters: Delimiters): number[] {
   const read = narrowToAgreed(sets, [DECIMAL_POINT, DECIMAL_COMMA]).map((forms, file) => {
     const isComma = (forms & POINT) === 0 && delimiters[file] === ';';
     return narrowUnlessEmpty(forms, isComma || (forms & DECIMAL_POINT) === 0 ? DECIMAL_COMMA : DECIMAL_POINT);

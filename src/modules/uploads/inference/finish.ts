@@ -1,6 +1,6 @@
 import { formName, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
 import { cut } from '../../../kernel/text.ts';
-import { dateForms, decimalForms, inferType, listForms, typeWithin } from './column-type.ts';
+import { type Delimiters, dateForms, decimalForms, inferType, listForms, typeWithin } from './column-type.ts';
 import { type ColumnState, type DecidingValue, foldCell, getHints, mergeColumns, newColumn } from './columns.ts';
 import { countRows, type DecidedFile, decideFiles, fieldsIn } from './files.ts';
 import { listNames, matchTable, type TableColumn } from './into-table.ts';
@@ -99,7 +99,8 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
   const known = first.state.records?.types?.[index];
   const type = known ? typeWithin(known, states) : inferType(states, displayName);
   const notNumbers = first.state.records?.notNumbers?.[index] || undefined;
-  const delimiters = files.map(({ state }) => state.dialect?.delimiter ?? ',');
+  // In a file of one column nothing delimits.
+  const delimiters = files.map(({ state, width }) => (width === 1 ? null : (state.dialect?.delimiter ?? ',')));
   const forms = listForms(type, states, delimiters);
   const nulls = merged.nulls + (type === 'text' ? 0 : merged.blanks);
   const formsInUse = forms.filter((_, file) => states[file]?.first !== null);
@@ -127,7 +128,12 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
  * The formats of each file's values: the decided form, or the hints that apply if the column's type is changed to number or
  * date.
  */
-function inferFormats(type: ColumnType, forms: number[], states: ColumnState[], delimiters: string[]): ColumnFormats[] {
+function inferFormats(
+  type: ColumnType,
+  forms: number[],
+  states: ColumnState[],
+  delimiters: Delimiters,
+): ColumnFormats[] {
   const hints = states.map(getHints);
   const isTimestamp = type === 'date' || type === 'datetime';
   const decimals =
