@@ -5,8 +5,8 @@
  *   npm run bench -- who-can
  */
 import { compileAccess, decide, type GroupGrants } from '../src/access/evaluation.ts';
-import type { Likes } from '../src/access/population.ts';
-import { decideAll, onlyOn } from '../src/access/who-can.ts';
+import type { GroupSet } from '../src/access/population.ts';
+import { decideAll, keepStatementsOn } from '../src/access/who-can.ts';
 import type { Action } from '../src/permissions/actions.ts';
 import { ALL_ACTIONS } from '../src/permissions/actions.ts';
 import { resourceArn } from '../src/permissions/arn.ts';
@@ -46,7 +46,7 @@ const stored = Array.from({ length: DOCUMENTS }, (_, number): [string, string] =
   JSON.stringify(documentOf(number)),
 ]);
 const own = Array.from({ length: PRINCIPALS }, (_, at) => idOf(1000 + at));
-const likes: Likes[] = own.map((id) => ({ isOwner: 0, groups: JSON.stringify([...stored.map(([of]) => of), id]) }));
+const likes: GroupSet[] = own.map((id) => ({ isOwner: 0, groups: JSON.stringify([...stored.map(([of]) => of), id]) }));
 
 const grantsOf = (id: string, ...documents: PolicyDocument[]): GroupGrants => ({
   id,
@@ -62,7 +62,7 @@ function evaluateOnce(): number {
 }
 
 function findAll(): number {
-  const keep = onlyOn(ACTION);
+  const keep = keepStatementsOn(ACTION);
   const grants = new Map([
     ...stored.map(([id, text]) => [id, grantsOf(id, keep(JSON.parse(text)))] as const),
     ...own.map((id) => [id, grantsOf(id)] as const),

@@ -7,8 +7,8 @@ import type {
   UserActor,
   ViewerActor,
 } from './access/actors.ts';
-import type { Affected } from './access/commit-access.ts';
-import type { Presented, PresentedOutsider } from './access/known-principals.ts';
+import type { AffectedPrincipals } from './access/commit-access.ts';
+import type { PresentedCredential, PresentedOutsider } from './access/known-principals.ts';
 import { type Bindings, type Config, readConfig } from './config.ts';
 import { type ControlDb, openControlDb, openNearestControlDb } from './db/client.ts';
 import { clock } from './kernel/clock.ts';
@@ -83,7 +83,7 @@ export interface Context<A extends Actor = Actor> {
    * Changes permissions, or who lives: no request that begins after this resolves is let in by the state before. `work` is one
    * `commit`: see `commitAccess`. Outside of this a commit that changes access fails.
    */
-  changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;
+  changeAccess<T>(affected: AffectedPrincipals, work: () => Promise<T>): Promise<T>;
   /**
    * Where the request is made for one version of a record of the company's Postgres: checks that version under the lock of the
    * write, against the record as the surface shows it. @throws where that is another version
@@ -116,7 +116,7 @@ export interface IncomingRequest {
 export type Authenticate = (
   ctx: Context<AnonymousActor>,
   request: IncomingRequest,
-) => Promise<Presented | PresentedOutsider>;
+) => Promise<PresentedCredential | PresentedOutsider>;
 
 /** Passes when the request carries the operator's token. */
 export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: IncomingRequest) => Promise<void>;

@@ -8,24 +8,24 @@ import { type AccessChange, compareAccess, type Witness } from './comparison.ts'
 import type { GroupGrants } from './evaluation.ts';
 import {
   accessCompiler,
-  type Likes,
-  makeKey,
-  type Person,
+  type GroupSet,
+  makeGroupSetKey,
+  type NamedPrincipal,
   parseGroups,
-  readConcerned,
+  readAffectedPrincipals,
   readGrants,
 } from './population.ts';
 import { comparisonBudget } from './resource-languages.ts';
 
 /** An action on a resource that somebody may do only after a change, or only before it. */
-export interface PersonsWitness extends Witness {
-  principal: Person;
+export interface PrincipalWitness extends Witness {
+  principal: NamedPrincipal;
 }
 
 /** `truncated`: there are more gains or losses than are listed. */
-export interface ChangeOfAccess {
-  gains: PersonsWitness[];
-  losses: PersonsWitness[];
+export interface PrincipalAccessChange {
+  gains: PrincipalWitness[];
+  losses: PrincipalWitness[];
   truncated: boolean;
 }
 
@@ -35,8 +35,8 @@ export const MOST_WITNESSES = 1000;
 /** Principals that are looked at in one go. */
 const PAGE = 1000;
 
-/** The result of the queries of `readsNaming`. */
-interface Naming {
+/** The result of the queries of `buildNamingQueries`. */
+interface AffectedAccess {
   groups: Map<string, Role[]>;
   attached: { groupId: string; policyId: string }[];
   permissions: (LegacyPermission & { groupId: string })[];
@@ -44,7 +44,13 @@ interface Naming {
   bindings: { groupId: string; principalId: string }[];
 }
 
-function toNaming([living = [], attached = [], listed = [], documents = [], bindings = []]: unknown[][][]): Naming {
+function toAffectedAccess([
+  living = [],
+  attached = [],
+  listed = [],
+  documents = [],
+  bindings = [],
+]: unknown[][][]): AffectedAccess {
   const json = (value: unknown) => JSON.parse(String(value));
   return {
     groups: new Map(living.map(([id, roles]) => [String(id), json(roles)])),
@@ -68,15 +74,15 @@ function toNaming([living = [], attached = [], listed = [], documents = [], bind
  * @param ids the ids that were observed: all that the change touches names one of them
  * @throws accessTooComplex where that would take too long
  */
-export async function changeOfAccess(
+export async function computeAccessChange(
   db: ControlDb,
   caller: Principal,
   ids: ReadonlySet<string>,
   { before, after }: Observed,
-): Promise<ChangeOfAccess> {
-  const change: ChangeOfAccess = { gains: [], losses: [], truncated: false };
+): Promise<PrincipalAccessChange> {
+  const change: PrincipalAccessChange = { gains: [], losses: [], truncated: false };
   if (!before || !after) return change;
-  const [was, is] = [toNaming(before), toNaming(after)];
+  const [was, is] = [toAffectedAccess(before), toAffectedAccess(after)];
   const groupIds = [was, is].flatMap((naming) => [
     ...naming.groups.keys(),
     ...[...naming.attached, ...naming.permissions].map(({ groupId }) => groupId),
@@ -86,15 +92,15 @@ export async function changeOfAccess(
   const known = new Map<string, AccessChange>();
   const grants = new Map<string, GroupGrants>();
   for (let page = 1; ; page += 1) {
-    const found = await readConcerned(db, caller, concerned, { page, perPage: PAGE });
+    const found = await readAffectedPrincipals(db, caller, concerned, { page, perPage: PAGE });
     const later = found.map((person) => ({ isOwner: person.isOwner, groups: groupsAfter(person, ids, is) }));
     const missing = [...found, ...later].flatMap(parseGroups).filter((id) => !grants.has(id));
     for (const [id, group] of await readGrants(db, caller.companyId, [...new Set(missing)])) grants.set(id, group);
     const accessBefore = accessCompiler(caller.companyId, grants);
     const accessAfter = accessCompiler(caller.companyId, grantsAfter(grants, ids, is));
     for (const [at, person] of found.entries()) {
-      const of = later[at] as Likes;
-      const key = `${makeKey(person)} ${makeKey(of)}`;
+      const of = later[at] as GroupSet;
+      const key = `${makeGroupSetKey(person)} ${makeGroupSetKey(of)}`;
       const compared = known.get(key) ?? compareAccess(accessBefore(person), accessAfter(of), budget);
       known.set(key, compared);
       const { type, id, name } = person;
@@ -111,8 +117,12 @@ export async function changeOfAccess(
   }
 }
 
-/** The groups of somebody after the change, as `groups` of `Likes`. */
-function groupsAfter({ id, groups: text }: Person & Likes, ids: ReadonlySet<string>, { bindings }: Naming): string {
+/** The groups of somebody after the change, as `groups` of `GroupSet`. */
+function groupsAfter(
+  { id, groups: text }: NamedPrincipal & GroupSet,
+  ids: ReadonlySet<string>,
+  { bindings }: AffectedAccess,
+): string {
   if (!ids.has(id)) return text;
   const joined = bindings.filter(({ principalId }) => principalId === id).map(({ groupId }) => groupId);
   return JSON.stringify([...new Set(joined)].toSorted());
@@ -122,7 +132,7 @@ function groupsAfter({ id, groups: text }: Person & Likes, ids: ReadonlySet<stri
 function grantsAfter(
   grants: ReadonlyMap<string, GroupGrants>,
   ids: ReadonlySet<string>,
-  after: Naming,
+  after: AffectedAccess,
 ): Map<string, GroupGrants> {
   const living = [...grants.values()].filter(({ id }) => !ids.has(id) || after.groups.has(id));
   return new Map(

@@ -1,15 +1,15 @@
 import { type ConstraintFailures, type ControlDb, commit, type Results, type Unit } from '../db/client.ts';
 
 /** The principals of a company whose access a unit of work changes, or everybody in it. */
-export interface Affected {
+export interface AffectedPrincipals {
   companyId: string;
   principals: readonly string[] | 'everybody';
 }
 
 /** The part of a context that a change of access needs. */
-export interface CanChangeAccess {
+export interface AccessChangeContext {
   db: ControlDb;
-  changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;
+  changeAccess<T>(affected: AffectedPrincipals, work: () => Promise<T>): Promise<T>;
 }
 
 /**
@@ -17,14 +17,17 @@ export interface CanChangeAccess {
  * earlier permissions.
  */
 export const commitAccess = <const U extends Unit>(
-  ctx: CanChangeAccess,
-  affected: Affected,
+  ctx: AccessChangeContext,
+  affected: AffectedPrincipals,
   unit: U,
   failures: ConstraintFailures = {},
 ): Promise<Results<U>> => ctx.changeAccess(affected, () => commit(ctx.db, unit, failures));
 
 /** Everybody in a company: the permissions of a group or a policy reach all who are bound to it. */
-export const everybodyIn = (companyId: string): Affected => ({ companyId, principals: 'everybody' });
+export const everybodyIn = (companyId: string): AffectedPrincipals => ({ companyId, principals: 'everybody' });
 
 /** Only some principals of a company; those who were just made are known to nobody yet, and need not be named. */
-export const onlyPrincipals = (companyId: string, ...principals: string[]): Affected => ({ companyId, principals });
+export const onlyPrincipals = (companyId: string, ...principals: string[]): AffectedPrincipals => ({
+  companyId,
+  principals,
+});

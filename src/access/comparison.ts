@@ -39,11 +39,11 @@ export function compareAccess(before: Access, after: Access, budget: Budget = co
   const change: AccessChange = { gains: [], losses: [] };
   if (before.isOwner && after.isOwner) return change;
   // What both have of the same decides nothing where all else says nothing of an action.
-  const [only, others] = [without(before, after), without(after, before)];
+  const [only, others] = [withoutSharedGroups(before, after), withoutSharedGroups(after, before)];
   /** Results by patterns: most actions have the same patterns as others. */
   const known = new Map<string, { gain: string | null; loss: string | null }>();
   for (const action of ALL_ACTIONS) {
-    if (before.isOwner === after.isOwner && !saysSomething(only, action) && !saysSomething(others, action)) continue;
+    if (before.isOwner === after.isOwner && !hasRules(only, action) && !hasRules(others, action)) continue;
     const [was, is] = [findResources(before, action), findResources(after, action)];
     spend(budget, was.allow.length + was.deny.length + is.allow.length + is.deny.length);
     const key = JSON.stringify([was, is]);
@@ -59,12 +59,12 @@ export function compareAccess(before: Access, after: Access, budget: Budget = co
 }
 
 /** An access without the groups that another one has alike. */
-function without(access: Access, other: Access): Access {
+function withoutSharedGroups(access: Access, other: Access): Access {
   const known = new Set(other.groups.map(({ source }) => source));
   return { ...access, groups: access.groups.filter(({ source }) => !known.has(source)), index: null, recent: null };
 }
 
-function saysSomething(access: Access, action: Action): boolean {
+function hasRules(access: Access, action: Action): boolean {
   const { deny, allow, legacy } = rulesFor(access, action);
   return deny.length + allow.length + legacy.length > 0;
 }

@@ -54,7 +54,7 @@ interface Indexed extends ActionRules {
   decided: Map<string, Decision>;
 }
 
-interface Source {
+interface CompiledStatement {
   statement: PolicyStatement;
   /** The statement's action patterns, compiled. */
   actions: Matcher[];
@@ -65,7 +65,7 @@ interface Source {
 export interface CompiledGroup {
   /** The input, as text: equal texts compile to equal groups. */
   readonly source: string;
-  readonly statements: readonly Source[];
+  readonly statements: readonly CompiledStatement[];
   readonly legacy: readonly { grant: LegacyGrant; decision: Decision }[];
 }
 
@@ -84,9 +84,9 @@ export interface Access {
 /**
  * The number of decisions that are cached per action: more than a request needs, and few enough for an access that lives long.
  */
-const REMEMBERED = 1024;
+const MAX_CACHED_DECISIONS = 1024;
 
-const because = (
+const makeDecision = (
   kind: Decision['decided_by']['kind'],
   groupId: string | null = null,
   policyId: string | null = null,
@@ -96,8 +96,8 @@ const because = (
   decided_by: { kind, policy_id: policyId, sid, group_id: groupId },
 });
 
-const OWNER = because('owner');
-const NONE = because('none');
+const OWNER = makeDecision('owner');
+const NONE = makeDecision('none');
 /** The decision on an action that only a Deny keeps from anybody. */
 const NOT_DENIED: Decision = { ...NONE, allowed: true };
 
@@ -114,11 +114,11 @@ export const compileAccess = ({ companyId, isOwner, groups }: AccessSources): Ac
 });
 
 function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
-  const statements: Source[] = [];
+  const statements: CompiledStatement[] = [];
   for (const policy of group.policies) {
     for (const statement of policy.document.statements) {
       const kind = statement.effect === 'Deny' ? 'deny' : 'allow';
-      const decision = because(kind, group.id, policy.id, statement.sid ?? null);
+      const decision = makeDecision(kind, group.id, policy.id, statement.sid ?? null);
       statements.push({ statement, actions: statement.actions.map(compile), decision });
     }
   }
@@ -126,7 +126,7 @@ function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
     ...group.roles.map(grantOfRole),
     ...group.permissions.map((permission) => grantOfPermission(permission, companyId)),
   ];
-  const decision = because('legacy', group.id);
+  const decision = makeDecision('legacy', group.id);
   const legacy = grants.flatMap((grant) => (grant ? [{ grant, decision }] : []));
   return { source: JSON.stringify([companyId, group]), statements, legacy };
 }
@@ -151,7 +151,7 @@ const isInScope = ({ scopes }: Access, action: Action): boolean =>
   scopes === null || scopes.some((pattern) => compile(pattern)(action));
 
 /** A copy of an access for one request: rules that are looked up on the way are forgotten with it. */
-export const forRequest = (access: Access): Access => ({ ...access, index: null, recent: null });
+export const copyForRequest = (access: Access): Access => ({ ...access, index: null, recent: null });
 
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
@@ -206,7 +206,7 @@ export function isAdministrator(access: Access): boolean {
 }
 
 /** Whether nobody has more: an administrator, whom no scopes bound. Such a one may give everything away. */
-export const mayEverything = (access: Access): boolean => access.scopes === null && isAdministrator(access);
+export const isUnrestricted = (access: Access): boolean => access.scopes === null && isAdministrator(access);
 
 function indexed(access: Access, action: Action): Indexed {
   const rules = access.index?.get(action) ?? indexAction(access, action);
@@ -240,7 +240,7 @@ function resolve(rules: Indexed, resource: string): Decision {
   const fits = (rule: Rule): boolean => rule.fits(resource);
   const found = (rules.deny.find(fits) ?? rules.allow.find(fits) ?? rules.legacy.find(fits))?.decision;
   const decision = found ?? (actionEntry(rules.action).unlessDenied ? NOT_DENIED : NONE);
-  if (rules.decided.size >= REMEMBERED) rules.decided.clear();
+  if (rules.decided.size >= MAX_CACHED_DECISIONS) rules.decided.clear();
   rules.decided.set(resource, decision);
   return decision;
 }

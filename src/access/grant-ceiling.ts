@@ -2,7 +2,7 @@ import type { Action } from '../permissions/actions.ts';
 import { ALL_ACTIONS } from '../permissions/actions.ts';
 import { mayOverlap } from '../permissions/wildcard.ts';
 import type { Access, ActionRules, Grants, Rule } from './evaluation.ts';
-import { compileAccess, mayEverything, rulesFor } from './evaluation.ts';
+import { compileAccess, isUnrestricted, rulesFor } from './evaluation.ts';
 
 /** An action and a resource pattern that a grant gives and its granter lacks. */
 export interface Excess {
@@ -30,7 +30,7 @@ const COMPARISONS = 1_000_000;
  * Action patterns are expanded over the catalogue. If the sets have too many patterns to compare, the grant is refused.
  */
 export function findExcess(granter: Access, granted: Grants, held?: Grants): Excess | null {
-  if (mayEverything(granter)) return null;
+  if (isUnrestricted(granter)) return null;
   const gift = compileAccess({ ...granted, isOwner: false });
   const before = held && compileAccess({ ...held, isOwner: false });
   const budget = { left: COMPARISONS };

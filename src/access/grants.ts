@@ -4,7 +4,7 @@ import type { Principal } from './actors.ts';
 import type { Grants } from './evaluation.ts';
 import { grantExceeds } from './failures.ts';
 import { findExcess } from './grant-ceiling.ts';
-import { type AccessOf, accessReads, accessSources } from './sources.ts';
+import { type AccessSubject, accessReads, accessSources } from './sources.ts';
 
 /**
  * Refuses a grant that is wider than the granter's own access.
@@ -20,9 +20,9 @@ export function requireMayGrant(granter: Principal, granted: Grants, held?: Gran
  * Runs a write by which the caller could come to act as a principal: refused where that one may do more than the caller. It is
  * applied only while the principal's permissions are those that were checked.
  */
-export async function withinReach<T>(
+export async function writeWithoutEscalation<T>(
   { db, actor }: { db: ControlDb; actor: Principal },
-  of: Omit<AccessOf, 'companyId'>,
+  of: Omit<AccessSubject, 'companyId'>,
   write: () => Promise<T>,
 ): Promise<T> {
   const { companyId } = actor;
@@ -38,7 +38,7 @@ export async function withinReach<T>(
  * The most access that anyone can gain when the groups of `grants` no longer deny anything: the actions and resources
  * of their Deny statements. It does not depend on the members and their other groups.
  */
-export function accessFreedByRemoving(grants: Grants): Grants {
+export function toGrantsOfDenials(grants: Grants): Grants {
   return {
     companyId: grants.companyId,
     groups: grants.groups.map(({ id, policies }) => ({

@@ -3,7 +3,7 @@ import type { OutsiderActor, Principal } from './actors.ts';
 import type { CompiledGroup } from './evaluation.ts';
 
 /** A principal as read from the control database. `Proof` is further data for the module that checks the credential. */
-export interface Known<Proof = unknown> {
+export interface KnownPrincipal<Proof = unknown> {
   actor: Principal;
   /** When the credential ends by itself, in milliseconds. */
   expiresAt: number;
@@ -11,8 +11,8 @@ export interface Known<Proof = unknown> {
 }
 
 /** A principal in the isolate's cache, and the gate's version under which it was read. */
-interface Remembered {
-  known: Known;
+interface CachedPrincipal {
+  known: KnownPrincipal;
   stamp: string | null;
   /** The bytes that it takes up, about, without its groups: as many as its JSON has characters. */
   bytes: number;
@@ -34,14 +34,14 @@ const bytesOfGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.len
  * The isolate's cache of principals, by credential. It is never right by itself: the company's gate is asked at each request
  * whether the version under which it was read still holds.
  */
-const remembered = new RecentlyUsed<string, Remembered>(
+const principalCache = new RecentlyUsed<string, CachedPrincipal>(
   CAPACITY_BYTES,
-  (_, { known, bytes }) => known.actor.access.groups.reduce((sum, group) => sum + join(group), bytes),
-  (_, { known, bytes }) => known.actor.access.groups.reduce((sum, group) => sum + leave(group), bytes),
+  (_, { known, bytes }) => known.actor.access.groups.reduce((sum, group) => sum + countCachedMember(group), bytes),
+  (_, { known, bytes }) => known.actor.access.groups.reduce((sum, group) => sum + uncountCachedMember(group), bytes),
 );
 
 /** Counts one more cached member of a group. @returns how many bytes that adds */
-function join(group: CompiledGroup): number {
+function countCachedMember(group: CompiledGroup): number {
   const known = groups.get(group.source);
   if (!known) groups.set(group.source, { group, members: 1 });
   else known.members += 1;
@@ -49,7 +49,7 @@ function join(group: CompiledGroup): number {
 }
 
 /** Counts one less. @returns how many bytes that frees */
-function leave(group: CompiledGroup): number {
+function uncountCachedMember(group: CompiledGroup): number {
   const known = groups.get(group.source);
   if (known && known.members > 1) {
     known.members -= 1;
@@ -59,18 +59,22 @@ function leave(group: CompiledGroup): number {
   return bytesOfGroup(group);
 }
 
-export const recall = (credential: string): Remembered | undefined => remembered.get(credential);
+export const getCachedPrincipal = (credential: string): CachedPrincipal | undefined => principalCache.get(credential);
 
-export function remember(credential: string, { actor, expiresAt, proof }: Known, stamp: string | null): void {
+export function cachePrincipal(
+  credential: string,
+  { actor, expiresAt, proof }: KnownPrincipal,
+  stamp: string | null,
+): void {
   const { access, ...self } = actor;
   const shared = access.groups.map((group) => groups.get(group.source)?.group ?? group);
   const known = { actor: { ...actor, access: { ...access, groups: shared } }, expiresAt, proof };
   const bytes = JSON.stringify([credential, self, proof, stamp]).length;
-  remembered.set(credential, { known, stamp, bytes });
+  principalCache.set(credential, { known, stamp, bytes });
 }
 
 /** The company and principal that a credential claims to belong to. */
-export interface Claims {
+export interface CredentialClaims {
   companyId: string;
   type: Principal['kind'];
   principalId: string;
@@ -78,7 +82,7 @@ export interface Claims {
   credentialId: string;
 }
 
-export const toClaims = ({ actor }: Known): Claims => ({
+export const toClaims = ({ actor }: KnownPrincipal): CredentialClaims => ({
   companyId: actor.companyId,
   type: actor.kind,
   principalId: actor.id,
@@ -95,19 +99,19 @@ export function formatCredential(actor: Principal): string {
 }
 
 /** A credential as a request presents it, checked as far as that goes without asking anybody. */
-export interface Presented {
+export interface PresentedCredential {
   /** The name of the credential: the key under which its principal is cached. */
   credential: string;
   /** The company and principal, where the credential itself proves them. */
-  claims: Claims | null;
+  claims: CredentialClaims | null;
   /** The nonce that must not come again, and until when (ms) its date is acceptable. */
   nonce?: { accessKey: string; value: string; goodUntil: number };
   /** Whether the request is by the cached principal: its signature fits. The cached data may be out of date. */
-  fits(known: Known): Promise<boolean>;
+  fits(known: KnownPrincipal): Promise<boolean>;
   /** Asks the control database who it is, in one batch. Fails when the credential is not good. */
-  read(): Promise<Known>;
+  read(): Promise<KnownPrincipal>;
   /** Records the use of the credential, with which somebody has been let in. */
-  recordUse(known: Known): void;
+  recordUse(known: KnownPrincipal): void;
 }
 
 /** An outsider, who is read anew each time. */

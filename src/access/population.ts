@@ -17,7 +17,7 @@ import { type Access, compileAccess, type GroupGrants } from './evaluation.ts';
 import { grantReads, permissionRead } from './sources.ts';
 
 /** A user or service account that may act: active, and in an active account. */
-export interface Person {
+export interface NamedPrincipal {
   type: Principal['kind'];
   id: string;
   name: string;
@@ -27,12 +27,12 @@ export interface Person {
  * The groups of principals who are in the same ones, and so may do the same: one of them is decided for all. `groups` is JSON, in
  * order.
  */
-export interface Likes {
+export interface GroupSet {
   isOwner: number;
   groups: string;
 }
 
-export const parseGroups = ({ groups: text }: Likes): string[] => JSON.parse(text);
+export const parseGroups = ({ groups: text }: GroupSet): string[] => JSON.parse(text);
 
 /**
  * Everybody of the caller's company who may act, with their groups: people in all their accounts, service accounts in theirs. Without
@@ -75,28 +75,28 @@ const groupsAsJson = (companyId: string, type: Principal['kind'], id: SQL, accou
     order by 1))`;
 
 /** Counts the principals of each set of groups, owners apart: those with the same groups may do the same. */
-export const countLikes = (db: ControlDb, caller: Principal): Promise<(Likes & { count: number })[]> =>
+export const countGroupSets = (db: ControlDb, caller: Principal): Promise<(GroupSet & { count: number })[]> =>
   db.all(sql`select "isOwner", groups, count(*) as count from ${everybody(caller)} group by "isOwner", groups`);
 
 /** Reads a page of the principals with such groups: people first, by name. */
-export const readLikes = (
+export const readPrincipalsOfGroupSets = (
   db: ControlDb,
   caller: Principal,
-  likes: readonly Likes[],
+  groupSets: readonly GroupSet[],
   { page, perPage }: { page: number; perPage: number },
-): Promise<(Person & Likes)[]> => {
-  const wanted = JSON.stringify(likes.map(makeKey));
+): Promise<(NamedPrincipal & GroupSet)[]> => {
+  const wanted = JSON.stringify(groupSets.map(makeGroupSetKey));
   return db.all(sql`select * from ${everybody(caller)} where "isOwner" || groups in (select value from json_each(${wanted}))
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
 
 /** Reads a page of the principals who are in one of the groups, or are named themselves, in the page's own order. */
-export const readConcerned = (
+export const readAffectedPrincipals = (
   db: ControlDb,
   caller: Principal,
   { groupIds, principalIds }: { groupIds: readonly string[]; principalIds: readonly string[] },
   { page, perPage }: { page: number; perPage: number },
-): Promise<(Person & Likes)[]> => {
+): Promise<(NamedPrincipal & GroupSet)[]> => {
   const ofGroups = sql`select ${groupBindings.principalId} from ${groupBindings} where ${and(
     eq(groupBindings.companyId, caller.companyId),
     inArray(groupBindings.groupId, idList(groupIds)),
@@ -105,7 +105,7 @@ export const readConcerned = (
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
 
-export const makeKey = ({ isOwner, groups: text }: Likes): string => `${isOwner}${text}`;
+export const makeGroupSetKey = ({ isOwner, groups: text }: GroupSet): string => `${isOwner}${text}`;
 
 /** Documents that are read in one go: a megabyte at the most. */
 const DOCUMENTS = 50;
@@ -169,7 +169,7 @@ async function readDocuments(
 }
 
 /** Compiles the accesses of many: each group once. */
-export function accessCompiler(companyId: string, grants: ReadonlyMap<string, GroupGrants>): (of: Likes) => Access {
+export function accessCompiler(companyId: string, grants: ReadonlyMap<string, GroupGrants>): (of: GroupSet) => Access {
   const compiled = new Map<string, Access['groups']>();
   const findGroup = (id: string): Access['groups'] => {
     const group = grants.get(id);
@@ -188,7 +188,7 @@ export function accessCompiler(companyId: string, grants: ReadonlyMap<string, Gr
 }
 
 /** All of a company's access that names one of some ids: the part that a change of those can change. */
-export function readsNaming(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
+export function buildNamingQueries(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
   const named = idList(ids);
   const text = (column: unknown) => sql<string>`${column}`;
   const reads = [

@@ -19,7 +19,7 @@ const EVERYTHING = '*';
 const NAMES_BEGIN = 'arn:svc:';
 
 /** Stand for all characters that no pattern asks for: the first that is not asked for is taken. */
-const OTHERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
+const FILLER_CHARACTERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
 
 /**
  * A shortest resource that is in `some` and not in `other`, or null if there is none. A pattern has one wildcard, so that it is a
@@ -27,9 +27,12 @@ const OTHERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
  * @throws accessTooComplex once the budget is used up
  */
 export function shortestDifference(some: ResourceLanguage, other: ResourceLanguage, budget: Budget): string | null {
-  if (holds(some, EVERYTHING) && !holds(other, EVERYTHING)) return EVERYTHING;
-  const [allow, deny] = [widest(some.allow, budget), widest(some.deny, budget)];
-  const [otherAllow, otherDeny] = [widest(other.allow, budget), widest(other.deny, budget)];
+  if (includesResource(some, EVERYTHING) && !includesResource(other, EVERYTHING)) return EVERYTHING;
+  const [allow, deny] = [dropContainedPatterns(some.allow, budget), dropContainedPatterns(some.deny, budget)];
+  const [otherAllow, otherDeny] = [
+    dropContainedPatterns(other.allow, budget),
+    dropContainedPatterns(other.deny, budget),
+  ];
   const isWithin = (pattern: string, patterns: readonly string[]) => contains(patterns, pattern, budget);
   // Where nothing else is denied, what both allow makes no difference.
   const denied = otherDeny.filter((pattern) => !isWithin(pattern, deny));
@@ -45,13 +48,13 @@ export function shortestDifference(some: ResourceLanguage, other: ResourceLangua
 }
 
 /** Whether a resource is in a language. */
-export const holds = ({ allow, deny }: ResourceLanguage, resource: string): boolean => {
+export const includesResource = ({ allow, deny }: ResourceLanguage, resource: string): boolean => {
   const fits = (pattern: string) => compile(pattern)(resource);
   return allow.some(fits) && !deny.some(fits);
 };
 
 /** The patterns that are not within another one. */
-function widest(patterns: readonly string[], budget: Budget): string[] {
+function dropContainedPatterns(patterns: readonly string[], budget: Budget): string[] {
   const different = [...new Set(patterns.map((pattern) => pattern.replaceAll(/\*+/g, '*')))];
   const matchers = different.map((pattern): [string, Matcher] => [pattern, compile(pattern)]);
   return different.filter(
@@ -112,7 +115,7 @@ function build(pattern: string): Automaton {
       begin[at + found] = at;
       back[at + found] = fallbacks[found] as number;
       if (found === 0) fallbacks[1] = at;
-      else fallbacks[found + 1] = onward(part, at, fallbacks, fallbacks[found] as number, part[found] as string);
+      else fallbacks[found + 1] = findNextState(part, at, fallbacks, fallbacks[found] as number, part[found] as string);
     }
     begin[at + part.length] = at;
     back[at + part.length] = fallbacks[part.length] as number;
@@ -128,7 +131,7 @@ function build(pattern: string): Automaton {
 }
 
 /** The state after `character`, from a state of a part whose fallbacks are known that far. */
-function onward(part: string[], at: number, fallbacks: number[], from: number, character: string): number {
+function findNextState(part: string[], at: number, fallbacks: number[], from: number, character: string): number {
   for (let state = from; ; state = fallbacks[state - at] as number) {
     if (part[state - at] === character) return state + 1;
     if (state === at) return at;
@@ -150,7 +153,11 @@ function step(
 }
 
 /** Adds the characters that a state asks for: all others lead to the same. */
-function askedFor({ characters, head, back, begin, everything }: Automaton, state: number, into: Set<string>): void {
+function addExpectedCharacters(
+  { characters, head, back, begin, everything }: Automaton,
+  state: number,
+  into: Set<string>,
+): void {
   if (state === everything) return;
   for (let from = state; ; from = back[from] as number) {
     if (from < characters.length) into.add(characters[from] as string);
@@ -221,13 +228,18 @@ function search(
     for (const place of level) {
       const asked = new Set<string>();
       for (const [at, state] of place.states.entries())
-        if (state !== DEAD) askedFor(all[at] as Automaton, state, asked);
+        if (state !== DEAD) addExpectedCharacters(all[at] as Automaton, state, asked);
       for (const character of [null, ...asked]) {
         spend(budget, all.length);
         const states = deciding(after(place.states, character));
         if (!states || seen.has(states.join())) continue;
         seen.add(states.join());
-        next.push({ states, from: place, character: character ?? unasked(asked), length: length + 1 });
+        next.push({
+          states,
+          from: place,
+          character: character ?? chooseUnexpectedCharacter(asked),
+          length: length + 1,
+        });
       }
     }
     level = next;
@@ -236,8 +248,8 @@ function search(
 }
 
 /** A character that is none of these. */
-function unasked(asked: ReadonlySet<string>): string {
-  const usual = OTHERS.find((character) => !asked.has(character));
+function chooseUnexpectedCharacter(asked: ReadonlySet<string>): string {
+  const usual = FILLER_CHARACTERS.find((character) => !asked.has(character));
   if (usual !== undefined) return usual;
   let code = 0x4e00;
   while (asked.has(String.fromCodePoint(code))) code += 1;

@@ -13,7 +13,7 @@ type ValueOrQuery = string | SQL<string>;
  * The principal whose access is read. A service account's groups count in its own account only, a user's in all
  * accounts.
  */
-export interface AccessOf {
+export interface AccessSubject {
   companyId: ValueOrQuery;
   principalType: 'user' | 'service_account';
   principalId: ValueOrQuery;
@@ -23,13 +23,13 @@ export interface AccessOf {
 /**
  * The queries that a principal's access is compiled from. They are part of the batch that authenticates the request.
  */
-export function accessReads(db: ControlDb, of: AccessOf) {
+export function accessReads(db: ControlDb, of: AccessSubject) {
   const memberships = db.select({ id: groupBindings.groupId }).from(groupBindings).where(isBindingOfPrincipal(of));
   return grantReads(db, of.companyId, memberships);
 }
 
 /** The condition of the bindings through which a principal is in groups. */
-export const isBindingOfPrincipal = (of: AccessOf): SQL =>
+export const isBindingOfPrincipal = (of: AccessSubject): SQL =>
   and(
     eq(groupBindings.companyId, of.companyId),
     eq(groupBindings.principalType, of.principalType),
@@ -38,7 +38,7 @@ export const isBindingOfPrincipal = (of: AccessOf): SQL =>
   ) as SQL;
 
 /** The principal of a request. */
-export const callersAccess = (actor: Principal): AccessOf => ({
+export const getCallerSubject = (actor: Principal): AccessSubject => ({
   companyId: actor.companyId,
   principalType: actor.kind,
   principalId: actor.id,

@@ -4,11 +4,19 @@ import type { PolicyDocument } from '../permissions/policy-document.ts';
 import { compile } from '../permissions/wildcard.ts';
 import type { Principal } from './actors.ts';
 import { compileAccess, type Decision, decide, type GroupGrants } from './evaluation.ts';
-import { countLikes, type Likes, makeKey, type Person, parseGroups, readGrants, readLikes } from './population.ts';
+import {
+  countGroupSets,
+  type GroupSet,
+  makeGroupSetKey,
+  type NamedPrincipal,
+  parseGroups,
+  readGrants,
+  readPrincipalsOfGroupSets,
+} from './population.ts';
 
 /** A principal who may do something, and the rule that decides that. */
-export interface Able {
-  principal: Person;
+export interface AllowedPrincipal {
+  principal: NamedPrincipal;
   decidedBy: Decision['decided_by'];
 }
 
@@ -21,18 +29,18 @@ export async function whoCan(
   caller: Principal,
   { action, resource }: { action: Action; resource: string },
   page: { page: number; perPage: number },
-): Promise<{ total: number; records: Able[] }> {
-  const likes = await countLikes(db, caller);
-  const groupIds = [...new Set(likes.flatMap(parseGroups))];
-  const grants = await readGrants(db, caller.companyId, groupIds, onlyOn(action));
-  const able = decideAll(likes, grants, { companyId: caller.companyId, action, resource });
-  const allowed = likes.filter((of) => able.has(makeKey(of)));
-  const found = await readLikes(db, caller, allowed, page);
+): Promise<{ total: number; records: AllowedPrincipal[] }> {
+  const groupSets = await countGroupSets(db, caller);
+  const groupIds = [...new Set(groupSets.flatMap(parseGroups))];
+  const grants = await readGrants(db, caller.companyId, groupIds, keepStatementsOn(action));
+  const able = decideAll(groupSets, grants, { companyId: caller.companyId, action, resource });
+  const allowed = groupSets.filter((of) => able.has(makeGroupSetKey(of)));
+  const found = await readPrincipalsOfGroupSets(db, caller, allowed, page);
   return {
     total: allowed.reduce((sum, { count }) => sum + count, 0),
     records: found.map(({ type, id, name, ...of }) => ({
       principal: { type, id, name },
-      decidedBy: (able.get(makeKey(of)) as Decision).decided_by,
+      decidedBy: (able.get(makeGroupSetKey(of)) as Decision).decided_by,
     })),
   };
 }
@@ -42,7 +50,7 @@ export async function whoCan(
  * an Allow of another, as the evaluator has it.
  */
 export function decideAll(
-  likes: readonly Likes[],
+  groupSets: readonly GroupSet[],
   grants: ReadonlyMap<string, GroupGrants>,
   { companyId, action, resource }: { companyId: string; action: Action; resource: string },
 ): Map<string, Decision> {
@@ -51,11 +59,11 @@ export function decideAll(
   const [owner, nobody] = [decideOn(true, []), decideOn(false, [])];
   const byGroup = new Map([...grants].map(([id, group]) => [id, decideOn(false, [group])]));
   const able = new Map<string, Decision>();
-  for (const of of likes) {
+  for (const of of groupSets) {
     const decisions = parseGroups(of).flatMap((id) => byGroup.get(id) ?? []);
     const first = ORDER.map((kind) => decisions.find(({ decided_by }) => decided_by.kind === kind)).find(Boolean);
     const decision = of.isOwner === 1 ? owner : (first ?? nobody);
-    if (decision.allowed) able.set(makeKey(of), decision);
+    if (decision.allowed) able.set(makeGroupSetKey(of), decision);
   }
   return able;
 }
@@ -63,7 +71,7 @@ export function decideAll(
 const ORDER = ['deny', 'allow', 'legacy'] as const;
 
 /** The statements of a document that say something of an action. */
-export const onlyOn =
+export const keepStatementsOn =
   (action: Action) =>
   ({ statements, ...document }: PolicyDocument): PolicyDocument => ({
     ...document,

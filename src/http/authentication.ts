@@ -1,6 +1,13 @@
 import type { Actor, Principal } from '../access/actors.ts';
-import { forRequest } from '../access/evaluation.ts';
-import { type Claims, type Known, type Presented, recall, remember, toClaims } from '../access/known-principals.ts';
+import { copyForRequest } from '../access/evaluation.ts';
+import {
+  type CredentialClaims,
+  cachePrincipal,
+  getCachedPrincipal,
+  type KnownPrincipal,
+  type PresentedCredential,
+  toClaims,
+} from '../access/known-principals.ts';
 import { clockSkew, nonceReused } from '../access/signature-failures.ts';
 import type { Context } from '../context.ts';
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
@@ -33,19 +40,19 @@ export interface AuthenticatedPrincipal {
  */
 export async function authenticatePrincipal(
   ctx: Context,
-  presented: Presented,
+  presented: PresentedCredential,
   limits: LimitState[],
   once: KeyedRequest | null = null,
 ): Promise<AuthenticatedPrincipal> {
   const { credential, nonce } = presented;
-  const remembered = recall(credential);
+  const remembered = getCachedPrincipal(credential);
   const isUsable =
     remembered !== undefined && remembered.known.expiresAt > ctx.now() && (await presented.fits(remembered.known));
   const claims = isUsable ? toClaims(remembered.known) : presented.claims;
   if (claims === null) {
     const known = await presented.read();
     const answer = await askGate(ctx, toClaims(known), { nonce, once }, limits);
-    remember(credential, known, null);
+    cachePrincipal(credential, known, null);
     return authenticated(presented, known, answer);
   }
 
@@ -55,7 +62,7 @@ export async function authenticatePrincipal(
   }
   try {
     const known = await presented.read();
-    remember(credential, known, answer.access);
+    cachePrincipal(credential, known, answer.access);
     return authenticated(presented, known, answer);
   } catch (error) {
     await giveUpKey(answer.key);
@@ -63,16 +70,20 @@ export async function authenticatePrincipal(
   }
 }
 
-function authenticated(presented: Presented, known: Known, { key, uncount }: GateAnswer): AuthenticatedPrincipal {
+function authenticated(
+  presented: PresentedCredential,
+  known: KnownPrincipal,
+  { key, uncount }: GateAnswer,
+): AuthenticatedPrincipal {
   presented.recordUse(known);
-  const actor = { ...known.actor, access: forRequest(known.actor.access) };
+  const actor = { ...known.actor, access: copyForRequest(known.actor.access) };
   return { actor, key, uncount };
 }
 
 /** Finds out anew who a request is by that was let in before. It is not counted again. @throws where its credential is good no more */
-export async function authenticateAgain(presented: Presented): Promise<Principal> {
+export async function authenticateAgain(presented: PresentedCredential): Promise<Principal> {
   const { actor } = await presented.read();
-  return { ...actor, access: forRequest(actor.access) };
+  return { ...actor, access: copyForRequest(actor.access) };
 }
 
 interface GateAnswer {
@@ -88,7 +99,7 @@ const GATE_MS = 3_000;
 /** Asks the company's gate, which counts the request and checks its nonce, date and key. */
 async function askGate(
   ctx: Context,
-  claims: Claims,
+  claims: CredentialClaims,
   { nonce, once }: { nonce: Admission['nonce']; once: KeyedRequest | null },
   counted: LimitState[],
 ): Promise<GateAnswer> {

@@ -1,8 +1,8 @@
 import type { HonoRequest } from 'hono';
 import { z } from 'zod';
-import { type ChangeOfAccess, changeOfAccess, MOST_WITNESSES } from '../access/change-of-access.ts';
-import type { Affected } from '../access/commit-access.ts';
-import { principalsBoundBy, readsNaming } from '../access/population.ts';
+import { computeAccessChange, MOST_WITNESSES, type PrincipalAccessChange } from '../access/change-of-access.ts';
+import type { AffectedPrincipals } from '../access/commit-access.ts';
+import { buildNamingQueries, principalsBoundBy } from '../access/population.ts';
 import type { PrincipalContext } from '../context.ts';
 import { rehearsing } from '../db/client.ts';
 import type { Contract } from './endpoint.ts';
@@ -40,14 +40,14 @@ export async function dryRun(
   ctx: PrincipalContext,
   params: Record<string, string>,
   write: (ctx: PrincipalContext) => Promise<unknown>,
-): Promise<ChangeOfAccess> {
+): Promise<PrincipalAccessChange> {
   const { db, actor } = ctx;
   const { companyId } = actor;
   const ids = new Set(Object.values(params));
   for (const { id } of await principalsBoundBy(db, companyId, [...ids])) ids.add(id);
-  const observe = () => readsNaming(db, companyId, [...ids]);
+  const observe = () => buildNamingQueries(db, companyId, [...ids]);
   const observed = { queries: observe(), before: null, after: null };
-  const changeAccess = <T>({ principals }: Affected, work: () => Promise<T>): Promise<T> => {
+  const changeAccess = <T>({ principals }: AffectedPrincipals, work: () => Promise<T>): Promise<T> => {
     if (principals !== 'everybody') for (const id of principals) ids.add(id);
     observed.queries = observe();
     return work();
@@ -55,5 +55,5 @@ export async function dryRun(
   // Nothing is announced, sent or put into a queue.
   const jobs = { send: async () => {}, sendAll: async () => {} };
   await rehearsing(db, observed, () => write({ ...ctx, changeAccess, jobs }));
-  return changeOfAccess(db, actor, ids, observed);
+  return computeAccessChange(db, actor, ids, observed);
 }

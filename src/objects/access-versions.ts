@@ -1,10 +1,10 @@
-import type { Affected } from '../access/commit-access.ts';
+import type { AffectedPrincipals } from '../access/commit-access.ts';
 import { MINUTE_MS } from '../kernel/clock.ts';
 
 /** A change of access that is under way, or was when whoever made it was lost. */
 export interface AnnouncedChange {
   id: string;
-  affected: Affected['principals'];
+  affected: AffectedPrincipals['principals'];
 }
 
 /** The time after which a change that nobody ended is taken to be over. */
@@ -23,7 +23,7 @@ const EVERYBODY = '';
 export class AccessVersions {
   readonly #sql: SqlStorage;
   readonly #versions = new Map<string, number>();
-  readonly #changes = new Map<string, { affected: Affected['principals']; until: number }>();
+  readonly #changes = new Map<string, { affected: AffectedPrincipals['principals']; until: number }>();
   #epoch = '';
 
   constructor(sql: SqlStorage) {
@@ -69,7 +69,7 @@ export class AccessVersions {
     this.#sql.exec('DELETE FROM access_changes WHERE id = ?', id);
   }
 
-  #renew(affected: Affected['principals']): void {
+  #renew(affected: AffectedPrincipals['principals']): void {
     const isMany = affected === 'everybody' || this.#versions.size + affected.length > CAPACITY;
     if (isMany) {
       const version = (this.#versions.get(EVERYBODY) ?? 0) + 1;

@@ -1,4 +1,4 @@
-import type { Affected } from '../access/commit-access.ts';
+import type { AffectedPrincipals } from '../access/commit-access.ts';
 import { type ControlDb, changingAccess } from '../db/client.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -29,7 +29,7 @@ interface Changing {
  */
 export async function changeAccess<T>(
   { db, gates }: Changing,
-  { companyId, principals }: Affected,
+  { companyId, principals }: AffectedPrincipals,
   work: () => Promise<T>,
 ): Promise<T> {
   const change: AnnouncedChange = { id: crypto.randomUUID(), affected: principals };

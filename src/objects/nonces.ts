@@ -1,7 +1,7 @@
-import type { Presented } from '../access/known-principals.ts';
+import type { PresentedCredential } from '../access/known-principals.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/clock.ts';
 
-export type Nonce = NonNullable<Presented['nonce']>;
+export type Nonce = NonNullable<PresentedCredential['nonce']>;
 
 /** The time for which a nonce is remembered after its request is no longer acceptable: clocks differ, and answers get lost. */
 const MARGIN_MS = 15 * MINUTE_MS;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type AccessSources, compileAccess, type GroupGrants } from '../../src/access/evaluation.ts';
-import { recall, remember } from '../../src/access/known-principals.ts';
+import { cachePrincipal, getCachedPrincipal } from '../../src/access/known-principals.ts';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 
@@ -33,16 +33,16 @@ function meet(n: number, companyId: string, groups: GroupGrants[]): void {
   const used = ['key', 'service_account'].map((kind) => ({ kind, companyId, id: idOf('u', n) }));
   const material = { accessKey, salt: 's'.repeat(22), derivationVersion: 1, secretDigest: 'd'.repeat(64) };
   const proof = { material, lastUse: { used, recordedAt: 1e12, isGathered: false } };
-  remember(credentialOf(n), { actor, expiresAt: 1e12, proof }, `${crypto.randomUUID()}.0.0`);
+  cachePrincipal(credentialOf(n), { actor, expiresAt: 1e12, proof }, `${crypto.randomUUID()}.0.0`);
 }
 
 const credentialOf = (n: number) => `key ${String(n).padStart(80, '0')}`;
 
-const groupsOf = (n: number) => recall(credentialOf(n))?.known.actor.access.groups;
+const groupsOf = (n: number) => getCachedPrincipal(credentialOf(n))?.known.actor.access.groups;
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 
-const isKnown = (n: number) => recall(credentialOf(n)) !== undefined;
+const isKnown = (n: number) => getCachedPrincipal(credentialOf(n)) !== undefined;
 
 /** So large that an isolate remembers six of them, as 12 MB. */
 const LARGE = 500_000;

@@ -4,7 +4,7 @@ import { compareAccess, findResources } from '../../src/access/comparison.ts';
 import { compileAccess, decide } from '../../src/access/evaluation.ts';
 import {
   comparisonBudget,
-  holds,
+  includesResource,
   type ResourceLanguage,
   shortestDifference,
 } from '../../src/access/resource-languages.ts';
@@ -78,7 +78,7 @@ describe('the shortest resource in which two sets of patterns differ', () => {
         // One that is longer than all that were tried.
         else if (found !== null) expect(found.length).toBeGreaterThan(PREFIX.length + 7);
         if (found !== null)
-          expect([isIn(some, found), isIn(other, found), holds(some, found)]).toEqual([true, false, true]);
+          expect([isIn(some, found), isIn(other, found), includesResource(some, found)]).toEqual([true, false, true]);
       }),
       { numRuns: 3000 },
     );
@@ -143,7 +143,7 @@ describe('the set of resources on which an action is allowed', () => {
         for (const action of SOME_ACTIONS) {
           const language = findResources(access, action);
           for (const resource of SOME_RESOURCES)
-            expect(holds(language, resource)).toBe(decide(access, action, resource).allowed);
+            expect(includesResource(language, resource)).toBe(decide(access, action, resource).allowed);
         }
       }),
     );

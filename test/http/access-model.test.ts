@@ -2,7 +2,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
-import type { Known, Presented } from '../../src/access/known-principals.ts';
+import type { KnownPrincipal, PresentedCredential } from '../../src/access/known-principals.ts';
 import type { Config } from '../../src/config.ts';
 import type { Context } from '../../src/context.ts';
 import type { ControlDb } from '../../src/db/client.ts';
@@ -130,7 +130,7 @@ class World {
    */
   async request(isolate: string, step: Step, saysWhose: boolean): Promise<void> {
     const least = await step(() => (this.#underWay.size > 0 ? this.committed : this.answered));
-    const presented: Presented = {
+    const presented: PresentedCredential = {
       credential: `${isolate} ${saysWhose}`,
       claims: saysWhose ? { companyId: COMPANY, type: 'user', principalId: PRINCIPAL, credentialId: 's' } : null,
       fits: async () => true,
@@ -169,7 +169,7 @@ class World {
   }
 }
 
-function known(value: number): Known {
+function known(value: number): KnownPrincipal {
   const access = compileAccess({ companyId: COMPANY, isOwner: false, groups: [] });
   const actor: UserActor = {
     kind: 'user',

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { onlyPrincipals } from '../../src/access/commit-access.ts';
-import { recall } from '../../src/access/known-principals.ts';
+import { getCachedPrincipal } from '../../src/access/known-principals.ts';
 import { commit, openControlDb } from '../../src/db/client.ts';
 import { concurrentChange } from '../../src/db/failures.ts';
 import { recordUses } from '../../src/db/last-uses.ts';
@@ -184,7 +184,7 @@ describe('the cached access of a principal', () => {
   it('takes up no more than a thousand bytes, without the grants of its groups', async () => {
     const { key } = await aServiceAccount(company);
     await knownKey(key);
-    const { actor, proof } = recall(`key ${key.access_key}`)?.known ?? {};
+    const { actor, proof } = getCachedPrincipal(`key ${key.access_key}`)?.known ?? {};
     const { access: _access, ...self } = actor ?? {};
     expect(JSON.stringify([self, proof]).length).toBeLessThan(1000);
   });

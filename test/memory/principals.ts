@@ -1,4 +1,4 @@
-import { remember } from '../../src/access/known-principals.ts';
+import { cachePrincipal } from '../../src/access/known-principals.ts';
 import { formatCredential, toKnown } from '../../src/modules/service-accounts/known-key.ts';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 
@@ -41,6 +41,6 @@ export function rememberPrincipals(count: number): void {
   for (let n = 0; n < count; n += 1) {
     // Texts as they come from the control database, which are in one piece.
     const { key, access } = JSON.parse(JSON.stringify(found(n))) as ReturnType<typeof found>;
-    remember(formatCredential(key.accessKey), toKnown(key, access), `${crypto.randomUUID()}.0.0`);
+    cachePrincipal(formatCredential(key.accessKey), toKnown(key, access), `${crypto.randomUUID()}.0.0`);
   }
 }

@@ -5,7 +5,7 @@ import { makeVectors } from '../../examples/signing/make-vectors.ts';
 import { sign } from '../../examples/signing/sign.ts';
 import type { Vectors } from '../../examples/signing/vectors/vector.ts';
 import vectors from '../../examples/signing/vectors.json' with { type: 'json' };
-import type { Presented } from '../../src/access/known-principals.ts';
+import type { PresentedCredential } from '../../src/access/known-principals.ts';
 import { openContext } from '../../src/context.ts';
 import { type HttpEnv, readOrigin } from '../../src/http/mount.ts';
 import { Failure } from '../../src/kernel/failure.ts';
@@ -29,7 +29,7 @@ const door = new Hono<HttpEnv>().all('*', async (c) => {
   c.set('facts', { route: null, owner: null } as never);
   const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
   try {
-    const presented = (await authenticateSignature(context, c.req)) as Presented;
+    const presented = (await authenticateSignature(context, c.req)) as PresentedCredential;
     const { actor } = await presented.read();
     return c.json({ serviceAccountId: actor.id, nonce: presented.nonce });
   } catch (error) {

@@ -1,10 +1,10 @@
 import type { CompiledGroup } from '../../src/access/evaluation.ts';
-import { type Known, remember } from '../../src/access/known-principals.ts';
+import { cachePrincipal, type KnownPrincipal } from '../../src/access/known-principals.ts';
 
 /** A group that takes up more than an isolate may remember. */
 const TOO_MUCH = { source: { length: 2 ** 40 } } as unknown as CompiledGroup;
 
 /** Has the isolate know of no principal, as a new one does: what is too much to remember displaces everybody, and itself. */
 export function forgetPrincipals(): void {
-  remember('', { actor: { access: { groups: [TOO_MUCH] } } } as unknown as Known, null);
+  cachePrincipal('', { actor: { access: { groups: [TOO_MUCH] } } } as unknown as KnownPrincipal, null);
 }

@@ -1,5 +1,5 @@
 import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
-import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
+import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { managedPolicyById } from '../../permissions/managed-policies.ts';
@@ -32,7 +32,7 @@ export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: stri
   const { group, document } = await read(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
   if (!document) throw policyNotAttached();
-  requireMayGrant(ctx.actor, accessFreedByRemoving(grantsOfPolicy(companyId, groupId, policyId, document)));
+  requireMayGrant(ctx.actor, toGrantsOfDenials(grantsOfPolicy(companyId, groupId, policyId, document)));
   const { detached } = await commitAccess(ctx, everybodyIn(companyId), {
     detached: detachPolicy(ctx.db, companyId, groupId, policyId),
   });

@@ -1,6 +1,6 @@
 import { commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
 import { deniedEverywhere, isDenied } from '../../access/denials.ts';
-import { mayEverything } from '../../access/evaluation.ts';
+import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -22,7 +22,7 @@ export type Member = Pick<GroupBinding, 'principalType' | 'principalId' | 'accou
 export async function addMember(ctx: PrincipalContext, groupId: string, member: Member): Promise<GroupBinding> {
   const { companyId } = ctx.actor;
   await requireBindable(ctx, groupId, member);
-  if (!mayEverything(ctx.actor.access)) {
+  if (!isUnrestricted(ctx.actor.access)) {
     const found = await readTogether(ctx.db, grantReads(ctx.db, companyId, [groupId]));
     requireMayGrant(ctx.actor, accessSources(companyId, false, found));
   }

@@ -1,7 +1,7 @@
 import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
 import { deniedInLists } from '../../access/denials.ts';
-import { mayEverything } from '../../access/evaluation.ts';
-import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
+import { isUnrestricted } from '../../access/evaluation.ts';
+import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
@@ -173,7 +173,7 @@ export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<vo
 /** Throws unless the caller may do everything that the group denies: only they may free its members from that. */
 export async function requireMayRemoveDenials(ctx: PrincipalContext, groupId: string): Promise<void> {
   const { companyId, access } = ctx.actor;
-  if (mayEverything(access)) return;
+  if (isUnrestricted(access)) return;
   const found = await readTogether(ctx.db, grantReads(ctx.db, companyId, [groupId]));
-  requireMayGrant(ctx.actor, accessFreedByRemoving(accessSources(companyId, false, found)));
+  requireMayGrant(ctx.actor, toGrantsOfDenials(accessSources(companyId, false, found)));
 }

@@ -1,7 +1,7 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { isDenied } from '../../access/denials.ts';
 import type { AccessSources } from '../../access/evaluation.ts';
-import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
+import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
@@ -83,7 +83,7 @@ function change(
     const { enter, leave, fits } = planOf(current);
     const joined = enter.filter((id) => !current.includes(id));
     requireMayGrant(ctx.actor, grantsOfGroups(sources, joined));
-    requireMayGrant(ctx.actor, accessFreedByRemoving(grantsOfGroups(sources, leave)));
+    requireMayGrant(ctx.actor, toGrantsOfDenials(grantsOfGroups(sources, leave)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
     // Leaving comes first: what reaches one principal is bounded at every step.
     const { found: after } = await commitAccess(ctx, onlyPrincipals(companyId, userId), {

@@ -1,6 +1,6 @@
-import { type Affected, commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
+import { type AffectedPrincipals, commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
 import { deniedEverywhere } from '../../access/denials.ts';
-import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
+import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
@@ -78,7 +78,7 @@ export function changeGroupOfUsers(
     await requireKnownUsers(ctx, entering);
     const sources = accessSources(companyId, false, grants);
     if (entering.length > 0) requireMayGrant(ctx.actor, sources);
-    if (leaving.length > 0) requireMayGrant(ctx.actor, accessFreedByRemoving(sources));
+    if (leaving.length > 0) requireMayGrant(ctx.actor, toGrantsOfDenials(sources));
     const { renamed, found, after } = await commitAccess(
       ctx,
       whomItConcerns(companyId, [...entering, ...leaving]),
@@ -114,7 +114,7 @@ const MOST_NAMED = 10;
 /** More principals than these are announced as everybody. */
 const MOST_ANNOUNCED = 100;
 
-export const whomItConcerns = (companyId: string, userIds: string[]): Affected =>
+export const whomItConcerns = (companyId: string, userIds: string[]): AffectedPrincipals =>
   userIds.length > MOST_ANNOUNCED ? everybodyIn(companyId) : onlyPrincipals(companyId, ...userIds);
 
 export const enterUsersStatement = (ctx: PrincipalContext, groupId: string, userIds: string[]) =>

@@ -1,6 +1,6 @@
 import { compileAccess, withinScopes } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
-import type { Known } from '../../access/known-principals.ts';
+import type { KnownPrincipal } from '../../access/known-principals.ts';
 import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
@@ -32,7 +32,7 @@ export const authenticateGrant =
  * Reads the person of a grant and their access in one batch: the program loses each permission with the person, and all with the
  * grant.
  */
-async function readGrant(ctx: Context, claims: GrantClaims): Promise<Known<LastUse>> {
+async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrincipal<LastUse>> {
   const { company_id: companyId, sub: userId, sid: grantId } = claims;
   const {
     grant: [live],

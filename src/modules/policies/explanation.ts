@@ -1,6 +1,6 @@
 import { isDenied } from '../../access/denials.ts';
 import { allowedActions, compileAccess, type Decision, decide } from '../../access/evaluation.ts';
-import { accessReads, accessSources, callersAccess } from '../../access/sources.ts';
+import { accessReads, accessSources, getCallerSubject } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Action } from '../../permissions/actions.ts';
@@ -28,7 +28,7 @@ export interface OwnAccess {
 /** Returns the policies that reach the caller, and the actions that they may do on every resource at once. */
 export async function explainOwnAccess(ctx: PrincipalContext): Promise<OwnAccess> {
   const { companyId, access } = ctx.actor;
-  const found = await selectPrincipalPolicies(ctx.db, companyId, callersAccess(ctx.actor));
+  const found = await selectPrincipalPolicies(ctx.db, companyId, getCallerSubject(ctx.actor));
   const policies = new Map<string, ReachingPolicy>();
   for (const { policyId, groupId, name } of found) {
     const policy = policies.get(policyId) ?? described(companyId, policyId, name);

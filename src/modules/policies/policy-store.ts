@@ -1,5 +1,5 @@
 import { and, asc, count, desc, eq, inArray, not, type SQL, sql } from 'drizzle-orm';
-import { type AccessOf, isBindingOfPrincipal } from '../../access/sources.ts';
+import { type AccessSubject, isBindingOfPrincipal } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
 import type { SearchRequest } from '../../db/page.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
@@ -99,7 +99,7 @@ export const countAttachments = (db: ControlDb, companyId: string, id: string) =
   db.select({ groups: count() }).from(groupPolicies).where(ofPolicy(companyId, id));
 
 /** The policies that reach a principal through groups, managed ones by their id alone. */
-export const selectPrincipalPolicies = (db: ControlDb, companyId: string, of: AccessOf) =>
+export const selectPrincipalPolicies = (db: ControlDb, companyId: string, of: AccessSubject) =>
   db
     .selectDistinct({
       policyId: groupPolicies.policyId,

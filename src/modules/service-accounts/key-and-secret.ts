@@ -1,6 +1,6 @@
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
-import type { Known } from '../../access/known-principals.ts';
+import type { KnownPrincipal } from '../../access/known-principals.ts';
 import { recordLastUse } from '../../access/last-uses.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { sameSecret, sha256Hex } from '../../platform/secrets.ts';
@@ -18,7 +18,7 @@ async function matchesSecret({ config }: Context, secret: string, material: KeyM
 }
 
 /** Reads the owner of a key by the key and its secret. @throws where they are not good */
-async function readOwner(ctx: Context, accessKey: string, secret: string): Promise<Known<KeyProof>> {
+async function readOwner(ctx: Context, accessKey: string, secret: string): Promise<KnownPrincipal<KeyProof>> {
   const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
   if (!key || !(await matchesSecret(ctx, secret, key))) throw invalidToken();
   return toKnown(key, access);

@@ -1,5 +1,5 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
-import { mayEverything } from '../../access/evaluation.ts';
+import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
@@ -103,7 +103,7 @@ export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string,
 /** Throws unless the caller may do everything that the service account may: whoever holds its key can. */
 async function requireNoWider(ctx: PrincipalContext, { id, accountId }: ServiceAccount): Promise<void> {
   const { companyId, access, id: callerId } = ctx.actor;
-  if (id === callerId || mayEverything(access)) return;
+  if (id === callerId || isUnrestricted(access)) return;
   const reads = accessReads(ctx.db, { companyId, principalType: 'service_account', principalId: id, accountId });
   requireMayGrant(ctx.actor, accessSources(companyId, false, await readTogether(ctx.db, reads)));
 }

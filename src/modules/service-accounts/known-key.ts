@@ -1,5 +1,5 @@
 import { compileAccess } from '../../access/evaluation.ts';
-import type { Known } from '../../access/known-principals.ts';
+import type { KnownPrincipal } from '../../access/known-principals.ts';
 import type { LastUse } from '../../access/last-uses.ts';
 import { accessSources, type FoundAccess } from '../../access/sources.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
@@ -16,7 +16,7 @@ export interface KeyProof {
 }
 
 /** A usable key's owner, as an isolate caches it: of ten thousand, each only with the fields that are needed. */
-export function toKnown(key: UsableKey, access: FoundAccess): Known<KeyProof> {
+export function toKnown(key: UsableKey, access: FoundAccess): KnownPrincipal<KeyProof> {
   requireActiveCompany(key);
   const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;
   return {

@@ -1,6 +1,6 @@
 import type { Principal, ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
-import type { Presented } from '../../access/known-principals.ts';
+import type { PresentedCredential } from '../../access/known-principals.ts';
 import { recordLastUse } from '../../access/last-uses.ts';
 import { machinesOnly, signedRequestsOnly } from '../../access/signature-failures.ts';
 import type { Authenticate, Context, IncomingRequest } from '../../context.ts';
@@ -48,7 +48,7 @@ export function presentKey(
     credential: formatCredential(accessKey),
     actor: (known) => known,
   },
-): Presented {
+): PresentedCredential {
   const isOf = (actor: Principal): actor is ServiceAccountActor =>
     actor.kind === 'service_account' &&
     actor.companyId === companyId &&

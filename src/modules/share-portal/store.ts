@@ -1,7 +1,7 @@
 import { and, count, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
 import { deniedInLists } from '../../access/denials.ts';
-import { callersAccess, isBindingOfPrincipal } from '../../access/sources.ts';
+import { getCallerSubject, isBindingOfPrincipal } from '../../access/sources.ts';
 import type { Context } from '../../context.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
@@ -40,7 +40,7 @@ function isOwn(actor: PortalActor): SQL {
   return sql`(share_members.member_type = 'internal_user' and share_members.subject = ${actor.id}
     or share_members.member_type = 'group' and share_members.subject in (select group_bindings.group_id from ${groupBindings}
       join ${groups} on groups.id = group_bindings.group_id and groups.deleted_at is null
-      where ${isBindingOfPrincipal(callersAccess(actor))}))`;
+      where ${isBindingOfPrincipal(getCallerSubject(actor))}))`;
 }
 
 /** SQL that holds for contexts (by this id) of which the caller is a member. */

@@ -1,7 +1,7 @@
 import type { AnonymousActor } from '../../access/actors.ts';
 import { compileAccess } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
-import type { Known, Presented } from '../../access/known-principals.ts';
+import type { KnownPrincipal, PresentedCredential } from '../../access/known-principals.ts';
 import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
@@ -88,7 +88,7 @@ export const byAudience =
 export type AuthenticateToken = (ctx: Context<AnonymousActor>, token: string) => ReturnType<Authenticate>;
 
 /** Authenticates a session token, which says itself whose it is. */
-export const authenticateSession: AuthenticateToken = async (ctx, token): Promise<Presented> => {
+export const authenticateSession: AuthenticateToken = async (ctx, token): Promise<PresentedCredential> => {
   const claims = await verifyAccessToken(ctx, token);
   const key = { companyId: claims.company_id, userId: claims.user_id, sessionId: claims.sid };
   return {
@@ -105,7 +105,7 @@ export const authenticateSession: AuthenticateToken = async (ctx, token): Promis
 async function readSession(
   ctx: Context,
   key: { companyId: string; userId: string; sessionId: string },
-): Promise<Known<LastUse>> {
+): Promise<KnownPrincipal<LastUse>> {
   const {
     session: [live],
     access,

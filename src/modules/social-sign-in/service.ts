@@ -1,5 +1,5 @@
 import { generateRandomNonce, generateRandomState } from 'oauth4webapi';
-import { withinReach } from '../../access/grants.ts';
+import { writeWithoutEscalation } from '../../access/grants.ts';
 import { requireAdministrator } from '../../access/requirements.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
@@ -165,7 +165,7 @@ export async function deleteUserIdentity(ctx: PrincipalContext, userId: string):
   const [user] = await selectUser(ctx.db, companyId, userId);
   if (!user) throw userNotFound();
   if (user.isOwner) requireAdministrator(ctx.actor);
-  await withinReach(ctx, { principalType: 'user', principalId: userId }, () =>
+  await writeWithoutEscalation(ctx, { principalType: 'user', principalId: userId }, () =>
     commit(ctx.db, { identity: deleteIdentity(ctx.db, companyId, userId) }),
   );
 }

@@ -1,7 +1,7 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { deniedEverywhere, deniedInLists } from '../../access/denials.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
-import { withinReach } from '../../access/grants.ts';
+import { writeWithoutEscalation } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -109,7 +109,7 @@ export async function provisionUser(
 export async function changeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {
   const write = () => writeUser(ctx, id, changes);
   if (changes.email === undefined || isAdministrator(ctx.actor.access)) return write();
-  return withinReach(ctx, { principalType: 'user', principalId: id }, write);
+  return writeWithoutEscalation(ctx, { principalType: 'user', principalId: id }, write);
 }
 
 async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {

@@ -17,7 +17,11 @@ export const ACCESS = [
     { text: '(await presented.fits(remembered.known))', without: 'true', title: 'signed with its secret key' },
     { text: 'answer.access !== null && ', without: '', tests: MODEL },
     { text: ' && answer.access === remembered.stamp', without: '', title: 'when its account is deactivated' },
-    { text: 'remember(credential, known, null)', without: 'remember(credential, known, answer.access)', tests: MODEL },
+    {
+      text: 'cachePrincipal(credential, known, null)',
+      without: 'cachePrincipal(credential, known, answer.access)',
+      tests: MODEL,
+    },
     { text: 'if (nonce) throw replayUnknown().because(error);', without: '', title: 'lets no signed request in' },
   ]),
   ...guardsOf('src/http/request-checks.ts', HOP, [
@@ -95,7 +99,7 @@ export const ACCESS = [
   ]),
   ...guardsOf('src/access/grants.ts', DIRECTORY, [
     {
-      in: 'withinReach',
+      in: 'writeWithoutEscalation',
       text: 'depending(db, { reads: await renew(), renew }, write)',
       without: 'renew().then(write)',
       title: 'is not given to somebody who meanwhile',
