@@ -1,4 +1,4 @@
-import { type ControlDb, depending, readTogether, remembering } from '../db/client.ts';
+import { type ControlDb, readTogether, recordReads, runDependentWrite } from '../db/client.ts';
 import type { PolicyDocument, PolicyStatement } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
 import type { Grants } from './evaluation.ts';
@@ -27,11 +27,11 @@ export async function writeWithoutEscalation<T>(
 ): Promise<T> {
   const { companyId } = actor;
   const renew = async () => {
-    const { result, reads } = await remembering(db, () => readTogether(db, accessReads(db, { ...of, companyId })));
+    const { result, reads } = await recordReads(db, () => readTogether(db, accessReads(db, { ...of, companyId })));
     requireMayGrant(actor, accessSources(companyId, false, result));
     return reads;
   };
-  return depending(db, { reads: await renew(), renew }, write);
+  return runDependentWrite(db, { reads: await renew(), renew }, write);
 }
 
 /**

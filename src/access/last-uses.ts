@@ -1,5 +1,5 @@
 import { type ControlDb, commit } from '../db/client.ts';
-import { recordUses, type Use, type Used } from '../db/last-uses.ts';
+import { type CredentialUse, recordUses, type UsedCredential } from '../db/last-uses.ts';
 import { logError } from '../platform/log.ts';
 
 /** The precision of `last_used_at`. */
@@ -7,14 +7,14 @@ const PRECISION_MS = 60_000;
 
 /** The last use of a credential, as an isolate knows it. It is changed as uses are recorded. */
 export interface LastUse {
-  used: readonly Used[];
+  used: readonly UsedCredential[];
   recordedAt: number | null;
   /** Recorded by this isolate, so that the next use may wait for others to be recorded with. */
   isGathered: boolean;
 }
 
 /** Uses that wait to be recorded together. */
-let waiting: Use[] = [];
+let waiting: CredentialUse[] = [];
 let recordedAt = 0;
 
 /** A credential that was used within this time is in constant use: its next record may wait for the batch. */

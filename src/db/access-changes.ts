@@ -10,7 +10,7 @@ import { sessions } from './schema/sign-in.ts';
 import { users } from './schema/users.ts';
 
 /** The writes to a table that change data an isolate may have cached about a principal. */
-interface Touching {
+interface AccessAffectingWrites {
   table: SQLiteTable;
   /** Whether a new row changes cached data: it gives or denies somebody something. A new principal is not cached yet. */
   insert?: true;
@@ -24,7 +24,7 @@ interface Touching {
  * The tables that authentication and access are read from: who lives, and who may do what. Every other table of the control
  * database touches neither.
  */
-const TOUCHING: readonly Touching[] = [
+const ACCESS_AFFECTING_WRITES: readonly AccessAffectingWrites[] = [
   {
     table: users,
     update: [users.isActive, users.deletedAt, users.isOwner, users.email, users.name],
@@ -59,7 +59,7 @@ const TOUCHING: readonly Touching[] = [
   { table: groupPermissions, insert: true, update: 'all' },
 ];
 
-const byName = new Map(TOUCHING.map((touching) => [getTableName(touching.table), touching]));
+const byName = new Map(ACCESS_AFFECTING_WRITES.map((touching) => [getTableName(touching.table), touching]));
 
 /** Each write in a statement, and the table that it writes. */
 const WRITES = /\b(insert(?: or \w+)? into|replace into|update(?! set\b)(?: or \w+)?|delete from)\s+["`]?(\w+)["`]?/gi;
@@ -73,14 +73,14 @@ const SETS = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 const known = new Map<string, boolean>();
 
 /** Statements that are remembered: those of a Worker are some hundreds, but lists make some longer than others. */
-const REMEMBERED = 2000;
+const MAX_CACHED_ANSWERS = 2000;
 
 /** Whether a statement changes permissions, or who lives. When in doubt, it does. */
 export function touchesAccess(sql: string): boolean {
   const remembered = known.get(sql);
   if (remembered !== undefined) return remembered;
   const touches = [...sql.matchAll(WRITES)].some(([, verb = '', table = '']) => touchesTable(verb, table, sql));
-  if (known.size < REMEMBERED) known.set(sql, touches);
+  if (known.size < MAX_CACHED_ANSWERS) known.set(sql, touches);
   return touches;
 }
 

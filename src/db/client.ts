@@ -5,7 +5,7 @@ import { POLICY_LIMIT_FAILURES, quotaRefusal } from './failures.ts';
 import { type GuardedSession, guardedSession } from './guarded-session.ts';
 import { openNearestSession } from './nearest.ts';
 import { type Observed, type RehearsingSession, rehearsingSession } from './rehearsing-session.ts';
-import { tellingSession } from './telling-session.ts';
+import { eventWatchingSession } from './telling-session.ts';
 
 /**
  * The control database through one D1 session that starts at the primary, so that a revocation is seen by the very
@@ -14,7 +14,7 @@ import { tellingSession } from './telling-session.ts';
  */
 export function openControlDb(database: D1Database, told: (companyIds: readonly string[]) => void = () => {}) {
   const session = database.withSession('first-primary');
-  const guarded = guardedSession(tellingSession(session, told));
+  const guarded = guardedSession(eventWatchingSession(session, told));
   return drizzle(dependentSession(rehearsingSession(guarded, session)) as unknown as D1Database);
 }
 
@@ -24,20 +24,20 @@ export function openNearestControlDb(database: D1Database, now: () => number): C
 }
 
 /** Lets commits change access while `work` runs; none is applied after `deadline` (ms). Only for `ctx.changeAccess`. */
-export const changingAccess = <T>(db: ControlDb, deadline: number, work: () => Promise<T>): Promise<T> =>
-  (db.$client as unknown as GuardedSession).changingAccess(deadline, work);
+export const runAccessChange = <T>(db: ControlDb, deadline: number, work: () => Promise<T>): Promise<T> =>
+  (db.$client as unknown as GuardedSession).runAccessChange(deadline, work);
 
 /** Runs `work`, which only reads. @returns its result, and the rows that it read of the control database */
-export const remembering = <T>(db: ControlDb, work: () => Promise<T>) =>
-  (db.$client as unknown as DependentSession).remembering(work);
+export const recordReads = <T>(db: ControlDb, work: () => Promise<T>) =>
+  (db.$client as unknown as DependentSession).recordReads(work);
 
 /** Runs `work`, whose first write is applied only while the rows that were read are unchanged. It writes by `commit`. */
-export const depending = <T>(db: ControlDb, on: Dependency, work: () => Promise<T>): Promise<T> =>
-  (db.$client as unknown as DependentSession).depending(on, work);
+export const runDependentWrite = <T>(db: ControlDb, on: Dependency, work: () => Promise<T>): Promise<T> =>
+  (db.$client as unknown as DependentSession).runDependentWrite(on, work);
 
 /** Runs `work`, which changes nothing: see `RehearsingSession`. */
-export const rehearsing = <T>(db: ControlDb, observed: Observed, work: () => Promise<T>): Promise<T> =>
-  (db.$client as unknown as RehearsingSession).rehearsing(observed, work);
+export const rehearse = <T>(db: ControlDb, observed: Observed, work: () => Promise<T>): Promise<T> =>
+  (db.$client as unknown as RehearsingSession).rehearse(observed, work);
 
 export type ControlDb = ReturnType<typeof openControlDb>;
 
@@ -123,7 +123,7 @@ function errorText(error: unknown): string {
 }
 
 /** The number of rows that a write of a batch changed. */
-export function changes(result: unknown): number {
+export function countChangedRows(result: unknown): number {
   return (result as D1Result).meta.changes;
 }
 

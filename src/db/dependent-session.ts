@@ -1,26 +1,26 @@
 import { writes } from './access-changes.ts';
 import { concurrentChange } from './failures.ts';
 import { RUNS } from './guarded-session.ts';
-import { failUnlessUnchanged, isChanged, type Read, sameRows } from './read-sets.ts';
+import { failUnlessUnchanged, isReadConflict, type RecordedRead, sameRows } from './read-sets.ts';
 import type { RehearsingSession } from './rehearsing-session.ts';
 
 /** The reads that writes depend on. */
 export interface Dependency {
   /** Reads of the control database with their rows. */
-  reads: readonly Read[];
+  reads: readonly RecordedRead[];
   /** Reads again after a change by others. @throws where the writes are not meant for the new state */
-  renew(): Promise<readonly Read[]>;
+  renew(): Promise<readonly RecordedRead[]>;
 }
 
 /** A D1 session whose writes can depend on rows that were read before: optimistic, without a lock. */
 export interface DependentSession extends RehearsingSession {
   /** Runs `work`, which only reads. @returns its result, and the rows that it read */
-  remembering<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly Read[] }>;
+  recordReads<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly RecordedRead[] }>;
   /**
    * Runs `work`. Its next write is applied only while all rows that the dependency read are unchanged, and all that a dependency
    * around this one has read. Its later writes depend on nothing.
    */
-  depending<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
+  runDependentWrite<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
 }
 
 /** The most tries of a write whose reads others change meanwhile. */
@@ -36,7 +36,7 @@ const toRows = ({ results }: D1Result): unknown[][] => results.map((row) => Obje
 /** Adds the methods of a `DependentSession` to a session. Without a dependency it is the same as before. */
 export function dependentSession(session: RehearsingSession): DependentSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
-  let remembered: Read[] | null = null;
+  let remembered: RecordedRead[] | null = null;
   let dependency: Dependency | null = null;
 
   const watch = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
@@ -81,14 +81,14 @@ export function dependentSession(session: RehearsingSession): DependentSession {
         try {
           return await write(statements, dependency);
         } catch (error) {
-          if (!isChanged(error)) throw error;
+          if (!isReadConflict(error)) throw error;
           dependency = { ...dependency, reads: await dependency.renew() };
         }
       }
       throw concurrentChange();
     },
-    async remembering(work) {
-      const reads: Read[] = [];
+    async recordReads(work) {
+      const reads: RecordedRead[] = [];
       remembered = reads;
       try {
         return { result: await work(), reads };
@@ -96,7 +96,7 @@ export function dependentSession(session: RehearsingSession): DependentSession {
         remembered = null;
       }
     },
-    async depending(on, work) {
+    async runDependentWrite(on, work) {
       const around = dependency;
       dependency = around ? both(around, on) : on;
       try {
@@ -115,7 +115,7 @@ const both = (one: Dependency, other: Dependency): Dependency => ({
 });
 
 /** Remembers a read that is no part of a batch. */
-function rememberAlone(statement: D1PreparedStatement, query: Query, into: Read[]): void {
+function rememberAlone(statement: D1PreparedStatement, query: Query, into: RecordedRead[]): void {
   const raw = statement.raw.bind(statement) as () => Promise<unknown[][]>;
   const all = statement.all.bind(statement);
   const note = <R>(result: R, rows: unknown[][]): R => {

@@ -10,7 +10,7 @@ export interface GuardedSession {
    * Lets batches change access while `work` runs. None of them is applied after `deadline` (ms), whenever it arrives: the
    * announcement is forgotten some time later.
    */
-  changingAccess<T>(deadline: number, work: () => Promise<T>): Promise<T>;
+  runAccessChange<T>(deadline: number, work: () => Promise<T>): Promise<T>;
 }
 
 /** The methods that run a statement alone. */
@@ -55,7 +55,7 @@ export function guardedSession(session: D1DatabaseSession): GuardedSession {
       return results;
     },
     getBookmark: () => session.getBookmark(),
-    async changingAccess(deadline, work) {
+    async runAccessChange(deadline, work) {
       const change = { deadline };
       announced = [...announced, change];
       try {

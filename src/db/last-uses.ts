@@ -7,19 +7,19 @@ import { sessions } from './schema/sign-in.ts';
 const TABLES = { session: sessions, grant: oauthGrants, key: apiKeys, service_account: serviceAccounts };
 
 /** A record whose last use is noted: a session, grant, key or service account. */
-export interface Used {
+export interface UsedCredential {
   kind: keyof typeof TABLES;
   companyId: string;
   id: string;
 }
 
-export type Use = Used & { at: number };
+export type CredentialUse = UsedCredential & { at: number };
 
 /** The statements that record uses, one for each kind. An earlier use than is recorded changes nothing. */
-export const recordUses = (db: ControlDb, uses: readonly Use[]) =>
-  Object.keys(TABLES).flatMap((kind) => recordUsesOf(db, kind as Used['kind'], uses));
+export const recordUses = (db: ControlDb, uses: readonly CredentialUse[]) =>
+  Object.keys(TABLES).flatMap((kind) => recordUsesOf(db, kind as UsedCredential['kind'], uses));
 
-function recordUsesOf(db: ControlDb, kind: Used['kind'], all: readonly Use[]) {
+function recordUsesOf(db: ControlDb, kind: UsedCredential['kind'], all: readonly CredentialUse[]) {
   const uses = all.filter((use) => use.kind === kind);
   if (uses.length === 0) return [];
   const table = TABLES[kind];

@@ -1,5 +1,5 @@
 /** A read of the control database, as it was answered. */
-export interface Read {
+export interface RecordedRead {
   sql: string;
   values: readonly unknown[];
   rows: readonly (readonly unknown[])[];
@@ -9,10 +9,10 @@ export interface Read {
 const FAIL = 'abs(-9223372036854775808)';
 
 /** Whether a batch was refused by a statement of `failUnlessUnchanged`. */
-export const isChanged = (error: unknown): boolean => /integer overflow/.test(String(error));
+export const isReadConflict = (error: unknown): boolean => /integer overflow/.test(String(error));
 
 /** A statement that fails, and its batch with it, if the read now returns other rows than before. Their order does not matter. */
-export function failUnlessUnchanged({ sql, values, rows }: Read): { sql: string; values: unknown[] } {
+export function failUnlessUnchanged({ sql, values, rows }: RecordedRead): { sql: string; values: unknown[] } {
   const [first] = rows;
   if (!first) return { sql: `select case when exists (${sql}) then ${FAIL} end`, values: [...values] };
   const columns = first.map((_, index) => `c${index}`).join(', ');
@@ -29,5 +29,5 @@ export function failUnlessUnchanged({ sql, values, rows }: Read): { sql: string;
 }
 
 /** Whether reads were answered alike. */
-export const sameRows = (some: readonly Read[], others: readonly Read[]): boolean =>
+export const sameRows = (some: readonly RecordedRead[], others: readonly RecordedRead[]): boolean =>
   JSON.stringify(some.map(({ rows }) => rows)) === JSON.stringify(others.map(({ rows }) => rows));

@@ -22,21 +22,21 @@ export interface RehearsingSession extends GuardedSession {
    * undone. It answers what it would have answered, but that rows which a write returns are empty.
    * @param observed is given what can be read before the batch, and could be after it
    */
-  rehearsing<T>(observed: Observed, work: () => Promise<T>): Promise<T>;
+  rehearse<T>(observed: Observed, work: () => Promise<T>): Promise<T>;
 }
 
 /**
  * Makes the batch fail, and tells in the error what was read before: D1 has neither transactions nor savepoints, and nothing else
  * leaves a batch that is undone. The path is no path of JSON, which the database's message quotes.
  */
-const TELL = `select json_extract('{}', 'rehearsed:' || hex(json_array(`;
-const TOLD = /rehearsed:((?:[0-9A-F]{2})+)/;
+const REPORT_SQL = `select json_extract('{}', 'rehearsed:' || hex(json_array(`;
+const REPORT_PATTERN = /rehearsed:((?:[0-9A-F]{2})+)/;
 
 /** Fails in any case: should the statement before it ever answer, nothing is applied all the same. */
 const FAIL = 'select abs(-9223372036854775808)';
 
 /** More columns than any statement returns. */
-const RETURNED = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, null]));
+const EMPTY_ROW = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, null]));
 
 /** Adds to a session that it can rehearse. @param database runs what is rehearsed, and is watched by nobody */
 export function rehearsingSession(session: GuardedSession, database: D1DatabaseSession): RehearsingSession {
@@ -56,13 +56,13 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
   const readAfter = async (before: readonly Query[], reads: readonly Query[]): Promise<unknown[][][]> => {
     const told = await Promise.all(reads.map((read) => asJson(database, read)));
     const tell = {
-      sql: `${TELL}${told.map(({ sql }) => `json((${sql}))`).join(', ')})))`,
+      sql: `${REPORT_SQL}${told.map(({ sql }) => `json((${sql}))`).join(', ')})))`,
       values: told.flatMap(({ values }) => values),
     };
     try {
       await database.batch([...before, tell, { sql: FAIL, values: [] }].map(prepared));
     } catch (error) {
-      const [, hex] = TOLD.exec(String(error)) ?? [];
+      const [, hex] = REPORT_PATTERN.exec(String(error)) ?? [];
       if (hex === undefined) throw error;
       return JSON.parse(new TextDecoder().decode(Uint8Array.fromHex(hex)));
     }
@@ -85,7 +85,7 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
         { sql: 'select changes()', values: [] },
       ]);
       const returned = / returning /i.test(query.sql) ? Number(changes) : 0;
-      results.push(makeResult(Array(returned).fill(RETURNED), Number(changes)));
+      results.push(makeResult(Array(returned).fill(EMPTY_ROW), Number(changes)));
     }
     observed.before = await readAfter([], observed.queries);
     observed.after = await readAfter(batch, observed.queries);
@@ -103,7 +103,7 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
       if (!batch.some(({ sql }) => writes(sql))) return session.batch(statements);
       return rehearse(batch, rehearsed);
     },
-    async rehearsing(observed, work) {
+    async rehearse(observed, work) {
       rehearsed = observed;
       try {
         return await work();

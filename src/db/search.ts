@@ -9,12 +9,12 @@ const MOST_LETTERS = 30;
  */
 export function contains(texts: readonly SQLWrapper[], search: string): SQL | undefined {
   if (search === '') return undefined;
-  const { wanted, lower } = inSmallLetters(search);
+  const { wanted, lower } = foldCase(search);
   return or(...texts.map((text) => sql`instr(${lower(text)}, ${wanted}) > 0`));
 }
 
 /** A text that is looked for, and how others are written to be compared with it, whatever the case. */
-export function inSmallLetters(search: string, mostLetters = MOST_LETTERS) {
+export function foldCase(search: string, mostLetters = MOST_LETTERS) {
   // Letter by letter: the small form of a letter is another one at the end of a word in Greek.
   const wanted = [...search].map((letter) => letter.toLowerCase()).join('');
   const letters = [...new Set(wanted)].filter(hasCapital).slice(0, mostLetters);
@@ -36,4 +36,4 @@ function hasCapital(letter: string): boolean {
 const character = (letter: string): SQL => sql.raw(`char(${letter.codePointAt(0)})`);
 
 /** A text to order by, whatever the case of its letters in ASCII. */
-export const inAnyCase = (text: SQLWrapper): SQL => sql`${text} collate nocase`;
+export const ignoreCase = (text: SQLWrapper): SQL => sql`${text} collate nocase`;

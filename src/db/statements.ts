@@ -20,10 +20,10 @@ export const livingById = (table: Owned & { deletedAt: SQLiteColumn }, companyId
   and(byId(table, companyId, id), isNull(table.deletedAt)) as SQL;
 
 /** The records of a table that a list shows. */
-export type Which = 'living' | 'deleted' | 'all';
+export type DeletionFilter = 'living' | 'deleted' | 'all';
 
 /** The condition of those records; none for all. */
-export const matchesDeletion = ({ deletedAt }: { deletedAt: SQLiteColumn }, which: Which): SQL | undefined =>
+export const matchesDeletion = ({ deletedAt }: { deletedAt: SQLiteColumn }, which: DeletionFilter): SQL | undefined =>
   which === 'all' ? undefined : which === 'living' ? isNull(deletedAt) : isNotNull(deletedAt);
 
 /** Holds while the table has a row that meets the conditions: for the WHERE of a write that depends on it. */

@@ -1,7 +1,7 @@
 import { RUNS } from './guarded-session.ts';
 
 /** The tables whose triggers write events. A test holds them against the migrations. */
-export const TOLD_TABLES = [
+export const EVENT_TABLES = [
   'users',
   'invitations',
   'groups',
@@ -19,8 +19,8 @@ export const TOLD_TABLES = [
   'knowledge_jobs',
 ] as const;
 
-const TOLD = new RegExp(
-  `\\b(?:insert(?: or \\w+)? into|replace into|update(?: or \\w+)?|delete from)\\s+["\`]?(?:${TOLD_TABLES.join('|')})\\b`,
+const EVENT_WRITE_PATTERN = new RegExp(
+  `\\b(?:insert(?: or \\w+)? into|replace into|update(?: or \\w+)?|delete from)\\s+["\`]?(?:${EVENT_TABLES.join('|')})\\b`,
   'i',
 );
 
@@ -42,7 +42,7 @@ export const COMPANIES_WITH_EVENTS = `
  * Watches a session for batches that may have written events, and says which companies have some. A company that is missed, or
  * told in vain, does no harm: the scheduled run looks for itself.
  */
-export function tellingSession(
+export function eventWatchingSession(
   session: D1DatabaseSession,
   told: (companyIds: readonly string[]) => void,
 ): D1DatabaseSession {
@@ -70,7 +70,7 @@ export function tellingSession(
   return {
     prepare: (sql: string) => {
       const statement = session.prepare(sql);
-      return TOLD.test(sql) ? watch(statement) : statement;
+      return EVENT_WRITE_PATTERN.test(sql) ? watch(statement) : statement;
     },
     async batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
       if (!statements.some((statement) => telling.has(statement))) return session.batch<T>(statements);

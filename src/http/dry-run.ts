@@ -4,7 +4,7 @@ import { computeAccessChange, MOST_WITNESSES, type PrincipalAccessChange } from 
 import type { AffectedPrincipals } from '../access/commit-access.ts';
 import { buildNamingQueries, principalsBoundBy } from '../access/population.ts';
 import type { PrincipalContext } from '../context.ts';
-import { rehearsing } from '../db/client.ts';
+import { rehearse } from '../db/client.ts';
 import type { Contract } from './endpoint.ts';
 
 /** Whether a request is a dry run of a change of access. Its query is not validated yet. */
@@ -54,6 +54,6 @@ export async function dryRun(
   };
   // Nothing is announced, sent or put into a queue.
   const jobs = { send: async () => {}, sendAll: async () => {} };
-  await rehearsing(db, observed, () => write({ ...ctx, changeAccess, jobs }));
+  await rehearse(db, observed, () => write({ ...ctx, changeAccess, jobs }));
   return computeAccessChange(db, actor, ids, observed);
 }

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { depending, remembering } from '../db/client.ts';
+import { recordReads, runDependentWrite } from '../db/client.ts';
 import { invalid } from '../kernel/failure.ts';
 import { sha256Hex } from '../platform/secrets.ts';
 import type { Contract, Endpoint, Versioned } from './endpoint.ts';
@@ -95,11 +95,11 @@ export async function forVersion(
   if (versioned.decidedBy === 'service') return write({ ...call, ctx: { ...call.ctx, requireVersion } });
   const { db } = call.ctx;
   const renew = async () => {
-    const { result, reads } = await remembering(db, () =>
+    const { result, reads } = await recordReads(db, () =>
       reading.handle({ ...call, query: reading.contract.query?.parse({}), body: undefined }),
     );
     await requireVersion(result as object);
     return reads;
   };
-  return depending(db, { reads: await renew(), renew }, () => write(call));
+  return runDependentWrite(db, { reads: await renew(), renew }, () => write(call));
 }

@@ -1,5 +1,5 @@
 import type { AffectedPrincipals } from '../access/commit-access.ts';
-import { type ControlDb, changingAccess } from '../db/client.ts';
+import { type ControlDb, runAccessChange } from '../db/client.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { Failure } from '../kernel/failure.ts';
 import { withinTime } from '../kernel/time-limit.ts';
@@ -36,7 +36,7 @@ export async function changeAccess<T>(
   // Not the clock of the context: the database holds the deadline against its own.
   const deadline = Date.now() + APPLY_MS;
   // Nobody knows those who are only just made.
-  if (principals.length === 0) return changingAccess(db, deadline, work);
+  if (principals.length === 0) return runAccessChange(db, deadline, work);
   await withinTime(
     ANNOUNCE_MS,
     callObject(gates, companyId, async (gate) => await gate.beginChange(change)),
@@ -49,7 +49,7 @@ export async function changeAccess<T>(
       logError('access_change_not_ended', error, { company_id: companyId }),
     );
   try {
-    const result = await changingAccess(db, deadline, work);
+    const result = await runAccessChange(db, deadline, work);
     await end();
     return result;
   } catch (error) {

@@ -151,7 +151,7 @@ class World {
 
   /** A change of access, answered when it is over. */
   async change(step: Step, fault: Fault, principals: readonly string[] | 'everybody'): Promise<void> {
-    const db = { $client: { changingAccess: (_: number, work: () => Promise<unknown>) => work() } };
+    const db = { $client: { runAccessChange: (_: number, work: () => Promise<unknown>) => work() } };
     await changeAccess(
       { db: db as unknown as ControlDb, gates: this.#gates(step, fault) },
       { companyId: COMPANY, principals },

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { eq, sql } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import { ACCESS_TABLES, touchesAccess } from '../../src/db/access-changes.ts';
-import { changingAccess, commit, openControlDb } from '../../src/db/client.ts';
+import { commit, openControlDb, runAccessChange } from '../../src/db/client.ts';
 import { sessions } from '../../src/db/schema/sign-in.ts';
 import { users } from '../../src/db/schema/users.ts';
 import { letIn } from '../oauth/support.ts';
@@ -29,8 +29,8 @@ describe('a database write that changes access', () => {
     const { owner } = await aCompany();
     const db = openControlDb(env.CONTROL_DB);
     const unit = () => commit(db, { user: deactivate(db, owner.id) });
-    await expect(changingAccess(db, Date.now() - 1, unit)).rejects.toThrow('Access cannot be changed');
-    expect(await changingAccess(db, Date.now() + 10_000, unit)).toEqual({ user: [{ id: owner.id }] });
+    await expect(runAccessChange(db, Date.now() - 1, unit)).rejects.toThrow('Access cannot be changed');
+    expect(await runAccessChange(db, Date.now() + 10_000, unit)).toEqual({ user: [{ id: owner.id }] });
     await expect(unit()).rejects.toThrow('ctx.changeAccess');
   });
 
@@ -38,8 +38,8 @@ describe('a database write that changes access', () => {
     const { owner } = await aCompany();
     const db = openControlDb(env.CONTROL_DB);
     const deadline = Date.now() + 10_000;
-    const other = changingAccess(db, deadline, async () => {});
-    const changed = changingAccess(db, deadline, async () => {
+    const other = runAccessChange(db, deadline, async () => {});
+    const changed = runAccessChange(db, deadline, async () => {
       await other;
       return commit(db, { user: deactivate(db, owner.id) });
     });

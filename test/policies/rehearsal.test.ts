@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { eq } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type ControlDb, changes, commit, openControlDb, rehearsing } from '../../src/db/client.ts';
+import { type ControlDb, commit, countChangedRows, openControlDb, rehearse } from '../../src/db/client.ts';
 import type { Observed } from '../../src/db/rehearsing-session.ts';
 import { visualizations } from '../../src/db/schema/visualizations.ts';
 import { rowOf } from '../support/rival.ts';
@@ -41,8 +41,8 @@ describe('a write in a dry run', () => {
   it('changes nothing, and tells what it would have changed', async () => {
     const db = openControlDb(env.CONTROL_DB);
     const seen = observed();
-    const { renamed } = await rehearsing(db, seen, () => commit(db, { renamed: rename(db) }));
-    expect([changes(renamed), seen.before, seen.after]).toEqual([1, [[['As it was']]], [[['Rehearsed']]]]);
+    const { renamed } = await rehearse(db, seen, () => commit(db, { renamed: rename(db) }));
+    expect([countChangedRows(renamed), seen.before, seen.after]).toEqual([1, [[['As it was']]], [[['Rehearsed']]]]);
     expect(await nameOf()).toBe('As it was');
     await commit(db, { renamed: rename(db) });
     expect(await nameOf()).toBe('Rehearsed');
@@ -50,22 +50,20 @@ describe('a write in a dry run', () => {
 
   it('changes nothing even if the statement that should roll it back does not fail', async () => {
     const db = openControlDb(reading((sql) => sql.replace("json_extract('{}', ", 'coalesce(null, ')));
-    await expect(rehearsing(db, observed(), () => commit(db, { renamed: rename(db) }))).rejects.toThrow();
+    await expect(rehearse(db, observed(), () => commit(db, { renamed: rename(db) }))).rejects.toThrow();
     expect(await nameOf()).toBe('As it was');
   });
 
   it('is refused outside of a commit', async () => {
     const db = openControlDb(env.CONTROL_DB);
-    await expect(rehearsing(db, observed(), async () => rename(db))).rejects.toThrow();
+    await expect(rehearse(db, observed(), async () => rename(db))).rejects.toThrow();
     expect(await nameOf()).toBe('As it was');
   });
 
   it('is refused if its statement was prepared before the dry run', async () => {
     const db = openControlDb(env.CONTROL_DB);
     const prepared = db.$client.prepare("update visualizations set name = 'Rehearsed' where id = ?").bind(id);
-    await expect(rehearsing(db, observed(), () => db.$client.batch([prepared]))).rejects.toThrow(
-      'within the rehearsal',
-    );
+    await expect(rehearse(db, observed(), () => db.$client.batch([prepared]))).rejects.toThrow('within the rehearsal');
     expect(await nameOf()).toBe('As it was');
   });
 });

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { eq, like } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { commit, depending, openControlDb, remembering } from '../../src/db/client.ts';
+import { commit, openControlDb, recordReads, runDependentWrite } from '../../src/db/client.ts';
 import { visualizations } from '../../src/db/schema/visualizations.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -27,9 +27,9 @@ async function dependingOnNames<T>(
   const db = openControlDb(env.CONTROL_DB);
   const { name } = visualizations;
   const found = condition === 'all' ? eq(visualizations.companyId, company.id) : like(name, condition);
-  const { reads } = await remembering(db, async () => db.select({ name }).from(visualizations).where(found));
+  const { reads } = await recordReads(db, async () => db.select({ name }).from(visualizations).where(found));
   const renew = () => Promise.reject(isOther);
-  return depending(db, { reads, renew }, () => work(db));
+  return runDependentWrite(db, { reads, renew }, () => work(db));
 }
 
 const write = (db: ReturnType<typeof openControlDb>, id = ids[2] as string, description = 'Written') =>

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import migration from '../../drizzle/0038_tell-events.sql?raw';
 import { SURFACES } from '../../src/app.ts';
-import { TOLD_TABLES } from '../../src/db/telling-session.ts';
+import { EVENT_TABLES } from '../../src/db/telling-session.ts';
 import { EVENT_TYPES, findEventType, payloadSchema } from '../../src/modules/webhooks/event-types.ts';
 import { column } from '../managed-tables/support.ts';
 import { openApi } from '../support/conformity.ts';
@@ -64,7 +64,7 @@ describe('a webhook event type', () => {
       [...migration.matchAll(/AFTER [A-Z]+(?: OF [\w`, ]+)? ON `(\w+)`/g)].map(([, name]) => name),
     );
     tables.delete('webhook_endpoints');
-    expect([...tables].toSorted()).toEqual([...TOLD_TABLES].toSorted());
+    expect([...tables].toSorted()).toEqual([...EVENT_TABLES].toSorted());
   });
 });
 

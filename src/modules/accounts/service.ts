@@ -3,7 +3,7 @@ import { deniedInLists } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
-import type { Which } from '../../db/statements.ts';
+import type { DeletionFilter } from '../../db/statements.ts';
 import { invalid } from '../../kernel/failure.ts';
 import {
   accountAlreadyDeleted,
@@ -57,7 +57,7 @@ export function prepareAccount(
 /** A page of the company's accounts. */
 export function listAccounts(
   ctx: PrincipalContext,
-  which: Which,
+  which: DeletionFilter,
   page: { by: AccountOrder; descending: boolean; page: number; perPage: number },
 ) {
   return readAccounts(ctx.db, ctx.actor.companyId, { which, denied: deniedInLists(ctx.actor, 'account') }, page);

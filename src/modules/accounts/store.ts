@@ -5,7 +5,7 @@ import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { accountUserCounts } from '../../db/schema/users.ts';
-import { byId, exists, livingById, matchesDeletion, type Which } from '../../db/statements.ts';
+import { byId, type DeletionFilter, exists, livingById, matchesDeletion } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 export type Account = typeof accounts.$inferSelect;
@@ -31,7 +31,7 @@ export type AccountOrder = keyof typeof ORDER;
 
 /** The accounts that a list leaves out. */
 export interface AccountFilter {
-  which: Which;
+  which: DeletionFilter;
   denied: Denials;
 }
 

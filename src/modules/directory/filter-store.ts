@@ -3,7 +3,7 @@ import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 import { isNotDenied } from '../../db/denials.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
-import { inAnyCase, inSmallLetters } from '../../db/search.ts';
+import { foldCase, ignoreCase } from '../../db/search.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import { invalidFilter } from './failures.ts';
 import { type AttributePath, type Comparison, type Filter, printAttribute, type Value } from './grammar.ts';
@@ -163,7 +163,7 @@ function comparison({ type, is }: Single, op: Comparison, value: Value): SQL {
   if (value === null) return nullComparison(is, op);
   const wanted = heldValue(type, value);
   if (op === 'ne') return sql`not ${comparison({ type, is }, 'eq', value)}`;
-  const folded = type === 'text' ? inAnyCase(is) : is;
+  const folded = type === 'text' ? ignoreCase(is) : is;
   if (op === 'eq') return sql`(${is} is not null and ${folded} = ${wanted})`;
   if (op in ORDERS) {
     if (type === 'yes-or-no') throw invalidFilter(`orders true and false by ${op}`);
@@ -178,7 +178,7 @@ const MOST_LETTERS = 10;
 
 function partComparison(op: 'co' | 'sw' | 'ew', type: Single['type'], is: SQLWrapper, part: string): SQL {
   const { wanted, lower } =
-    type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : inSmallLetters(part, MOST_LETTERS);
+    type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : foldCase(part, MOST_LETTERS);
   if (op === 'co') return sql`instr(${lower(is)}, ${wanted}) > 0`;
   const length = [...wanted].length;
   if (length === 0) return sql`1`;

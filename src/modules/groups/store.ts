@@ -7,7 +7,7 @@ import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db
 import { policies } from '../../db/schema/policies.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { users } from '../../db/schema/users.ts';
-import { contains, inAnyCase } from '../../db/search.ts';
+import { contains, ignoreCase } from '../../db/search.ts';
 import { byId, exists, insertWhen, livingById, matchesDeletion } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
@@ -66,7 +66,7 @@ const ORDER = {
   created_at: groups.createdAt,
   updated_at: groups.updatedAt,
   name: groups.name,
-  name_in_any_case: inAnyCase(groups.name),
+  name_in_any_case: ignoreCase(groups.name),
   id: groups.id,
   external_id: groups.externalId,
 };
@@ -233,7 +233,7 @@ export const readMembersByName = (
       filter: and(listedBindings(of), contains([MEMBER_NAME, MEMBER_EMAIL], search)) as SQL,
       extra: { name: MEMBER_NAME.as('name'), email: MEMBER_EMAIL.as('email') },
     },
-    { ...page, by: inAnyCase(sql`coalesce(nullif(${MEMBER_NAME}, ''), ${MEMBER_EMAIL})`), descending: false },
+    { ...page, by: ignoreCase(sql`coalesce(nullif(${MEMBER_NAME}, ''), ${MEMBER_EMAIL})`), descending: false },
   );
 
 /** Removes a binding. A deleted group has none. */

@@ -4,7 +4,7 @@ import { isNotDenied } from '../../db/denials.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
 import { groupPermissions } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
-import { contains, inAnyCase } from '../../db/search.ts';
+import { contains, ignoreCase } from '../../db/search.ts';
 import { byId, idList } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
@@ -25,7 +25,7 @@ export const selectPermissions = (db: ControlDb, companyId: string, ids: string[
     .from(permissions)
     .where(and(eq(permissions.companyId, companyId), inArray(permissions.id, idList(ids))));
 
-const ORDER = { name: inAnyCase(permissions.name), created_at: permissions.createdAt };
+const ORDER = { name: ignoreCase(permissions.name), created_at: permissions.createdAt };
 
 export type PermissionSearch = SearchRequest<keyof typeof ORDER>;
 

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { changes, commit } from '../../db/client.ts';
+import { commit, countChangedRows } from '../../db/client.ts';
 import type { Notice } from '../../db/schema/mails.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { log, logError } from '../../platform/log.ts';
@@ -91,7 +91,7 @@ export async function requestMail<Kind extends Exclude<LimitedKind, 'invitation'
 ): Promise<void> {
   const record = toRecord(ctx, request);
   const stored = await insertLimitedRequest(ctx.db, record, listLimits(request.kind, record));
-  if (changes(stored) > 0) ctx.defer(sendIfOpen(ctx, record, send as SendMail));
+  if (countChangedRows(stored) > 0) ctx.defer(sendIfOpen(ctx, record, send as SendMail));
 }
 
 const listLimits = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
@@ -146,7 +146,7 @@ export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: 
     done: deleteDone(ctx.db, { countedADay: now - DAY_MS, others: now - HOUR_MS }),
     givenUp: kinds.map((kind) => giveUp(ctx.db, kind, now - RETRIED_MS[kind])),
   });
-  const count = givenUp.reduce((sum: number, result) => sum + changes(result), 0);
+  const count = givenUp.reduce((sum: number, result) => sum + countChangedRows(result), 0);
   if (count > 0) log('mails_given_up', { count });
   for (const request of due) {
     if (now - request.requestedAt > RETRIED_MS[request.kind]) continue;

@@ -1,5 +1,5 @@
 import { and, asc, eq, getTableColumns, isNull, lte, notLike, or, type SQL, sql } from 'drizzle-orm';
-import { type ControlDb, changes, commit } from '../../db/client.ts';
+import { type ControlDb, commit, countChangedRows } from '../../db/client.ts';
 import { companies, type Quotas } from '../../db/schema/companies.ts';
 import { managedDatabases } from '../../db/schema/managed-database.ts';
 import { ofActiveCompany } from '../companies/queries.ts';
@@ -54,7 +54,7 @@ export async function takeLease(
     .update(managedDatabases)
     .set({ leaseToken: token, leaseUntil: until, updatedAt: now })
     .where(and(ofCompany(companyId), or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now))));
-  return changes(result) === 1;
+  return countChangedRows(result) === 1;
 }
 
 export async function releaseLease(db: ControlDb, companyId: string, token: string): Promise<void> {
@@ -87,7 +87,7 @@ export async function recordReady(
     .update(managedDatabases)
     .set({ ...ready, status: 'ready', leaseToken: null, leaseUntil: null })
     .where(leasedBy(companyId, token));
-  return changes(result) === 1;
+  return countChangedRows(result) === 1;
 }
 
 export async function recordMigration(db: ControlDb, companyId: string, version: number, now: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
 import { requireAdministrator } from '../../access/requirements.ts';
 import type { PrincipalContext, UserContext } from '../../context.ts';
-import { changes, commit } from '../../db/client.ts';
+import { commit, countChangedRows } from '../../db/client.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -80,7 +80,7 @@ export async function answerRequest(
     { inserted: insertGrant(ctx.db, record, { deviceDigest: device?.digest ?? null, now }) },
     { 'oauth_grants.request_id': requestEnded, 'oauth_grants.code_digest': requestEnded },
   );
-  if (changes(inserted) === 0) throw requestEnded();
+  if (countChangedRows(inserted) === 0) throw requestEnded();
   return { redirectTo: redirect && answerRedirect(ctx, redirect, { code }) };
 }
 
@@ -119,7 +119,7 @@ export async function registerCompanyClient(
 ): Promise<CompanyClient> {
   const record = { ...input, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: ctx.now() };
   const { inserted } = await commit(ctx.db, { inserted: insertClient(ctx.db, record) });
-  if (changes(inserted) === 0) throw tooManyClients();
+  if (countChangedRows(inserted) === 0) throw tooManyClients();
   return record;
 }
 

@@ -2,7 +2,7 @@ import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
-import { changes, commit } from '../../db/client.ts';
+import { commit, countChangedRows } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { sameSecret, sha256Hex, toBase64Url } from '../../platform/secrets.ts';
 import { accountOfKey } from '../service-accounts/service.ts';
@@ -163,7 +163,7 @@ async function exchange(ctx: Context, code: string, check: (grant: Grant) => Pro
     client: rememberClient(ctx.db, clientId, { now, until: now + FORGOTTEN_MS }),
   });
   // It was ended since its code was taken.
-  if (changes(begun) === 0) throw invalidGrant();
+  if (countChangedRows(begun) === 0) throw invalidGrant();
   mail?.send();
   return issueTokens(ctx, grant, refresh);
 }

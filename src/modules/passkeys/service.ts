@@ -7,7 +7,7 @@ import type {
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, UserContext } from '../../context.ts';
-import { changes, commit, readTogether } from '../../db/client.ts';
+import { commit, countChangedRows, readTogether } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
 import { companyBySlug, selectCompany } from '../companies/service.ts';
 import {
@@ -75,7 +75,7 @@ export async function beginRegistration(
   return withOwnFactor(ctx, reauthentication, async (proof) => {
     if (known.length >= MAX_PASSKEYS) throw tooManyPasskeys();
     const results = await commit(ctx.db, { proof });
-    if (changes(results.proof) === 0) return undefined;
+    if (countChangedRows(results.proof) === 0) return undefined;
     // People of several companies have a passkey for each.
     return registrationOptionsFor(ctx, { id, companyId, email, displayName: `${name} (${company?.name})` }, known);
   });
@@ -111,8 +111,8 @@ export async function addPasskey(
       },
       REFUSALS,
     );
-    if (changes(results.proof) === 0) return undefined;
-    if (changes(results.passkey) === 0) throw tooManyPasskeys();
+    if (countChangedRows(results.proof) === 0) return undefined;
+    if (countChangedRows(results.passkey) === 0) throw tooManyPasskeys();
     consequences.send();
     return record;
   });
@@ -132,7 +132,7 @@ export async function changePasskey(ctx: UserContext, id: string, { name }: { na
     passkey: selectPasskey(ctx.db, owner(ctx), id),
   });
   if (!passkey) throw passkeyNotFound();
-  if (changes(renamed) > 0) consequences.send();
+  if (countChangedRows(renamed) > 0) consequences.send();
   return passkey;
 }
 
@@ -155,8 +155,8 @@ export async function removePasskey(ctx: UserContext, id: string, reauthenticati
       signIns: endSignInsUnderWay(ctx.db, owner(ctx), afterChange),
       ...consequences.statements,
     });
-    if (changes(results.proof) === 0) return undefined;
-    if (changes(results.passkey) === 0) throw passkeyNotFound();
+    if (countChangedRows(results.proof) === 0) return undefined;
+    if (countChangedRows(results.passkey) === 0) throw passkeyNotFound();
     consequences.send();
     return true;
   });
@@ -201,8 +201,8 @@ export async function logInWithPasskey(
     REFUSALS,
   );
   for (const each of companies) requireActiveCompany(each);
-  if (changes(results.use) === 0) throw invalidPasskey();
-  if (changes(results.session) === 0) throw sessionsEnded();
+  if (countChangedRows(results.use) === 0) throw invalidPasskey();
+  if (countChangedRows(results.session) === 0) throw sessionsEnded();
   return { ...(await session.tokens()), user };
 }
 

@@ -4,7 +4,7 @@ import { type ControlDb, readTogether } from '../../db/client.ts';
 import type { SearchRequest } from '../../db/page.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
-import { contains, inAnyCase } from '../../db/search.ts';
+import { contains, ignoreCase } from '../../db/search.ts';
 import { byId, exists, idList } from '../../db/statements.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
 
@@ -15,7 +15,7 @@ export const selectOwnNames = (db: ControlDb, companyId: string) =>
   db.select({ name: policies.name }).from(policies).where(eq(policies.companyId, companyId));
 
 const LISTED = { id: sql<string>`listed.id`, name: sql`listed.name`, created_at: sql`listed.created_at` };
-const ORDER = { name: inAnyCase(LISTED.name), created_at: LISTED.created_at };
+const ORDER = { name: ignoreCase(LISTED.name), created_at: LISTED.created_at };
 
 export type PolicySearch = SearchRequest<keyof typeof ORDER>;
 

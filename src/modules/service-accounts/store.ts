@@ -9,7 +9,7 @@ import { accounts } from '../../db/schema/accounts.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
 import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
-import { contains, inAnyCase } from '../../db/search.ts';
+import { contains, ignoreCase } from '../../db/search.ts';
 import { byId, exists, insertWhen, livingById, matchesDeletion } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
@@ -49,7 +49,7 @@ const ORDER = {
   created_at: serviceAccounts.createdAt,
   updated_at: serviceAccounts.updatedAt,
   name: serviceAccounts.name,
-  name_in_any_case: inAnyCase(serviceAccounts.name),
+  name_in_any_case: ignoreCase(serviceAccounts.name),
   last_used_at: serviceAccounts.lastUsedAt,
 };
 

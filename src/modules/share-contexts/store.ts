@@ -8,7 +8,7 @@ import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { users } from '../../db/schema/users.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
-import { contains, inAnyCase } from '../../db/search.ts';
+import { contains, ignoreCase } from '../../db/search.ts';
 import { byId, exists, insertWhen, livingById, slugOrSuffixed } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
@@ -55,7 +55,7 @@ const grantsNothingDenied = (denied: Record<TargetType, Denials>): (SQL | undefi
     );
   });
 
-const CONTEXT_ORDER = { name: inAnyCase(shareContexts.name), created_at: shareContexts.createdAt };
+const CONTEXT_ORDER = { name: ignoreCase(shareContexts.name), created_at: shareContexts.createdAt };
 
 export type ContextSearch = SearchRequest<keyof typeof CONTEXT_ORDER>;
 
@@ -193,7 +193,7 @@ const NAME = sql<string | null>`case member_type
   when 'group' then (select name from ${groups} where groups.id = subject and groups.company_id = share_members.company_id) end`;
 
 const MEMBER_ORDER = {
-  name: inAnyCase(sql`coalesce(${NAME}, ${EMAIL})`),
+  name: ignoreCase(sql`coalesce(${NAME}, ${EMAIL})`),
   created_at: shareMembers.createdAt,
 };
 

@@ -6,7 +6,7 @@ import { companies } from '../../db/schema/companies.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareContexts } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
-import { contains, inAnyCase } from '../../db/search.ts';
+import { contains, ignoreCase } from '../../db/search.ts';
 import { byId, exists, insertWhen } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
@@ -23,7 +23,7 @@ const DASHBOARD_EXISTS =
 
 const EXTRA = { dashboardExists: DASHBOARD_EXISTS };
 
-const ORDER = { name: inAnyCase(dashboardShares.name), created_at: dashboardShares.createdAt };
+const ORDER = { name: ignoreCase(dashboardShares.name), created_at: dashboardShares.createdAt };
 
 export type ShareSearch = SearchRequest<keyof typeof ORDER>;
 

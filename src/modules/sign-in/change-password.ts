@@ -1,6 +1,6 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { UserContext } from '../../context.ts';
-import { changes } from '../../db/client.ts';
+import { countChangedRows } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
@@ -30,7 +30,7 @@ export async function changePassword(ctx: UserContext, input: { current: string;
       resets: endResets(ctx.db, user, now),
     });
     // The password was changed since it was verified.
-    if (changes(results.password) === 0) throw wrongCredentials();
+    if (countChangedRows(results.password) === 0) throw wrongCredentials();
     mail.send();
   });
 }

@@ -2,7 +2,7 @@ import type { AnonymousActor, UserActor } from '../../access/actors.ts';
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, UserContext } from '../../context.ts';
-import { changes, commit } from '../../db/client.ts';
+import { commit, countChangedRows } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -37,7 +37,7 @@ export async function setUpSecondFactor(
     const { user } = await pendingSetup(ctx, pendingToken);
     const { statement, view } = await prepareFactor(ctx, user, { afterProof: false });
     const { factor } = await commit(ctx.db, { factor: statement });
-    if (changes(factor) === 0) throw secondFactorEnabled();
+    if (countChangedRows(factor) === 0) throw secondFactorEnabled();
     return view;
   }
   const caller = requireUser(ctx);
@@ -45,8 +45,8 @@ export async function setUpSecondFactor(
   return withReauthentication(caller, null, reauthentication, async (proof) => {
     const { statement, view } = await prepareFactor(ctx, caller.actor, { afterProof: true });
     const results = await commit(ctx.db, { proof, factor: statement });
-    if (changes(results.proof) === 0) return undefined;
-    if (changes(results.factor) === 0) throw secondFactorEnabled();
+    if (countChangedRows(results.proof) === 0) return undefined;
+    if (countChangedRows(results.factor) === 0) throw secondFactorEnabled();
     return view;
   });
 }
@@ -77,8 +77,8 @@ export async function enableSecondFactor(
         ...confirmFactor(ctx.db, factor, stored, ctx.now()),
         ...consequences.statements,
       });
-      if (changes(results.proof) === 0) return undefined;
-      if (changes(results.confirm) === 0) throw wrongSecondFactor();
+      if (countChangedRows(results.proof) === 0) return undefined;
+      if (countChangedRows(results.confirm) === 0) throw wrongSecondFactor();
       consequences.send();
       return codes;
     }),
@@ -111,8 +111,8 @@ async function enableAndSignIn(
       ...consequences.statements,
     });
     // The pending token has ended since it was read.
-    if (changes(results.count) === 0) throw pendingSignInEnded();
-    if (changes(results.session) === 0) throw wrongSecondFactor();
+    if (countChangedRows(results.count) === 0) throw pendingSignInEnded();
+    if (countChangedRows(results.session) === 0) throw wrongSecondFactor();
     consequences.send();
     return { backupCodes: codes, signedIn: { ...(await session.tokens()), user } };
   });

@@ -3,7 +3,7 @@ import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { PrincipalContext, UserContext } from '../../context.ts';
-import { changes, readTogether } from '../../db/client.ts';
+import { countChangedRows, readTogether } from '../../db/client.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import { noSecondFactor, ownersSecondFactor, ownSecondFactor, secondFactorNotEnabled } from './failures.ts';
@@ -30,7 +30,7 @@ export async function disableSecondFactor(ctx: UserContext, reauthentication: Re
       ...consequences.statements,
       remains: deleteRemains(ctx.db, factor),
     });
-    if (changes(results.disable) === 0) return undefined;
+    if (countChangedRows(results.disable) === 0) return undefined;
     consequences.send();
     return true;
   });
@@ -48,7 +48,7 @@ export async function replaceBackupCodes(ctx: UserContext, reauthentication: Rea
       ...consequences.statements,
       old: deleteOtherBackupCodes(ctx.db, factor, stored),
     });
-    if (changes(results.user) === 0) return undefined;
+    if (countChangedRows(results.user) === 0) return undefined;
     consequences.send();
     return codes;
   });
@@ -78,7 +78,7 @@ export async function resetSecondFactor(ctx: PrincipalContext, userId: string): 
     ...consequences.statements,
     factors: taken.factors,
   });
-  if (changes(results.user) === 0) throw noSecondFactor();
+  if (countChangedRows(results.user) === 0) throw noSecondFactor();
   consequences.send();
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { changes, commit } from '../../db/client.ts';
+import { commit, countChangedRows } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { attempt, guessSecondFactor } from './attempts.ts';
@@ -32,8 +32,8 @@ export async function logInWithSecondFactor(
       ...session.statements,
     });
     // The pending token has ended since it was read.
-    if (changes(results.count) === 0) throw pendingSignInEnded();
-    if (changes(results.session) === 0) throw wrongSecondFactor();
+    if (countChangedRows(results.count) === 0) throw pendingSignInEnded();
+    if (countChangedRows(results.session) === 0) throw wrongSecondFactor();
     return { ...(await session.tokens()), user };
   });
 }

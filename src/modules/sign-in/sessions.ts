@@ -2,7 +2,7 @@ import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext, UserContext } from '../../context.ts';
-import { changes, commit, type Statement } from '../../db/client.ts';
+import { commit, countChangedRows, type Statement } from '../../db/client.ts';
 import type { Condition } from '../../db/statements.ts';
 import { selectCompany } from '../companies/service.ts';
 import {
@@ -61,7 +61,7 @@ export async function beginSession(ctx: Context, user: User, alongside: Statemen
     company: selectCompany(ctx.db, user.companyId),
   });
   for (const each of company) requireActiveCompany(each);
-  if (changes(results.session) === 0) throw sessionsEnded();
+  if (countChangedRows(results.session) === 0) throw sessionsEnded();
   return session.tokens();
 }
 

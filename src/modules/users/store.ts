@@ -6,7 +6,7 @@ import { type PageRequest, readPage, type SearchRequest } from '../../db/page.ts
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
-import { contains, inAnyCase } from '../../db/search.ts';
+import { contains, ignoreCase } from '../../db/search.ts';
 import { afterChange, byId, exists, livingById, matchesDeletion } from '../../db/statements.ts';
 import { type Denials, isNothingDenied } from '../../permissions/denials.ts';
 
@@ -186,7 +186,7 @@ const selectMembers = (db: ControlDb, companyId: string, groupId: string, denied
 
 /** The orders of users in the console and in directories. */
 const CONSOLE_ORDER = {
-  name: inAnyCase(users.name),
+  name: ignoreCase(users.name),
   created_at: users.createdAt,
   updated_at: users.updatedAt,
   email: users.email,

@@ -100,7 +100,7 @@ export const ACCESS = [
   ...guardsOf('src/access/grants.ts', DIRECTORY, [
     {
       in: 'writeWithoutEscalation',
-      text: 'depending(db, { reads: await renew(), renew }, write)',
+      text: 'runDependentWrite(db, { reads: await renew(), renew }, write)',
       without: 'renew().then(write)',
       title: 'is not given to somebody who meanwhile',
     },

@@ -1,7 +1,7 @@
 import { onlyPrincipals } from '../../../access/commit-access.ts';
 import type { Bindings } from '../../../config.ts';
 import type { CompanyContext } from '../../../context.ts';
-import { changes, commit, readTogether } from '../../../db/client.ts';
+import { commit, countChangedRows, readTogether } from '../../../db/client.ts';
 import { withinTime } from '../../../kernel/time-limit.ts';
 import { isNamedIn, type Person, redactedJson } from '../../../logs/redaction.ts';
 import type { CompanyLog } from '../../../objects/company-log.ts';
@@ -327,7 +327,7 @@ const controlRecords: Store = {
         ]),
       }),
     );
-    const isDone = deleted.every((result, at) => at % 2 === 1 || changes(result) === 0);
+    const isDone = deleted.every((result, at) => at % 2 === 1 || countChangedRows(result) === 0);
     return { removed: 0, next: String(isDone ? from + TABLES_PER_STEP : from) };
   },
   async look(ctx) {
