@@ -1,10 +1,10 @@
 import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { openContext } from './context.ts';
-import { failureResponse, inLanguage, setHeaders } from './http/answer.ts';
-import { audited } from './http/audit.ts';
+import { failureResponse, languageHeaders, setHeaders } from './http/answer.ts';
+import { auditRequests } from './http/audit.ts';
 import { readLeftover } from './http/leftover.ts';
-import { mcpEndpoints, type Offer } from './http/mcp/routes.ts';
+import { type AgentTools, mcpEndpoints } from './http/mcp/routes.ts';
 import { type HttpEnv, mount, readOrigin, toFailure } from './http/mount.ts';
 import { RESOURCE_METADATA_PATH } from './http/oauth-metadata.ts';
 import { type SentEvent, type SurfaceEndpoints, withConcepts } from './http/openapi.ts';
@@ -132,7 +132,7 @@ import { webhookEndpointsOfConsole } from './modules/webhooks/routes.console.ts'
 import { logError, withCorrelationId } from './platform/log.ts';
 
 /** The tools of `/mcp`. */
-export const FOR_AGENTS: Offer = {
+export const AGENT_TOOLS: AgentTools = {
   tools: [...managedTableTools, ...semanticTools, ...metricTools, ...askTools, ...conceptTools, ...dashboardTools],
   instructions:
     'Reads the data of one company; nothing can be changed. For numbers of the business ask list_metrics and query_metrics ' +
@@ -205,7 +205,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     'Letting in': [...oauthPageEndpoints, ...oauthTokenEndpoints],
   }),
   withConcepts(mcp.surface, {
-    Tools: mcpEndpoints(FOR_AGENTS, () => SURFACES),
+    Tools: mcpEndpoints(AGENT_TOOLS, () => SURFACES),
   }),
   withConcepts(directory.surface, {
     'Directory users': directoryUserEndpoints,
@@ -270,7 +270,7 @@ function readPath(request: Request): string {
 export function createApp(): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>({ getPath: readPath });
   const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
-  app.use(observe, audited(keepAuditRecord), crossOrigin(contracts, AUTHENTICATION.tokens));
+  app.use(observe, auditRequests(keepAuditRecord), crossOrigin(contracts, AUTHENTICATION.tokens));
   for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION);
 
   app.notFound(async (c) => {
@@ -293,7 +293,7 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
   const failure = toFailure(error);
   const locale = chooseLanguage(surface, c.req.raw.headers);
   if (!failure) {
-    const headers = { 'Content-Type': getMediaType(surface), ...inLanguage(locale) };
+    const headers = { 'Content-Type': getMediaType(surface), ...languageHeaders(locale) };
     return c.json(makeInternalError(surface, locale) as object, 500, headers);
   }
   const response = failureResponse(surface, failure, locale);
@@ -344,6 +344,6 @@ const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
     // Answers hold tokens and people's data; what may be kept says so itself.
     ['Cache-Control', c.res.headers.get('Cache-Control') ?? 'no-store'],
     ...limitHeaders(c.get('facts').limits),
-    ...Object.entries(c.get('facts').contract?.speaks?.always ?? {}),
+    ...Object.entries(c.get('facts').contract?.protocol?.answerHeaders ?? {}),
   ]);
 };

@@ -73,12 +73,12 @@ export interface Context<A extends Actor = Actor> {
    * Says of a request that came without a credential which company it is made for, and who of that company is known by now
    * to have made it: its record in the audit trail is theirs.
    */
-  belongsTo(companyId: string, principal?: RequestOwner['principal']): void;
+  setOwner(companyId: string, principal?: RequestOwner['principal']): void;
   /**
    * Sets the action under which the audit trail records the request, where its route alone does not tell, and the ids of others
    * that it is about.
    */
-  recordAs(action: Action, ids?: readonly string[]): void;
+  setAuditAction(action: Action, ids?: readonly string[]): void;
   /**
    * Changes permissions, or who lives: no request that begins after this resolves is let in by the state before. `work` is one
    * `commit`: see `commitAccess`. Outside of this a commit that changes access fails.
@@ -161,9 +161,9 @@ export interface Origin {
   /** Counts the use of all contexts of one origin. */
   meter?: Meter;
   caller?(): Caller;
-  /** Called with the owner that `belongsTo` gives. */
+  /** Called with the owner that `setOwner` gives. */
   noteOwner?(owner: RequestOwner): void;
-  /** Called with the action that `recordAs` gives. */
+  /** Called with the action that `setAuditAction` gives. */
   noteAction?(action: Action, ids: readonly string[]): void;
 }
 
@@ -193,8 +193,8 @@ export function openContext<A extends Actor>(
     caller: () => origin.caller?.() ?? NOBODY,
     correlationId: origin.correlationId,
     meter: origin.meter ?? new Meter(),
-    belongsTo: (companyId, principal) => origin.noteOwner?.({ companyId, ...(principal && { principal }) }),
-    recordAs: (action, ids = []) => origin.noteAction?.(action, ids),
+    setOwner: (companyId, principal) => origin.noteOwner?.({ companyId, ...(principal && { principal }) }),
+    setAuditAction: (action, ids = []) => origin.noteAction?.(action, ids),
     changeAccess: (affected, work) =>
       changeAccess({ ...context, gates: context.bindings.ORGANIZATION_GATE }, affected, work),
     now: () => clock.now(),

@@ -3,23 +3,23 @@ import type { Failure } from '../kernel/failure.ts';
 import { wellFormed } from '../kernel/text.ts';
 import { tryAgainIn } from '../texts/errors/say.ts';
 import { DEFAULT_LOCALE, type Locale } from '../texts/locales.ts';
-import { getMediaType, type Surface, secondsToWait, worded, wordMessage } from './surface.ts';
+import { getMediaType, type Surface, secondsToWait, wordFailure, wordMessage } from './surface.ts';
 
 /** The headers that tell the language of an answer, and that it depends on the languages the caller accepts. */
-export const inLanguage = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
+export const languageHeaders = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
 
 /** The answer to a failure in the wording of its surface. @param locale the caller's language */
 export function failureResponse(surface: Surface, failure: Failure, locale: Locale = surface.language): Response {
   if (failure.kind === 'too_many' && !surface.mediaType)
     return tooManyRequests(failure, wordMessage(surface, failure, locale), locale);
-  const { status, body } = worded(surface, failure, locale);
+  const { status, body } = wordFailure(surface, failure, locale);
   const { retryAfter, allowed } = failure.detail;
   // A refusal names what was sent, whatever that is.
   return new Response(JSON.stringify(body, wellFormed), {
     status,
     headers: {
       'Content-Type': getMediaType(surface),
-      ...inLanguage(locale),
+      ...languageHeaders(locale),
       ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
       ...(status === 405 && Array.isArray(allowed) && { Allow: allowed.join(', ') }),
     },
@@ -37,7 +37,7 @@ export function tooManyRequests(
 ): Response {
   const seconds = secondsToWait(failure);
   const body = { error: 'RateLimitExceeded', message, details: { field: null, reason: failure.reason } };
-  return Response.json(body, { status: 429, headers: { ...inLanguage(locale), 'Retry-After': String(seconds) } });
+  return Response.json(body, { status: 429, headers: { ...languageHeaders(locale), 'Retry-After': String(seconds) } });
 }
 
 /**

@@ -11,7 +11,7 @@ import { listParameters } from './paths.ts';
 import type { RequestFacts } from './request-checks.ts';
 
 /** Hands a record over; it is kept once this resolves. */
-export type KeepRecord = (bindings: Bindings, record: AuditRecord) => Promise<void>;
+export type StoreAuditRecord = (bindings: Bindings, record: AuditRecord) => Promise<void>;
 
 /** Longest method that is recorded: clients may send any word. */
 const METHOD_LENGTH = 16;
@@ -21,8 +21,8 @@ const RESOURCE_ID = /^[\w-]{1,64}$/;
 const DRY_RUN = 'access:dry_run';
 
 /** Leaves a record of every request, handed over after the answer: nobody waits for it. */
-export const audited =
-  (keep: KeepRecord): MiddlewareHandler<HttpEnv> =>
+export const auditRequests =
+  (keep: StoreAuditRecord): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
     const occurredAt = clock.now();
     await next();
@@ -40,7 +40,7 @@ export const audited =
       action: isDryRun
         ? DRY_RUN
         : (recordedAs?.action ?? (asks ? (getAction(asks.access) ?? asks.recordedAs ?? null) : null)),
-      resourceId: namedBy(principal.companyId, [...resourceIds, ...(recordedAs?.ids ?? [])]),
+      resourceId: joinOwnIds(principal.companyId, [...resourceIds, ...(recordedAs?.ids ?? [])]),
       status: performed?.status ?? c.res.status,
       ip: c.req.header('cf-connecting-ip') ?? null,
       durationMs: clock.now() - occurredAt,
@@ -64,7 +64,7 @@ const OF_COMPANY = /^(?<company>[a-f0-9]{24})-/;
  * The resource ids for a record of the audit trail. The record outlives other companies and must not name their resources: it has
  * no ids where it belongs to no company, else none that begin with the id of another company.
  */
-function namedBy(companyId: string | null, ids: readonly string[]): string | null {
+function joinOwnIds(companyId: string | null, ids: readonly string[]): string | null {
   const own = ids.filter((id) => (OF_COMPANY.exec(id)?.groups?.company ?? companyId) === companyId);
   return companyId !== null && own.length > 0 ? own.join('/') : null;
 }

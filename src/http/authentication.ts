@@ -118,7 +118,7 @@ async function askGate(
   ).catch((error) => answerWithoutGate(companyId, admission, error));
   const refusal = toRefusal(verdict, counted, ctx.now());
   if (refusal) {
-    ctx.belongsTo(companyId, { type: claims.type, id: principalId, credential: claims.credentialId });
+    ctx.setOwner(companyId, { type: claims.type, id: principalId, credential: claims.credentialId });
     throw refusal;
   }
   const { access, key } = verdict.refused === null ? verdict : { access: null, key: null };

@@ -46,15 +46,21 @@ export function makePreflight(contracts: readonly Contract[], headers: readonly 
 
 /** The headers that the protocols of a path's routes read and send, besides those of all routes. */
 function protocolAt(contracts: readonly Contract[], path: string) {
-  const spoken = contracts.flatMap(({ speaks, path: own }) => (speaks && matchesPath(own, path) ? [speaks] : []));
+  const protocols = contracts.flatMap(({ protocol, path: own }) =>
+    protocol && matchesPath(own, path) ? [protocol] : [],
+  );
   const listHeaderNames = (part: keyof Protocol) => [
-    ...new Set(spoken.flatMap((protocol) => Object.keys(protocol[part]))),
+    ...new Set(protocols.flatMap((protocol) => Object.keys(protocol[part]))),
   ];
-  const [first] = spoken;
+  const [first] = protocols;
   return {
-    reads: listHeaderNames('reads'),
-    exposed: [...listHeaderNames('always'), ...listHeaderNames('options'), ...listHeaderNames('tells')],
-    options: first ? Object.entries({ ...first.always, ...first.options }) : [],
+    reads: listHeaderNames('requestHeaders'),
+    exposed: [
+      ...listHeaderNames('answerHeaders'),
+      ...listHeaderNames('optionsHeaders'),
+      ...listHeaderNames('successHeaders'),
+    ],
+    options: first ? Object.entries({ ...first.answerHeaders, ...first.optionsHeaders }) : [],
   };
 }
 
@@ -64,12 +70,12 @@ function protocolAt(contracts: readonly Contract[], path: string) {
  */
 export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv> {
   const forAnybody = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
-  const speaking = contracts.filter(({ speaks }) => speaks);
+  const withProtocol = contracts.filter(({ protocol }) => protocol);
   return async (c, next) => {
     const { ALLOWED_ORIGINS: allowed } = readConfig(c.env);
     const origin = c.req.header('origin');
     const isOpen = allowed.includes('*');
-    const { reads, exposed, options } = protocolAt(speaking, c.req.path);
+    const { reads, exposed, options } = protocolAt(withProtocol, c.req.path);
     if (c.req.method === 'OPTIONS') {
       c.res = await answerPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
     } else await next();

@@ -13,7 +13,7 @@ import type { PreparedAnswer } from '../kernel/files.ts';
 import type { Unread } from '../kernel/unread-json.ts';
 import { type Action, isAction, type ResourceType } from '../permissions/actions.ts';
 import type { Credential, Surface } from './surface.ts';
-import type { Stamps } from './waiting.ts';
+import type { ReadStamps } from './waiting.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -115,34 +115,34 @@ type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
 /** The way in which the answer of a GET gets its version, the `ETag`. */
 export interface Versioned {
   /** Fields that do not count: times of last use, and counters. */
-  without: readonly string[];
+  ignoredFields: readonly string[];
   /**
    * Fields that the answer has only where the query asks for them. They count for who has that answer already, and not for a
    * write of the record.
    */
-  besides?: readonly string[];
+  optionalFields?: readonly string[];
   /** The version as the answer itself tells it, else undefined; then the version is no digest. */
-  told?: (shown: object) => string | undefined;
+  readVersion?: (shown: object) => string | undefined;
   /**
    * Whether the database or the service checks in a write that the version is still current; for `service` see
    * `Context.requireVersion`.
    */
-  decidedBy: 'database' | 'service';
+  checkedBy: 'database' | 'service';
 }
 
 /** Versions an answer by all of its fields but these; the database checks `If-Match`. */
-export const versioned = (...without: string[]): Versioned => ({ without, decidedBy: 'database' });
+export const versioned = (...without: string[]): Versioned => ({ ignoredFields: without, checkedBy: 'database' });
 
 /** The headers of a protocol that others define, such as resumable uploads. */
 export interface Protocol {
   /** Headers of all answers, refusals too, with their values. */
-  always: Readonly<Record<string, string>>;
+  answerHeaders: Readonly<Record<string, string>>;
   /** Further headers of the answer to OPTIONS on the path, with their values. */
-  options: Readonly<Record<string, string>>;
+  optionsHeaders: Readonly<Record<string, string>>;
   /** Headers that are read from a request, with descriptions. An idempotency key stands for their values, too. */
-  reads: Readonly<Record<string, string>>;
+  requestHeaders: Readonly<Record<string, string>>;
   /** Headers that a success may have, with descriptions. */
-  tells: Readonly<Record<string, string>>;
+  successHeaders: Readonly<Record<string, string>>;
 }
 
 /** The contract of a route: routing, validation, authorization and /openapi.json are derived from it. */
@@ -174,7 +174,7 @@ export interface Contract {
    */
   resource?: ResourceType | 'none';
   /** The parameter of the path with the id that the action is checked on, where that is not `id`: of a part that is of its own type. */
-  resourceIn?: string;
+  resourceIdParameter?: string;
   /** The kind of credential that callers send, where it is not the surface's. */
   credential?: Credential;
   /**
@@ -192,7 +192,7 @@ export interface Contract {
   /** The JSON body. */
   body?: ZodType;
   /** Runs the reading of the JSON body, where a try counts whatever is sent, or a wrong form has a failure of its own. */
-  receives?: (ctx: Context, read: () => Promise<unknown>) => Promise<void>;
+  wrapBodyRead?: (ctx: Context, read: () => Promise<unknown>) => Promise<void>;
   /**
    * The fields of a multipart body, for the description only: the handler reads the stream itself. Beside a `body`, the
    * caller chooses by the content type; the handler of a form is given no body.
@@ -216,38 +216,38 @@ export interface Contract {
    * data than the caller's access. Where no GET of the surface shows the resource of the path, it also checks that this is there.
    * @throws as the service does
    */
-  stillMay?: (ctx: PrincipalContext, params: Record<string, string>) => Promise<unknown>;
+  checkBeforeReplay?: (ctx: PrincipalContext, params: Record<string, string>) => Promise<unknown>;
   /** Where `access` is `pending`: the member of the body with the token of somebody in the middle of signing in. */
-  pendingIn?: string;
+  pendingTokenField?: string;
   /** For a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
-  changes?: readonly string[];
+  alsoChanges?: readonly string[];
   /** For a POST whose body is made of what the GET of the path's record shows: the member that it is made of. */
-  readBack?: string;
+  bodySourceField?: string;
   /** For the audit trail: the field of the body with the id or ids of what is attached to the resource of the path, or to what is made. */
-  attaches?: string;
+  attachedIdField?: string;
   /** The path, without the id, at which a resource that a 201 made can be read, when that is not beneath the route's own path. */
-  madeUnder?: string;
+  createdUnder?: string;
   /** For a GET: its answer has a version, and the writes of the same path can be made for that version. */
   versioned?: Versioned;
   /** Leaves parts out of an answer that the query does not ask for. Its version is that of the whole answer. */
-  narrows?: (shown: object, query: unknown) => object;
+  narrowAnswer?: (shown: object, query: unknown) => object;
   /** For such a GET, whose caller can wait for another version: tells whether there may be one. Made by `waiting`. */
-  waits?: Stamps;
+  readStamps?: ReadStamps;
   /** For a write: the path of the GET whose version it is made for, when that is not its own. */
-  versionOf?: string;
+  versionPath?: string;
   /** For a write whose answer shows a record in a form of its own: the path of the GET that shows the record. */
-  shows?: string;
+  shownPath?: string;
   /** Largest JSON body in bytes; 1 MiB by default. */
   bodyLimit?: number;
   returns: Returns;
   /** The protocol of a route that has its own, in headers. */
-  speaks?: Protocol;
+  protocol?: Protocol;
   /** The requests that it answers with 202 and no body in the place of `returns`, in words. */
-  acknowledges?: string;
+  acknowledgedRequests?: string;
   /** The failures it can answer with, besides those that its declarations imply (`impliedFailures`). */
   fails?: readonly FailureType[];
   /** Failures that are told in another shape than the surface's, and redirects of a page, by status. */
-  otherwise?: Readonly<Record<number, ZodType | RawReturns>>;
+  otherAnswers?: Readonly<Record<number, ZodType | RawReturns>>;
   /** Whether pages of any origin may call it and read its answer: nobody who calls shows more than the page itself knows. */
   anyOrigin?: true;
 }

@@ -25,7 +25,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /** The message for each field that a schema does not know. */
-export const UNKNOWN = 'is not a field of this request';
+export const UNKNOWN_FIELD = 'is not a field of this request';
 
 /** Has zod tell the refused values, which `sayIssue` looks at. */
 export const WITH_VALUES = { reportInput: true } as const;
@@ -71,7 +71,7 @@ function wordsFor(issue: Issue): string {
     case 'invalid_value':
       return issue.input === undefined ? 'is required' : sayOneOf(issue.values);
     case 'unrecognized_keys':
-      return `${UNKNOWN}: ${issue.keys
+      return `${UNKNOWN_FIELD}: ${issue.keys
         .map((key) => JSON.stringify(key))
         .join(', ')
         .slice(0, MAX_VALUES)}`;

@@ -79,8 +79,10 @@ export async function keyedRequest(
     const { url } = c.req.raw;
     const request = `${contract.method} ${url.slice(url.indexOf('/', 'https://'.length))}\n`;
     const body = c.req.raw.body === null ? new ArrayBuffer() : await c.req.arrayBuffer();
-    if (contract.raw) readAgain(c, body);
-    const said = Object.keys(contract.speaks?.reads ?? {}).map((name) => `${name}: ${c.req.header(name) ?? ''}\n`);
+    if (contract.raw) restoreBody(c, body);
+    const said = Object.keys(contract.protocol?.requestHeaders ?? {}).map(
+      (name) => `${name}: ${c.req.header(name) ?? ''}\n`,
+    );
     const hash = createHash('sha256').update(request).update(said.join('')).update(new Uint8Array(body)).digest('hex');
     return { key, digests: await computeDigests(readConfig(c.env), hash) };
   } catch (error) {
@@ -90,7 +92,7 @@ export async function keyedRequest(
 }
 
 /** Lets the handler read a body that was read before: a stream allows that once. */
-function readAgain(c: HonoContext<HttpEnv>, body: ArrayBuffer): void {
+function restoreBody(c: HonoContext<HttpEnv>, body: ArrayBuffer): void {
   const { url, method, headers, signal } = c.req.raw;
   c.req.raw = new Request(url, { method, headers, signal, body });
 }
@@ -115,7 +117,7 @@ export const doOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const key = c.get('key');
   if (key === null) return next();
   if (key instanceof Failure) throw key;
-  if (key.state.state !== 'begun') return repeated(c, key);
+  if (key.state.state !== 'begun') return replayAnswer(c, key);
 
   const atWork = setInterval(() => void key.extend(), LEASE_MS / 3);
   try {
@@ -126,7 +128,7 @@ export const doOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
   await keepAnswer(c, key);
 };
 
-async function repeated(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promise<Response> {
+async function replayAnswer(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promise<Response> {
   const { context } = c.var;
   if (state.state === 'reused') throw idempotencyKeyReused();
   if (state.state === 'in_use') throw idempotencyKeyInUse(Math.max(1, Math.ceil((state.until - context.now()) / 1000)));
@@ -135,7 +137,7 @@ async function repeated(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promi
   if (access === null || access !== (await describeAccess(context.actor))) throw idempotencyAccessChanged();
   const facts = c.get('facts');
   try {
-    await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param());
+    await facts.contract?.checkBeforeReplay?.(context as unknown as PrincipalContext, c.req.param());
   } catch (error) {
     // What was not there, or was asked for in a wrong form, is refused as before: that shows nothing.
     if ((status !== 404 && status !== 422) || !(error instanceof Failure) || error.kind !== 'missing') throw error;

@@ -8,7 +8,7 @@ import { illFormedPath, shorten } from '../kernel/text.ts';
 import { readUnread, type Unread } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
-import { firstOfEach, sayIssue, UNKNOWN, WITH_VALUES } from './field-words.ts';
+import { firstOfEach, sayIssue, UNKNOWN_FIELD, WITH_VALUES } from './field-words.ts';
 import { findExcess, type JsonBounds, MAX_PROBLEMS } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
@@ -90,7 +90,7 @@ function findProblems(issue: z.core.$ZodIssue): FieldProblem[] {
   if (meant) return meant.flatMap((inner) => findProblems({ ...inner, path: [...issue.path, ...inner.path] }));
   return listFields(issue).map((path) => ({
     field: path.join('.'),
-    message: issue.code === 'unrecognized_keys' ? UNKNOWN : sayIssue(issue),
+    message: issue.code === 'unrecognized_keys' ? UNKNOWN_FIELD : sayIssue(issue),
   }));
 }
 

@@ -83,7 +83,7 @@ export const INCLUDE_DELETED = {
 } as const;
 
 /** Whether a list holds deleted records too. */
-export const livingOrAll = ({ include_deleted: isAll }: { include_deleted: boolean }): 'living' | 'all' =>
+export const toDeletionFilter = ({ include_deleted: isAll }: { include_deleted: boolean }): 'living' | 'all' =>
   isAll ? 'all' : 'living';
 
 /** Text that a list is searched for. @param where what has to contain it, such as `the name` */

@@ -28,7 +28,7 @@ import {
 import { getMediaType, type Surface } from './surface.ts';
 import { namedRecord, unknownProblems, withoutKept } from './unknown-members.ts';
 import { type Call, computeVersion, forVersion, isKnown, versionedBy } from './versions.ts';
-import { getSeconds, type Stamps, whenChanged } from './waiting.ts';
+import { getSeconds, type ReadStamps, whenChanged } from './waiting.ts';
 import { findReaders, writtenFor } from './written-records.ts';
 
 /** The bindings and variables that the Worker's Hono apps share between middlewares. */
@@ -101,10 +101,10 @@ const PARSING = {
   validationFunction: (schema: ZodType, query: unknown) => schema.safeParseAsync(query, WITH_VALUES),
 };
 
-function receive({ receives }: Contract, read: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> {
-  if (!receives) return read;
+function receive({ wrapBodyRead }: Contract, read: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> {
+  if (!wrapBodyRead) return read;
   return async (c, next) => {
-    await receives(c.get('context'), () => read(c, async () => {}));
+    await wrapBodyRead(c.get('context'), () => read(c, async () => {}));
     await next();
   };
 }
@@ -178,7 +178,7 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
   const { isRead, reading, readers } = mounted;
   const facts = c.get('facts');
   const named = facts.resourceIds;
-  const attached = contract.attaches ? collectIds(Object(c.get('body'))[contract.attaches]) : [];
+  const attached = contract.attachedIdField ? collectIds(Object(c.get('body'))[contract.attachedIdField]) : [];
   facts.resourceIds = [...named, ...attached];
   const valid = c.req as unknown as { valid(target: 'query'): unknown };
   const query = contract.query ? valid.valid('query') : undefined;
@@ -209,11 +209,15 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
   if (contract.returns.status === 204) return c.body(null, 204);
   const made = madeId(result);
   if (named.length === 0) facts.resourceIds = [...made, ...attached];
-  const under = contract.madeUnder ?? (isRead ? c.req.path : undefined);
+  const under = contract.createdUnder ?? (isRead ? c.req.path : undefined);
   if (contract.returns.status === 201 && under && made.length > 0) c.header('Location', `${under}/${made[0]}`);
   const { surface } = mounted;
   for (const [name, value] of Object.entries(surface.repeats?.(result as object) ?? {})) c.header(name, value);
-  const shown = await writtenFor(readers, call.ctx, contract.narrows?.(result as object, query) ?? (result as object));
+  const shown = await writtenFor(
+    readers,
+    call.ctx,
+    contract.narrowAnswer?.(result as object, query) ?? (result as object),
+  );
   return c.json(shown, contract.returns.status as 200, { 'Content-Type': getMediaType(surface) });
 }
 
@@ -226,9 +230,9 @@ const toCall = (c: HonoContext<HttpEnv>) => ({
 });
 
 /** Whether the caller waits for another version than those that it knows: who knows them all has nothing to wait for. */
-function isWaiting(c: HonoContext<HttpEnv>, { waits }: Contract, { query }: Call): boolean {
+function isWaiting(c: HonoContext<HttpEnv>, { readStamps }: Contract, { query }: Call): boolean {
   const known = c.req.header('if-none-match');
-  return waits !== undefined && getSeconds(query) !== undefined && known !== undefined && known.trim() !== '*';
+  return readStamps !== undefined && getSeconds(query) !== undefined && known !== undefined && known.trim() !== '*';
 }
 
 function handleWhenChanged(
@@ -243,7 +247,7 @@ function handleWhenChanged(
   const [companyId = ''] = parameters;
   const ctx = contract.access === 'operator' ? { ...call.ctx, actor: { kind: 'system', companyId } } : call.ctx;
   return whenChanged({
-    stamps: contract.waits as Stamps,
+    stamps: contract.readStamps as ReadStamps,
     ctx: ctx as CompanyContext,
     id: parameters.at(-1) as string,
     seconds: getSeconds(call.query) as number,

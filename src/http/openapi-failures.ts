@@ -38,7 +38,7 @@ export function failureResponses(
   return {
     ...Object.fromEntries([...byStatus].map(([status, types]) => [status, describeFailures(surface, status, types)])),
     ...Object.fromEntries(
-      Object.entries(contract.otherwise ?? {}).map(([status, schema]) => [
+      Object.entries(contract.otherAnswers ?? {}).map(([status, schema]) => [
         status,
         'raw' in schema ? rawResponse(schema) : { description: 'A failure.', content: { [JSON_TYPE]: { schema } } },
       ]),

@@ -143,7 +143,7 @@ export function describe(
         { name: EVENT_TAG, description: 'What webhook endpoints are sent.', tags: [EVENT_TAG] },
       ],
       paths,
-      webhooks: Object.fromEntries(events.map((event) => [event.type, { post: sending(event) }])),
+      webhooks: Object.fromEntries(events.map((event) => [event.type, { post: describeEventRequest(event) }])),
       components: { securitySchemes: SECURITY_SCHEMES },
     },
     { override: forGenerators(), allowEmptySchema: { default: { input: true } } },
@@ -166,7 +166,7 @@ const EVENT_HEADERS = z.object({
 });
 
 /** The request that an event is sent by. */
-function sending({ type, description, payload, example }: SentEvent): ZodOpenApiOperationObject {
+function describeEventRequest({ type, description, payload, example }: SentEvent): ZodOpenApiOperationObject {
   const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return {
     operationId: `receive${name}`,
@@ -271,7 +271,7 @@ function operation(
         ...(takesIdempotencyKey(contract) && IDEMPOTENCY_KEY.shape),
         ...(contract.versioned && { 'If-None-Match': IF_NONE_MATCH }),
         ...(forVersion && { 'If-Match': IF_MATCH }),
-        ...described(contract.speaks?.reads),
+        ...described(contract.protocol?.requestHeaders),
       }),
     },
     ...((contract.body ?? contract.form ?? contract.raw) && {
@@ -292,9 +292,9 @@ function operation(
       [String(contract.returns.status)]: {
         ...success(getMediaType(surface), contract, findReaders(contract, endpoints), answer),
         ...(contract.versioned && { headers: z.object({ ETag: E_TAG }) }),
-        ...(contract.speaks && { headers: z.object(described(contract.speaks.tells)) }),
+        ...(contract.protocol && { headers: z.object(described(contract.protocol.successHeaders)) }),
       },
-      ...(contract.acknowledges && { '202': { description: contract.acknowledges } }),
+      ...(contract.acknowledgedRequests && { '202': { description: contract.acknowledgedRequests } }),
       ...(contract.versioned && { '304': NOT_MODIFIED }),
       ...failureResponses(surface, contract, forVersion ? [preconditionFailed, invalid] : []),
     },

@@ -11,13 +11,18 @@ import { findWording } from './surface.ts';
 import { unknownMembers, unknownProblem } from './unknown-members.ts';
 
 /** The context and facts of the request that another route is performed in. */
-interface Within {
+interface PerformingRequest {
   context: Context;
   facts: RequestFacts;
 }
 
 /** See `Perform` in `endpoint.ts`. */
-export async function perform(within: Within, request: Request, route: Route, ask: () => RouteInput): Promise<unknown> {
+export async function perform(
+  within: PerformingRequest,
+  request: Request,
+  route: Route,
+  ask: () => RouteInput,
+): Promise<unknown> {
   const { surface, endpoint } = route;
   const { contract } = endpoint;
   const { facts } = within;
@@ -25,7 +30,7 @@ export async function perform(within: Within, request: Request, route: Route, as
   try {
     const asked = ask();
     facts.resourceIds = resourceParameters(contract.path).flatMap((name) => collectIds(asked.params[name]));
-    return await performed(within, request, route, asked);
+    return await performSteps(within, request, route, asked);
   } catch (error) {
     facts.performed.status = error instanceof Failure ? findWording(surface, error).status : 500;
     throw error;
@@ -33,8 +38,8 @@ export async function perform(within: Within, request: Request, route: Route, as
 }
 
 /** The steps of `mount`, without those that the request has behind it. */
-async function performed(
-  { context, facts }: Within,
+async function performSteps(
+  { context, facts }: PerformingRequest,
   request: Request,
   { endpoint: { contract, handle } }: Route,
   { params, query, body }: RouteInput,

@@ -37,7 +37,7 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[], events: re
       description: 'Checked every ten seconds. `broken` names what does not answer: `control_database`, `files`.',
       returns: prepared(z.object({ status: z.literal('ok'), version: z.string() })),
       fails: [],
-      otherwise: {
+      otherAnswers: {
         503: z.object({ status: z.literal('broken'), version: z.string(), broken: z.array(z.string()) }),
       },
     },

@@ -250,7 +250,7 @@ export function authorizeQuery(
 }
 
 async function authorizeAccess(
-  { access, resource, resourceIn = 'id', path }: Contract,
+  { access, resource, resourceIdParameter = 'id', path }: Contract,
   ctx: PrincipalContext,
   parameter: Parameter,
 ): Promise<void> {
@@ -261,7 +261,7 @@ async function authorizeAccess(
   if (action === null) return;
   if (resource === 'none') return requireAction(actor, action, '*');
   if (typeof access !== 'object' || !('on' in access))
-    return requireAction(actor, action, parameter(resourceIn) ?? '*', resource);
+    return requireAction(actor, action, parameter(resourceIdParameter) ?? '*', resource);
   // Most access is the same for all resources: then there is nothing to look up.
   const id = parameter(listParameters(path)[0] ?? '');
   const isLocated = id !== undefined && dependsOnResource(actor.access, action);

@@ -138,7 +138,7 @@ export function findWording(
 }
 
 /** A failure in the words of a surface. @param locale the caller's language */
-export function worded(
+export function wordFailure(
   surface: Surface,
   failure: Failure,
   locale: Locale = surface.language,

@@ -4,7 +4,7 @@ import type { PrincipalContext } from '../context.ts';
 import { Failure, type FieldProblem } from '../kernel/failure.ts';
 import { isRecord } from '../kernel/fields.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
-import { UNKNOWN } from './field-words.ts';
+import { UNKNOWN_FIELD } from './field-words.ts';
 import { MAX_PROBLEMS } from './json-bounds.ts';
 import { authorize } from './request-checks.ts';
 import type { Call } from './versions.ts';
@@ -21,7 +21,7 @@ interface UnknownMember {
 }
 
 /** A schema without its wrappers: `optional`, `nullable`, defaults, transformations. */
-function bare(schema: Schema): z.core.$ZodTypes {
+function unwrapSchema(schema: Schema): z.core.$ZodTypes {
   const typed = schema as z.core.$ZodTypes;
   const { def } = typed._zod;
   switch (def.type) {
@@ -32,11 +32,11 @@ function bare(schema: Schema): z.core.$ZodTypes {
     case 'nonoptional':
     case 'readonly':
     case 'catch':
-      return bare(def.innerType);
+      return unwrapSchema(def.innerType);
     case 'lazy':
-      return bare(def.getter());
+      return unwrapSchema(def.getter());
     case 'pipe':
-      return bare((def.in as z.core.$ZodTypes)._zod.def.type === 'transform' ? def.out : def.in);
+      return unwrapSchema((def.in as z.core.$ZodTypes)._zod.def.type === 'transform' ? def.out : def.in);
     default:
       return typed;
   }
@@ -44,7 +44,7 @@ function bare(schema: Schema): z.core.$ZodTypes {
 
 /** The members of an object that a schema knows; null where the schema takes any, or is of no object. */
 export function knownMembers(schema: Schema): Readonly<Record<string, Schema>> | null {
-  const { def } = bare(schema)._zod;
+  const { def } = unwrapSchema(schema)._zod;
   if (def.type !== 'object') return null;
   const isOpen = def.catchall && (def.catchall as z.core.$ZodTypes)._zod.def.type !== 'never';
   return isOpen ? null : def.shape;
@@ -63,16 +63,16 @@ export function* unknownMembers(
   records: readonly unknown[] = [],
   path: string[] = [],
 ): Generator<UnknownMember, undefined> {
-  const { def } = bare(schema)._zod;
+  const { def } = unwrapSchema(schema)._zod;
   if (def.type === 'union') {
-    const meant = isNested(value) ? findClosest(def.options, value) : undefined;
+    const meant = isNested(value) ? findClosestOption(def.options, value) : undefined;
     if (meant) yield* unknownMembers(meant, value, records, path);
   } else if (def.type === 'array' && Array.isArray(value)) {
     // It is refused for its length, whatever its entries are.
     if (value.length > mostEntries(def)) return;
     const counterparts = counterpartsIn(records.filter(Array.isArray));
     for (const [index, item] of value.entries()) {
-      if (isNested(item)) yield* beneath(String(index), def.element, item, counterparts(item, index), path);
+      if (isNested(item)) yield* findUnknownBeneath(String(index), def.element, item, counterparts(item, index), path);
     }
   } else if (isRecord(value)) {
     const known = knownMembers(schema);
@@ -83,7 +83,7 @@ export function* unknownMembers(
       const shown = within.filter((each) => Object.hasOwn(each, name));
       if (!inner) yield { path: [...path, name], value: member, within: shown };
       else if (isNested(member))
-        yield* beneath(
+        yield* findUnknownBeneath(
           name,
           inner,
           member,
@@ -102,7 +102,7 @@ const mostEntries = ({ checks = [] }: z.core.$ZodArrayDef): number =>
     ),
   );
 
-function* beneath(name: string, schema: Schema, value: object, records: readonly unknown[], path: string[]) {
+function* findUnknownBeneath(name: string, schema: Schema, value: object, records: readonly unknown[], path: string[]) {
   path.push(name);
   yield* unknownMembers(schema, value, records, path);
   path.pop();
@@ -114,7 +114,7 @@ const ownMember = <T>(members: Readonly<Record<string, T>> | null | undefined, n
   members && Object.hasOwn(members, name) ? members[name] : undefined;
 
 /** The form of a union that a value is probably meant in; undefined where it can be none of them. */
-function findClosest(options: readonly Schema[], value: object): Schema | undefined {
+function findClosestOption(options: readonly Schema[], value: object): Schema | undefined {
   const distances = options.map((option) => measureDistance(option, value));
   const least = Math.min(...distances);
   return least === Number.MAX_VALUE ? undefined : options[distances.indexOf(least)];
@@ -125,7 +125,7 @@ function findClosest(options: readonly Schema[], value: object): Schema | undefi
  * form.
  */
 function measureDistance(option: Schema, value: object): number {
-  const { def } = bare(option)._zod;
+  const { def } = unwrapSchema(option)._zod;
   if (Array.isArray(value)) return def.type === 'array' ? 0 : Number.MAX_VALUE;
   const known = knownMembers(option);
   if (!known) return def.type === 'array' ? Number.MAX_VALUE : 0;
@@ -136,12 +136,12 @@ function measureDistance(option: Schema, value: object): number {
 
 /** Whether a member that tells forms apart says that it is another form. */
 function contradicts(schema: Schema | undefined, value: unknown): boolean {
-  const values = schema && bare(schema)._zod.values;
+  const values = schema && unwrapSchema(schema)._zod.values;
   return values !== undefined && !values.has(value as z.core.util.Literal);
 }
 
 /** Members that may identify the objects of a list. */
-const KEYS = ['id', '_id', 'source_index', 'slug', 'name'];
+const IDENTIFYING_MEMBERS = ['id', '_id', 'source_index', 'slug', 'name'];
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
 
@@ -155,7 +155,7 @@ function counterpartsIn(lists: readonly unknown[][]): (item: unknown, index: num
     return known;
   };
   return (item, index) => {
-    const keys = KEYS.filter((name) => isScalar(ownMember(Object(item), name)));
+    const keys = IDENTIFYING_MEMBERS.filter((name) => isScalar(ownMember(Object(item), name)));
     return [...keys.map((key) => found(key).get(Object(item)[key])), ...lists.map((list) => list[index])];
   };
 }
@@ -182,7 +182,7 @@ export function namedRecord(contract: Contract, endpoints: readonly Endpoint[]):
   return {
     reading,
     changer: (member) => {
-      const found = writes.find((write) => write.changes?.includes(member) || replaces(write, member));
+      const found = writes.find((write) => write.alsoChanges?.includes(member) || replaces(write, member));
       return found && `${found.method.toUpperCase()} ${found.path}`;
     },
   };
@@ -208,12 +208,14 @@ export async function unknownProblems(
   if (unknownMembers(schema, body).next().done) return [];
   const sent = Object.keys(Object(body));
   // Nobody is told what is wrong before it is known who asks.
-  const { pendingIn } = contract;
-  if (pendingIn && call.ctx.actor.kind === 'anonymous' && !sent.includes(pendingIn)) throw invalidToken();
+  const { pendingTokenField } = contract;
+  if (pendingTokenField && call.ctx.actor.kind === 'anonymous' && !sent.includes(pendingTokenField))
+    throw invalidToken();
   const shown = await shownRecord(contract, record, call, sent);
   // What does not count for the version moves, but for an id: that is left out where the version is made without it.
   const moves = (name: string): boolean =>
-    MOVING.test(name) || (!name.endsWith('_id') && record.reading?.contract.versioned?.without.includes(name) === true);
+    MOVING.test(name) ||
+    (!name.endsWith('_id') && record.reading?.contract.versioned?.ignoredFields.includes(name) === true);
   const isRight = ({ path, value, within }: UnknownMember): boolean => {
     if ((shown === undefined || path.length > 1) && isOfView(contract, record, path)) return true;
     const name = path.at(-1) as string;
@@ -270,16 +272,19 @@ function toProblem(member: UnknownMember, { changer }: NamedRecord): FieldProble
   return { field: path.join('.'), message: route ? `is changed by ${route}` : 'cannot be changed' };
 }
 
-export const unknownProblem = ({ path }: UnknownMember): FieldProblem => ({ field: path.join('.'), message: UNKNOWN });
+export const unknownProblem = ({ path }: UnknownMember): FieldProblem => ({
+  field: path.join('.'),
+  message: UNKNOWN_FIELD,
+});
 
 /**
  * Whether a member is one that the record is shown with, of a body that is made of what somebody has read: whoever is shown less
  * of the record, or nothing, may send that on, and is told nothing of what the record has.
  */
-function isOfView({ readBack }: Contract, { reading }: NamedRecord, path: readonly string[]): boolean {
+function isOfView({ bodySourceField }: Contract, { reading }: NamedRecord, path: readonly string[]): boolean {
   const returns = reading?.contract.returns;
-  if (readBack === undefined || !returns || !('body' in returns)) return false;
-  const part = ownMember(knownMembers(returns.body), readBack);
+  if (bodySourceField === undefined || !returns || !('body' in returns)) return false;
+  const part = ownMember(knownMembers(returns.body), bodySourceField);
   return [returns.body, ...(part ? [part] : [])].some((view) => shows(view, path));
 }
 
@@ -287,7 +292,7 @@ function shows(view: Schema, path: readonly string[]): boolean {
   let at: Schema | undefined = view;
   for (const name of path) {
     if (!at) return false;
-    const { def }: { def: z.core.$ZodTypes['_zod']['def'] } = bare(at)._zod;
+    const { def }: { def: z.core.$ZodTypes['_zod']['def'] } = unwrapSchema(at)._zod;
     at = def.type === 'array' ? def.element : ownMember(knownMembers(at), name);
   }
   return at !== undefined;
@@ -298,22 +303,22 @@ function shows(view: Schema, path: readonly string[]): boolean {
  * @throws missing where the record of the path is not there, or cannot be read now
  */
 async function shownRecord(
-  { method, stillMay, readBack }: Contract,
+  { method, checkBeforeReplay, bodySourceField }: Contract,
   { reading }: NamedRecord,
   call: Omit<Call, 'body' | 'query'>,
   sent: readonly string[],
 ): Promise<unknown> {
   const { params } = call;
   const ctx = call.ctx as PrincipalContext;
-  if (stillMay) await stillMay(ctx, params);
-  if (!reading || stillMay) return undefined;
+  if (checkBeforeReplay) await checkBeforeReplay(ctx, params);
+  if (!reading || checkBeforeReplay) return undefined;
   const { contract, handle } = reading;
   try {
     // Before it is known whether the caller may: who may write to it is told whether it is there.
     const query = contract.query?.parse(includedBy(contract, sent));
     const json = JSON.parse(JSON.stringify(await handle({ ...call, query, body: undefined })));
     await authorize(contract, ctx, (name) => params[name]);
-    if (readBack !== undefined) return { ...json, ...json[readBack] };
+    if (bodySourceField !== undefined) return { ...json, ...json[bodySourceField] };
     return method === 'post' ? undefined : json;
   } catch (error) {
     const isThere = Object.keys(params).length === 0 || Object(error).kind !== 'missing';
@@ -325,7 +330,7 @@ async function shownRecord(
 /** The query of a GET for members that it shows only on request. */
 function includedBy({ query }: Contract, sent: readonly string[]): { include?: string } {
   const include = query && ownMember(knownMembers(query), 'include');
-  const values = include && bare(include)._zod.values;
+  const values = include && unwrapSchema(include)._zod.values;
   const asked = sent.find((name) => values?.has(name));
   return asked === undefined ? {} : { include: asked };
 }

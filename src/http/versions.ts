@@ -35,17 +35,20 @@ function parseTags(header: string): Tags | null {
 const names = (tags: Tags, tag: string): boolean => tags === '*' || tags.includes(tag);
 
 /** The version of a GET's answer, as an entity tag: of the record, and after a point of the fields that are shown besides. */
-export async function computeVersion(shown: object, { without, besides = [], told }: Versioned): Promise<string> {
-  const own = told?.(shown);
+export async function computeVersion(
+  shown: object,
+  { ignoredFields, optionalFields = [], readVersion }: Versioned,
+): Promise<string> {
+  const own = readVersion?.(shown);
   if (own !== undefined) return own;
   // A row may have any columns, `__proto__` too: it is only copied where something is left out.
   const counted =
-    without.length + besides.length === 0
+    ignoredFields.length + optionalFields.length === 0
       ? shown
       : Object.fromEntries(
-          Object.entries(shown).filter(([name]) => !without.includes(name) && !besides.includes(name)),
+          Object.entries(shown).filter(([name]) => !ignoredFields.includes(name) && !optionalFields.includes(name)),
         );
-  const extra = Object.entries(shown).filter(([name]) => besides.includes(name));
+  const extra = Object.entries(shown).filter(([name]) => optionalFields.includes(name));
   const parts = await Promise.all([counted, ...(extra.length > 0 ? [extra] : [])].map(computeDigest));
   return `"${parts.join('.')}"`;
 }
@@ -64,7 +67,7 @@ export const isKnown = (ifNoneMatch: string | undefined, tag: string): boolean =
   ifNoneMatch !== undefined && names(parseTags(ifNoneMatch) ?? [], tag);
 
 /** The GET that tells the version that a write can be made for. */
-export function versionedBy({ method, path, versionOf: other = path }: Contract, endpoints: readonly Endpoint[]) {
+export function versionedBy({ method, path, versionPath: other = path }: Contract, endpoints: readonly Endpoint[]) {
   if (method === 'get' || method === 'post') return undefined;
   return endpoints.find(({ contract }) => contract.method === 'get' && contract.path === other && contract.versioned);
 }
@@ -92,7 +95,7 @@ export async function forVersion(
   const requireVersion = async (shown: object): Promise<void> => {
     if (!names(tags.map(ofRecord), await computeVersion(shown, versioned))) throw preconditionFailed();
   };
-  if (versioned.decidedBy === 'service') return write({ ...call, ctx: { ...call.ctx, requireVersion } });
+  if (versioned.checkedBy === 'service') return write({ ...call, ctx: { ...call.ctx, requireVersion } });
   const { db } = call.ctx;
   const renew = async () => {
     const { result, reads } = await recordReads(db, () =>

@@ -28,22 +28,22 @@ const waitQuery = z.object({ wait: seconds });
  * Asks by one query, which filters by the company, for a text of each of these records that is another one after each change.
  * It may be asked again after the context was closed, and then opens what it needs anew.
  */
-export type Stamps = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+export type ReadStamps = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 /**
  * The declarations of a GET whose caller can wait for another version. @param without the fields that do not count for the
  * version
  */
-export const waiting = (waits: Stamps, ...without: string[]): Waiting => ({
+export const waiting = (readStamps: ReadStamps, ...without: string[]): Waiting => ({
   query: waitQuery,
   versioned: versioned(...without),
-  waits,
+  readStamps,
 });
 
 interface Waiting {
   query: typeof waitQuery;
   versioned: Versioned;
-  waits: Stamps;
+  readStamps: ReadStamps;
 }
 
 /** The seconds that a validated query asks to wait for. */
@@ -66,7 +66,7 @@ interface Watch {
 }
 
 /** Companies' watches, by the kind of record. A request may end without a word, so that each of its waits is forgotten by its time. */
-const watches = new Map<Stamps, Map<string, Watch>>();
+const watches = new Map<ReadStamps, Map<string, Watch>>();
 
 /** The time between two looks into the database. Milliseconds. */
 const EVERY_MS = 1_000;
@@ -75,7 +75,7 @@ const GLANCE_MS = 250;
 /** The time after which another request looks, as the one that began to is gone. Milliseconds. */
 const RESUME_AFTER_MS = 10_000;
 
-function openWatch(stamps: Stamps, companyId: string): Watch {
+function openWatch(stamps: ReadStamps, companyId: string): Watch {
   const companies = watches.get(stamps) ?? new Map<string, Watch>();
   watches.set(stamps, companies);
   for (const [id, watch] of companies) if (!isAwaited(watch)) companies.delete(id);
@@ -95,7 +95,7 @@ function isAwaited({ waits }: Watch): boolean {
   return waits.size > 0;
 }
 
-async function look(watch: Watch, stamps: Stamps, ctx: CompanyContext): Promise<void> {
+async function readWatchedStamps(watch: Watch, stamps: ReadStamps, ctx: CompanyContext): Promise<void> {
   const beganAt = performance.now();
   watch.nextLookAt = beganAt + RESUME_AFTER_MS;
   try {
@@ -111,8 +111,8 @@ async function look(watch: Watch, stamps: Stamps, ctx: CompanyContext): Promise<
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The input of `whenChanged`. */
-export interface Awaited {
-  stamps: Stamps;
+export interface WaitingRequest {
+  stamps: ReadStamps;
   /** The context of the request, which has what it opens closed by `release`. */
   ctx: CompanyContext;
   id: string;
@@ -130,7 +130,7 @@ export interface Awaited {
  * holds nothing open, and takes no place. All that wait in this isolate for records of one kind and company ask for their changes
  * by one query a second together; a changed record is shown only to a caller that is let in anew.
  */
-export async function whenChanged(awaited: Awaited): Promise<object> {
+export async function whenChanged(awaited: WaitingRequest): Promise<object> {
   const { stamps, ctx, id, seconds, release, isKnown, show, showAnew } = awaited;
   if (!ID_PATTERN.test(id)) return show();
   const since = performance.now();
@@ -148,7 +148,7 @@ export async function whenChanged(awaited: Awaited): Promise<object> {
     for (;;) {
       const now = performance.now();
       if (now >= endsAt) return await showAnew();
-      if (now >= watch.nextLookAt) await look(watch, stamps, ctx).finally(release);
+      if (now >= watch.nextLookAt) await readWatchedStamps(watch, stamps, ctx).finally(release);
       const seen = watch.seenAt >= since ? watch.seen.get(id) : undefined;
       if (seen !== undefined && seen !== known) {
         known = seen;

@@ -16,7 +16,7 @@ const TIME = '_at';
 type Value<Name extends string, Shown> = Name extends `${string}${typeof TIME}` ? Shown | number : Shown;
 
 /** A record in the code, by the schema of its answer: each time may be a number. */
-type Held<Shown> = {
+type RecordOf<Shown> = {
   [Name in keyof Shown as Name extends string ? Property<Name> : never]: Name extends string
     ? Value<Name, Shown[Name]>
     : never;
@@ -33,7 +33,7 @@ const toCamelCase = (name: string): string =>
  */
 export function viewBy<Schema extends z.ZodObject>(schema: Schema) {
   const names = Object.keys(schema.shape).map((name) => [name, toCamelCase(name), name.endsWith(TIME)] as const);
-  return (record: Held<z.input<Schema>>): z.input<Schema> => {
+  return (record: RecordOf<z.input<Schema>>): z.input<Schema> => {
     const shown: { [name: string]: unknown } = {};
     for (const [name, property, isTime] of names) {
       const value = record[property as keyof typeof record];
@@ -44,8 +44,8 @@ export function viewBy<Schema extends z.ZodObject>(schema: Schema) {
 }
 
 /** The fields of a body, under the code's names. */
-type Sent<Input> = { [Name in keyof Input as Name extends string ? Property<Name> : never]: Input[Name] };
+type BodyFields<Input> = { [Name in keyof Input as Name extends string ? Property<Name> : never]: Input[Name] };
 
 /** Reads a body's fields into the code's names: for `transform`. Fields that were not sent stay absent. */
-export const sent = <Input extends object>(input: Input): Sent<Input> =>
-  Object.fromEntries(Object.entries(input).map(([name, value]) => [toCamelCase(name), value])) as Sent<Input>;
+export const toBodyFields = <Input extends object>(input: Input): BodyFields<Input> =>
+  Object.fromEntries(Object.entries(input).map(([name, value]) => [toCamelCase(name), value])) as BodyFields<Input>;

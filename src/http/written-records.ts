@@ -27,7 +27,7 @@ export function findReaders(contract: Contract, endpoints: readonly Endpoint[]):
     .map((endpoint) => endpoint.contract)
     .filter(({ method, path, returns, access }) => {
       const shows =
-        path === contract.shows ||
+        path === contract.shownPath ||
         ('body' in returns && 'body' in contract.returns && returns.body === contract.returns.body);
       return method === 'get' && shows && !(typeof access === 'object' && 'decidedBy' in access);
     });

@@ -142,7 +142,7 @@ class World {
       bindings: { ORGANIZATION_GATE: this.#gates(step) },
       correlationId: 'model',
       now: () => 0,
-      belongsTo: () => {},
+      setOwner: () => {},
     } as unknown as Context;
     const { actor } = await authenticatePrincipal(ctx, presented, []);
     const seen = Number((actor as UserActor).name);

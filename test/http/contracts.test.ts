@@ -78,7 +78,9 @@ describe('the contract of a route', () => {
 
   it('has a check before it replays an answer with a secret, but for the listed routes', () => {
     const tell = contracts.filter((contract) => takesIdempotencyKey(contract) && tellsSecret(contract));
-    expect(tell.filter(({ stillMay }) => !stillMay).map(({ operationId }) => operationId)).toEqual(DECIDED_BY_ACCESS);
+    expect(tell.filter(({ checkBeforeReplay }) => !checkBeforeReplay).map(({ operationId }) => operationId)).toEqual(
+      DECIDED_BY_ACCESS,
+    );
     expect(tell.length).toBeGreaterThan(DECIDED_BY_ACCESS.length);
   });
 

@@ -183,7 +183,7 @@ describe('a GET of a job with `wait`', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
     const ofJobs = contracts.filter(({ method, path }) => method === 'get' && /(jobs|exports)\/\{\w+\}$/.test(path));
     expect(ofJobs.map(({ path }) => path).toSorted()).toEqual(KINDS.map(({ route }) => route).toSorted());
-    expect(ofJobs.filter(({ waits }) => waits === undefined)).toEqual([]);
+    expect(ofJobs.filter(({ readStamps }) => readStamps === undefined)).toEqual([]);
   });
 
   describe.each(KINDS)('of $name', (kind) => {

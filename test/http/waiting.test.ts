@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Awaited as AwaitedChange, type Stamps, whenChanged } from '../../src/http/waiting.ts';
+import { type WaitingRequest as AwaitedChange, type ReadStamps, whenChanged } from '../../src/http/waiting.ts';
 
 const COMPANY = 'a'.repeat(24);
 const idOf = (index: number) => index.toString(16).padStart(24, '0');
@@ -15,7 +15,7 @@ afterEach(() => {
 function records() {
   const versions = new Map<string, number>();
   const looks: string[][] = [];
-  const stamps: Stamps = async (_, ids) => {
+  const stamps: ReadStamps = async (_, ids) => {
     looks.push([...ids]);
     return new Map(ids.map((id) => [id, String(versions.get(id) ?? 0)]));
   };
@@ -131,7 +131,7 @@ describe('a request that waits for a record to change', () => {
   it('takes over polling from a request that was lost during its poll', async () => {
     const kept = records();
     let calls = 0;
-    const stamps: Stamps = (ctx, ids) => {
+    const stamps: ReadStamps = (ctx, ids) => {
       calls += 1;
       return calls === 3 ? new Promise(() => {}) : kept.stamps(ctx, ids);
     };
@@ -148,7 +148,7 @@ describe('a request that waits for a record to change', () => {
   it('fails when its poll fails, while others go on', async () => {
     const kept = records();
     let calls = 0;
-    const stamps: Stamps = async (ctx, ids) => {
+    const stamps: ReadStamps = async (ctx, ids) => {
       calls += 1;
       if (calls === 3) throw new Error('away');
       return kept.stamps(ctx, ids);
@@ -165,7 +165,7 @@ describe('a request that waits for a record to change', () => {
   it('releases its connections before it waits, and after each poll', async () => {
     const kept = records();
     let open = false;
-    const stamps: Stamps = (ctx, ids) => {
+    const stamps: ReadStamps = (ctx, ids) => {
       open = true;
       return kept.stamps(ctx, ids);
     };

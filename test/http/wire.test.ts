@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { sent, viewBy } from '../../src/http/wire.ts';
+import { toBodyFields, viewBy } from '../../src/http/wire.ts';
 
 const view = viewBy(
   z.object({
@@ -29,7 +29,7 @@ it('a view shows a time that is null or already a text as it is', () => {
 });
 
 it('a request body is read under the camel-case names of the code', () => {
-  expect(sent({ _id: '1', account_id: 'a', require_2fa: false, name: undefined })).toStrictEqual({
+  expect(toBodyFields({ _id: '1', account_id: 'a', require_2fa: false, name: undefined })).toStrictEqual({
     id: '1',
     accountId: 'a',
     require2fa: false,

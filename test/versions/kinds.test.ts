@@ -8,7 +8,7 @@ describe('the records of these tests', () => {
     const isChanged = (path: string) =>
       contracts.some((each) => each.path === path && ['put', 'patch'].includes(each.method));
     const routes = contracts.flatMap(({ path, versioned }) =>
-      versioned?.decidedBy === 'database' && isChanged(path) ? path : [],
+      versioned?.checkedBy === 'database' && isChanged(path) ? path : [],
     );
     const missing = routes.filter(
       (path) => ![...IDENTITY, ...SHARING, ...KNOWLEDGE].some(({ route }) => route === path),
@@ -21,8 +21,8 @@ describe('the records of these tests', () => {
     const isWritten = (path: string) =>
       contracts.some((each) => each.path === path && ['put', 'patch', 'delete'].includes(each.method));
     // Where a protocol of others is spoken, that says what a write is made for.
-    const unversioned = contracts.flatMap(({ method, path, versioned, speaks }) =>
-      method === 'get' && !versioned && !speaks && path.endsWith('}') && isWritten(path) ? path : [],
+    const unversioned = contracts.flatMap(({ method, path, versioned, protocol }) =>
+      method === 'get' && !versioned && !protocol && path.endsWith('}') && isWritten(path) ? path : [],
     );
     expect(unversioned.map((path) => `${path}: say in its contract that it is versioned`)).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { defineFailure, Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
 import { type Perform, prepared, type Route } from '../endpoint.ts';
 import type { SurfaceEndpoints } from '../openapi.ts';
-import { makeInternalError, worded } from '../surface.ts';
+import { makeInternalError, wordFailure } from '../surface.ts';
 import { endpoint, surface } from '../surfaces/mcp.ts';
 import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
 import { failedResult, type ToolResult, toResult } from './results.ts';
@@ -50,7 +50,7 @@ const answered = z
  * The tools and instructions that agents are given. Constant: nothing that people of a company write ever comes to stand in a
  * model's instructions.
  */
-export interface Offer {
+export interface AgentTools {
   /** The tools in the order in which they are listed. */
   tools: readonly Tool[];
   /** For a model: which tool to call when. */
@@ -61,7 +61,7 @@ export interface Offer {
  * The Model Context Protocol. Each tool performs a route of the API, which `surfaces` holds: its authorization, validation
  * and failures are that route's own.
  */
-export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => SurfaceEndpoints[]) {
+export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () => SurfaceEndpoints[]) {
   let routes: Map<string, Route> | undefined;
   const schemas = new Map<string, ArgumentsSchema>();
 
@@ -103,7 +103,7 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
       const input = () => routeInput(tool, route.endpoint.contract, describeArguments(tool), sent);
       return toResult(await perform(route, input));
     } catch (error) {
-      if (error instanceof Failure) return failedResult(worded(surface, error).body);
+      if (error instanceof Failure) return failedResult(wordFailure(surface, error).body);
       logError('tool_failed', error, { tool: name });
       return failedResult(makeInternalError(surface, surface.language));
     }
@@ -124,8 +124,8 @@ export function mcpEndpoints({ tools, instructions }: Offer, surfaces: () => Sur
         body: message,
         exactNumbers: true,
         returns: prepared(answered),
-        acknowledges: 'The message was a notification or a response; there is no body.',
-        otherwise: { 400: z.union([answered, surface.errorBody]) },
+        acknowledgedRequests: 'The message was a notification or a response; there is no body.',
+        otherAnswers: { 400: z.union([answered, surface.errorBody]) },
         fails: [foreignOrigin],
       },
       async ({ ctx, body, request, perform }) => {

@@ -89,7 +89,9 @@ export function outputSchema({ contract: { returns } }: Route['endpoint']): {
   });
   // A list that is cut may have no item left.
   const override = ({ jsonSchema }: { jsonSchema: { minItems?: number } }) => delete jsonSchema.minItems;
-  return told(z.toJSONSchema(result, { ...AS_TOLD, io: 'output', override })) as { type: 'object' };
+  return splitTypeLists(z.toJSONSchema(result, { ...MODEL_SCHEMA_OPTIONS, io: 'output', override })) as {
+    type: 'object';
+  };
 }
 
 const narrowed = ({ allowedValues, defaults }: Tool, name: string): object => ({
@@ -98,7 +100,7 @@ const narrowed = ({ allowedValues, defaults }: Tool, name: string): object => ({
 });
 
 function toSchema(schema: z.ZodType | undefined, io: 'input' | 'output') {
-  const made = schema ? told(z.toJSONSchema(schema, { ...AS_TOLD, io })) : {};
+  const made = schema ? splitTypeLists(z.toJSONSchema(schema, { ...MODEL_SCHEMA_OPTIONS, io })) : {};
   return made as { properties?: Record<string, object>; required?: string[] };
 }
 
@@ -110,10 +112,10 @@ const OF_SCHEMA = {
   },
 } as typeof z.globalRegistry;
 
-const AS_TOLD = { unrepresentable: 'any', metadata: OF_SCHEMA } as const;
+const MODEL_SCHEMA_OPTIONS = { unrepresentable: 'any', metadata: OF_SCHEMA } as const;
 
 /** A schema whose lists of types are alternatives: several clients of the protocol cannot read one. */
-const told = (schema: object): object =>
+const splitTypeLists = (schema: object): object =>
   JSON.parse(JSON.stringify(schema), (_name, part) => {
     if (!Array.isArray(part?.type)) return part;
     const { type, ...rest } = part;

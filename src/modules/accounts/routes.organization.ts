@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, pageRequest, toDeletionFilter } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { displayName, metadata } from '../../kernel/fields.ts';
 import {
   accountAlreadyDeleted,
@@ -20,7 +20,7 @@ const ORDER = ['created_at', 'updated_at', 'name'] as const;
 
 const accountInput = z
   .object({ name: displayName, is_default: z.boolean().default(false), metadata: metadata.default({}) })
-  .transform(sent);
+  .transform(toBodyFields);
 
 const accountChanges = z
   .object({
@@ -33,7 +33,7 @@ const accountChanges = z
     }),
   })
   .partial()
-  .transform(sent);
+  .transform(toBodyFields);
 
 export const accountEndpoints = [
   endpoint(
@@ -49,7 +49,7 @@ export const accountEndpoints = [
       ...INCLUDE_DELETED.contract,
       fails: [],
     },
-    async ({ ctx, query }) => list(await listAccounts(ctx, livingOrAll(query), pageRequest(query)), viewAccount),
+    async ({ ctx, query }) => list(await listAccounts(ctx, toDeletionFilter(query), pageRequest(query)), viewAccount),
   ),
   endpoint(
     {

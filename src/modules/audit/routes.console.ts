@@ -1,7 +1,7 @@
 import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { auditFilters, WHAT_IS_LISTED } from './fields.ts';
 import { listAuditEvents } from './service.ts';
 import { consoleAuditEventView, viewConsoleAuditEvent } from './views.ts';
@@ -20,6 +20,6 @@ export const consoleAuditEndpoints = [
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>
-      list(await listAuditEvents(ctx, sent(filter), page, perPage), viewConsoleAuditEvent),
+      list(await listAuditEvents(ctx, toBodyFields(filter), page, perPage), viewConsoleAuditEvent),
   ),
 ];

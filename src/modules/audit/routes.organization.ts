@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ok, raw } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { EXPORT_FORMATS, streamEvents } from './export.ts';
 import { auditFilters, times, WHAT_IS_LISTED } from './fields.ts';
 import { exportAuditEvents, listAuditEvents } from './service.ts';
@@ -24,7 +24,7 @@ export const auditEndpoints = [
       fails: [],
     },
     async ({ ctx, query: { page, quantity, ...filter } }) =>
-      list(await listAuditEvents(ctx, sent(filter), page, quantity), viewAuditEvent),
+      list(await listAuditEvents(ctx, toBodyFields(filter), page, quantity), viewAuditEvent),
   ),
   endpoint(
     {

@@ -3,7 +3,7 @@ import { administratorsOnly } from '../../access/failures.ts';
 
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { sent, viewBy } from '../../http/wire.ts';
+import { toBodyFields, viewBy } from '../../http/wire.ts';
 import { LOCALES } from '../../texts/locales.ts';
 import { companyNotFound } from './failures.ts';
 import { changeSettings, getSettings } from './settings.ts';
@@ -21,7 +21,7 @@ const settings = z
   })
   .meta({ id: 'CompanySettings' });
 
-const settingsInput = settings.partial().transform(sent);
+const settingsInput = settings.partial().transform(toBodyFields);
 
 const viewSettings = viewBy(settings);
 

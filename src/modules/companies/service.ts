@@ -32,7 +32,7 @@ export async function companyBySlug(ctx: Context, slug: string): Promise<Company
 export async function findCompanyBySlug(ctx: Context, slug: string): Promise<Company> {
   const [company] = await selectCompanyBySlug(ctx.db, slug);
   if (!company) throw companyNotFound();
-  ctx.belongsTo(company.id);
+  ctx.setOwner(company.id);
   return company;
 }
 

@@ -5,7 +5,7 @@ import { ENDPOINT_STATUSES } from '../../db/schema/viz-api-endpoints.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { sent, viewBy } from '../../http/wire.ts';
+import { toBodyFields, viewBy } from '../../http/wire.ts';
 import { description, displayName, slug, timestamp } from '../../kernel/fields.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { endpointNotFound, endpointSlugTaken } from './failures.ts';
@@ -27,7 +27,7 @@ const fields = {
   status: z.enum(ENDPOINT_STATUSES),
 };
 
-const endpointChanges = z.object(fields).partial().transform(sent);
+const endpointChanges = z.object(fields).partial().transform(toBodyFields);
 
 const newEndpoint = z
   .object({
@@ -36,7 +36,7 @@ const newEndpoint = z
     cache_seconds: fields.cache_seconds.default(60),
     status: fields.status.default('active'),
   })
-  .transform(sent);
+  .transform(toBodyFields);
 
 const endpointRecord = z
   .object({ _id: z.string(), ...fields, url: z.string(), created_at: timestamp, updated_at: timestamp })

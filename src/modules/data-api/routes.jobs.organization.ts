@@ -44,7 +44,7 @@ export const dataJobEndpoints = [
         'Writes the result of an endpoint to a file in the background: up to 10,000,000 rows, 5 GiB and 10 minutes; a larger one fails. Jobs and results are deleted after a day.',
       body: executeBody.extend({ format: z.enum(DATA_FORMATS).default('json') }),
       exactNumbers: true,
-      stillMay: (ctx, { slug = '' }) => readPublished(ctx, slug),
+      checkBeforeReplay: (ctx, { slug = '' }) => readPublished(ctx, slug),
       returns: accepted(z.object({ job_id: z.string(), status })),
       fails: [endpointNotFound, tooManyJobs],
     },

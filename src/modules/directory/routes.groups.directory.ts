@@ -29,7 +29,7 @@ import { readGroup, readGroupPatch } from './input.ts';
 import { deleteGroup, getGroupWithMembers, makeGroup, reviseGroup, searchGroups } from './service.ts';
 import { groupView, list, listSchema, VERSIONED, viewGroup } from './views.ts';
 
-const narrows = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
+const narrowAnswer = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
 
 /** The most bytes of a body: enough for the most members, with names and addresses. */
 const BODY_LIMIT = 4 * 1024 * 1024;
@@ -49,7 +49,7 @@ const CHANGING = {
   access: 'groups:update',
   query: resourceQuery,
   bodyLimit: BODY_LIMIT,
-  narrows,
+  narrowAnswer,
   returns: ok(groupView),
 } as const;
 
@@ -105,7 +105,7 @@ export const directoryGroupEndpoints = [
       summary: 'Get a group for a directory',
       description: 'With the users in it, whatever the account. Service accounts in it are not shown.',
       query: resourceQuery,
-      narrows,
+      narrowAnswer,
       returns: ok(groupView),
       versioned: VERSIONED,
       fails: [groupNotFound, tooManyMembers],
@@ -124,7 +124,7 @@ export const directoryGroupEndpoints = [
       query: resourceQuery,
       body: groupBody,
       bodyLimit: BODY_LIMIT,
-      narrows,
+      narrowAnswer,
       returns: created(groupView),
       fails: OF_CHANGES,
     },

@@ -20,7 +20,7 @@ import { readUser, readUserPatch } from './input.ts';
 import { deleteUser, getUser, makeUser, reviseUser, searchUsers, USER_WRITES } from './service.ts';
 import { list, listSchema, userView, VERSIONED, viewUser } from './views.ts';
 
-const narrows = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
+const narrowAnswer = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
 
 /** The failures of a change of a user. */
 const OF_CHANGES = [
@@ -37,7 +37,7 @@ const CHANGING = {
   access: { decidedBy: 'users:update; for active users:activate or users:deactivate', anyOf: USER_WRITES },
   recordedAs: 'users:update',
   query: resourceQuery,
-  narrows,
+  narrowAnswer,
   returns: ok(userView),
 } as const;
 
@@ -92,7 +92,7 @@ export const directoryUserEndpoints = [
       summary: 'Get a user for a directory',
       description: 'With the groups that the user is in. Somebody who is only invited is found too, and not active.',
       query: resourceQuery,
-      narrows,
+      narrowAnswer,
       returns: ok(userView),
       versioned: VERSIONED,
       fails: [userNotFound],
@@ -110,7 +110,7 @@ export const directoryUserEndpoints = [
         'The user has no password, is in no group, and can sign in at once by single sign-on or a mailed code, unless `active` is false.',
       query: resourceQuery,
       body: userBody,
-      narrows,
+      narrowAnswer,
       returns: created(userView),
       fails: [invalidSyntax, invalidValue, emailTaken, externalIdTaken, quotaExceeded],
     },

@@ -183,7 +183,7 @@ export async function reviseUser(ctx: PrincipalContext, id: string, input: UserI
   const { isActive, ...others } = Object.fromEntries(differing) as UserChanges;
   if (isActive !== undefined) {
     const action = isActive ? 'users:activate' : 'users:deactivate';
-    ctx.recordAs(action);
+    ctx.setAuditAction(action);
     requireAction(ctx.actor, action, id);
   }
   if (Object.keys(others).length > 0) requireAction(ctx.actor, 'users:update', id);
@@ -248,7 +248,7 @@ const collectIds = (members: readonly { id: string }[]) => new Set(members.map((
 const MOST_RECORDED = 100;
 
 const recordMembers = (ctx: PrincipalContext, action: Action, ids: readonly string[]): void =>
-  ctx.recordAs(action, ids.length > MOST_RECORDED ? [] : ids);
+  ctx.setAuditAction(action, ids.length > MOST_RECORDED ? [] : ids);
 
 /** The answer to a write that is done, so that it cannot fail any more: too many members are left out. */
 const shownAfterWrite = ({ group, members }: GroupOfUsers): DirectoryGroup => ({

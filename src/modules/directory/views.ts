@@ -64,7 +64,7 @@ const metaFor = (
 });
 
 /** The version of a resource: its own `meta.version`, whatever attributes the request asks for. */
-export const VERSIONED = { ...versioned(), told: (shown: object) => getMeta(shown).version };
+export const VERSIONED = { ...versioned(), readVersion: (shown: object) => getMeta(shown).version };
 
 const versionFor = (shown: object): Promise<string> => computeVersion(shown, versioned());
 

@@ -3,7 +3,7 @@ import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
 import { serviceAccountNotFound } from '../service-accounts/failures.ts';
@@ -17,7 +17,7 @@ const anId = z.string().max(100);
 
 const bindingInput = z
   .object({ principal_type: z.enum(['user', 'service_account']), principal_id: anId, account_id: anId })
-  .transform(sent);
+  .transform(toBodyFields);
 
 const bindingListQuery = listQuery(['created_at']).extend({ account_id: anId.optional() });
 
@@ -32,7 +32,7 @@ export const groupMemberEndpoints = [
       description:
         'A binding makes a user or service account a member of the group within an account; for a service account, that is its own account. Refused if the group allows more than the caller may do.',
       body: bindingInput,
-      attaches: 'principalId',
+      attachedIdField: 'principalId',
       dryRun: true,
       returns: created(groupBindingView),
       fails: [
@@ -85,7 +85,7 @@ export const groupMemberEndpoints = [
       summary: 'Attach a policy to a group',
       description:
         'The members are allowed and denied what the policy says, from the next request on. Attaching it twice changes nothing. Refused if the policy allows more than the caller may do.',
-      changes: ['attached_policies'],
+      alsoChanges: ['attached_policies'],
       dryRun: true,
       returns: noContent,
       fails: [groupNotFound, policyNotFound, policyLimitExceeded, grantExceeds],

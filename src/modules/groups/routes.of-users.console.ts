@@ -25,7 +25,7 @@ export const userGroupEndpoints = [
       description:
         'The user joins them within the default account. Refused if a group allows more than the caller may do.',
       body: someGroups,
-      attaches: 'group_ids',
+      attachedIdField: 'group_ids',
       dryRun: true,
       returns: ok(consoleUserView),
       fails: [userNotFound, groupNotFound, policyLimitExceeded, grantExceeds, concurrentChange],
@@ -42,8 +42,8 @@ export const userGroupEndpoints = [
       description:
         'Refused if an added group allows more than the caller may do, or a removed group denies something that the caller may not do.',
       body: anyGroups,
-      attaches: 'group_ids',
-      changes: ['groups'],
+      attachedIdField: 'group_ids',
+      alsoChanges: ['groups'],
       dryRun: true,
       returns: ok(consoleUserView),
       fails: [userNotFound, groupNotFound, policyLimitExceeded, grantExceeds, concurrentChange],
@@ -60,7 +60,7 @@ export const userGroupEndpoints = [
       description:
         'Removes the user in every account. Refused if a group denies something that the caller may not do: the user would gain it.',
       body: anyGroups,
-      attaches: 'group_ids',
+      attachedIdField: 'group_ids',
       dryRun: true,
       returns: ok(consoleUserView),
       fails: [userNotFound, groupNotFound, grantExceeds, concurrentChange],

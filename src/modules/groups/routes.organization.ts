@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { deniedInLists } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, pageRequest, toDeletionFilter } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { description, displayName } from '../../kernel/fields.ts';
 import { createGroup } from './create.ts';
@@ -39,7 +39,7 @@ export const organizationGroupEndpoints = [
         await listGroups(
           ctx,
           {
-            which: livingOrAll(query),
+            which: toDeletionFilter(query),
             denied: deniedInLists(ctx.actor, 'organization_group'),
           },
           pageRequest(query),

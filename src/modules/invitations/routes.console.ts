@@ -38,15 +38,15 @@ export const invitationEndpoints = [
     {
       method: 'post',
       path: '/v1/users/invite',
-      shows: '/v1/users/{id}',
+      shownPath: '/v1/users/{id}',
       access: 'users:invite',
       operationId: 'inviteUser',
       summary: 'Invite a user',
       description:
         'The link in the email works for seven days. Inviting someone again who has not accepted yet sends a new link: the earlier one stops working, and the groups are added. Refused if a group allows more than the caller may do.',
       body: invitation,
-      attaches: 'groupIds',
-      madeUnder: '/v1/users',
+      attachedIdField: 'groupIds',
+      createdUnder: '/v1/users',
       dryRun: true,
       returns: created(invitedUserView),
       fails: [emailTaken, groupNotFound, policyLimitExceeded, grantExceeds, quotaExceeded],

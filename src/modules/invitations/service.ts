@@ -104,7 +104,7 @@ export async function findInvitation(ctx: Context, token: string): Promise<OpenI
   const [found] = await selectInvited(ctx.db, await sha256Hex(token), ctx.now());
   if (!found) return undefined;
   const { companyId, id } = found.user;
-  ctx.belongsTo(companyId, { type: 'user', id });
+  ctx.setOwner(companyId, { type: 'user', id });
   const [company] = await selectCompany(ctx.db, companyId);
   return company && { ...found, company };
 }
@@ -128,7 +128,7 @@ export async function acceptInvitation(
   // A guess should not cost the work of hashing; the write decides.
   const [found] = await selectInvited(ctx.db, digest, ctx.now());
   if (!found) throw invalidInvitation();
-  ctx.belongsTo(found.user.companyId, { type: 'user', id: found.user.id });
+  ctx.setOwner(found.user.companyId, { type: 'user', id: found.user.id });
   const name = input.name ?? found.user.name;
   const [company] = await selectCompany(ctx.db, found.user.companyId);
   if (company) requireActiveCompany(company);

@@ -31,8 +31,8 @@ export const viewWith = (connectionId: string | null) => (table: ManagedTable) =
 
 /** The fields that do not count for a table's version, which is one of its name and columns. */
 export const TABLE_VERSION = {
-  without: ['connection_id', 'row_count', 'updated_at'],
-  decidedBy: 'service',
+  ignoredFields: ['connection_id', 'row_count', 'updated_at'],
+  checkedBy: 'service',
 } as const;
 
 /** Refuses a conditional write for another version of the table. Call it under the lock of the write. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { administratorsOnly } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { givenToken } from '../../kernel/fields.ts';
 import { tooManyAttempts } from '../sign-in/failures.ts';
 import { findAsked } from './devices.ts';
@@ -136,7 +136,7 @@ export const oauthConsoleEndpoints = [
       returns: created(clientView),
       fails: [tooManyClients],
     },
-    async ({ ctx, body }) => viewClient(await registerCompanyClient(ctx, sent(body))),
+    async ({ ctx, body }) => viewClient(await registerCompanyClient(ctx, toBodyFields(body))),
   ),
   endpoint(
     {

@@ -221,7 +221,7 @@ export const oauthTokenEndpoints = [
       description:
         'Without a secret (RFC 7591): whatever is asked, `token_endpoint_auth_method` is `none`. Ten tries an hour from an address; forgotten after 30 days without use.',
       body: registration,
-      async receives(ctx, read) {
+      async wrapBodyRead(ctx, read) {
         await countRegistration(ctx);
         await read().catch((error) => {
           throw isInvalid(error) ? toMetadataFailure(error) : error;

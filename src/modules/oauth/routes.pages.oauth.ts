@@ -62,7 +62,7 @@ export const oauthPageEndpoints = [
       summary: 'Show the page to let a program in',
       description: `Where a program sends the browser (OAuth 2.1: \`response_type=code\` with PKCE by S256, \`resource\` by RFC 8707): somebody signs in by every way that the company has, and consents. Redirects to \`redirect_uri\` with \`code\`, \`state\` and \`iss\`, or with \`error\`. ${LANGUAGE}`,
       returns: PAGE,
-      otherwise: {
+      otherAnswers: {
         302: raw(302, 'To the `redirect_uri`, with `error`: the request is not good.'),
         400: raw(400, 'HTML: the client or its `redirect_uri` is not known.', 'text/html'),
       },

@@ -175,7 +175,7 @@ export async function takeGrant(ctx: Context, code: string): Promise<Grant | und
     taken: [grant],
     known: [known],
   } = await commit(ctx.db, { taken: takeCode(ctx.db, digest, ctx.now()), known: selectByCode(ctx.db, digest) });
-  if (known) ctx.belongsTo(known.companyId, { type: 'user', id: known.userId });
+  if (known) ctx.setOwner(known.companyId, { type: 'user', id: known.userId });
   // Somebody has copied it: nobody is to have anything by it.
   if (!grant && known) await end(ctx, known);
   return grant;
@@ -196,7 +196,7 @@ export async function refreshTokens(
 ): Promise<Tokens> {
   const claims = await verifyToken<GrantClaims>(ctx, 'oauth', sent.refreshToken, 'refresh').catch(asInvalidGrant);
   const { company_id: companyId, sub: userId, sid: grantId, client_id: clientId } = claims;
-  ctx.belongsTo(companyId, { type: 'user', id: userId });
+  ctx.setOwner(companyId, { type: 'user', id: userId });
   if (clientId !== sent.clientId) throw invalidGrant();
   requireSameResource(ctx, claims.resource, sent.resource);
   const now = ctx.now();
@@ -266,7 +266,7 @@ export async function tokensOfKey(
   const account = await accountOfKey(ctx, sent.key, sent.secret).catch((error) => {
     throw invalidToken.matches(error) ? invalidClient() : error;
   });
-  ctx.belongsTo(account.companyId, { type: 'service_account', id: account.id, credential: account.keyId });
+  ctx.setOwner(account.companyId, { type: 'service_account', id: account.id, credential: account.keyId });
   const scopes = parseScopes(sent.scope);
   const claims: ClientClaims = {
     sub: account.id,
@@ -298,6 +298,6 @@ export async function revoke(ctx: Context, token: string, clientId: string | und
     });
   if (claims === null) return;
   if (claims.client_id !== clientId) throw invalidGrant();
-  ctx.belongsTo(claims.company_id, { type: 'user', id: claims.sub });
+  ctx.setOwner(claims.company_id, { type: 'user', id: claims.sub });
   await end(ctx, { companyId: claims.company_id, userId: claims.sub, id: claims.sid });
 }

@@ -93,7 +93,7 @@ export async function createOrganization(
     },
     { 'companies.slug': companySlugTaken },
   );
-  ctx.belongsTo(company.id);
+  ctx.setOwner(company.id);
   return {
     company,
     owner: owner.record,
@@ -156,7 +156,7 @@ export async function getOrganization(ctx: Context, id: string): Promise<Company
   const [company] = await selectCompany(ctx.db, id);
   if (!company) throw organizationNotFound();
   // What the operator does with it stands in its log, and ends with it.
-  ctx.belongsTo(company.id);
+  ctx.setOwner(company.id);
   return company;
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { companySuspended } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { email, givenToken } from '../../kernel/fields.ts';
 import { companySlug } from '../sign-in/fields.ts';
 import { ssoRequired } from '../sign-in/service.ts';
@@ -10,7 +10,7 @@ import { newPassword } from '../users/fields.ts';
 import { invalidResetToken } from './failures.ts';
 import { confirmReset, requestReset } from './service.ts';
 
-const requestInput = z.object({ email, company_slug: companySlug.optional() }).transform(sent);
+const requestInput = z.object({ email, company_slug: companySlug.optional() }).transform(toBodyFields);
 
 export const passwordResetEndpoints = [
   endpoint(

@@ -32,7 +32,7 @@ const MAX_ACCOUNTS = 100;
 export async function requestReset(ctx: Context, input: { email: string; companySlug?: string }): Promise<void> {
   const [company] = input.companySlug === undefined ? [] : await selectCompanyBySlug(ctx.db, input.companySlug);
   if (input.companySlug !== undefined && !company) return;
-  if (company) ctx.belongsTo(company.id);
+  if (company) ctx.setOwner(company.id);
   if (company) await requireOtherThanSso(ctx, company, input.email);
   const request = { kind: 'password_reset', companyId: company?.id ?? null, email: input.email } as const;
   await requestMail(ctx, request, mailResets);
@@ -70,7 +70,7 @@ export async function findReset(ctx: Context, token: string): Promise<{ user: Us
   const [open] = await selectOpenReset(ctx.db, await sha256Hex(token), ctx.now());
   if (!open) return undefined;
   const { user } = open;
-  ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
+  ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   const [company] = await selectCompany(ctx.db, user.companyId);
   return company && { user, company };
 }

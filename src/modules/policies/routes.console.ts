@@ -171,7 +171,7 @@ export const policyEndpoints = [
       description:
         'Copies any policy, including a managed one, into a new policy of the company’s own. Refused if it allows more than the caller may do.',
       body: cloneInput,
-      madeUnder: '/v1/policies',
+      createdUnder: '/v1/policies',
       dryRun: true,
       returns: created(policyView),
       fails: [policyNotFound, policyNameTaken, policyLimitExceeded, grantExceeds],

@@ -75,7 +75,7 @@ export async function mailConsent(
 export async function answerBy(ctx: Context, token: string, isYes: boolean): Promise<boolean> {
   const consent = (await verifyToken(ctx, token))?.consent;
   if (!consent) return false;
-  ctx.belongsTo(consent.companyId);
+  ctx.setOwner(consent.companyId);
   if (!isYes) return unsubscribeBy(ctx, token, true);
   const { agreed } = await commit(ctx.db, { agreed: agree(ctx.db, consent, ctx.now()) });
   return agreed.length > 0;

@@ -87,7 +87,7 @@ export async function unsubscribeBy(ctx: Context, token: string, isAll: boolean)
   const holder = await verifyToken(ctx, token);
   if (!holder) return false;
   const { company, scheduleId, recipient } = holder;
-  ctx.belongsTo(company.id);
+  ctx.setOwner(company.id);
   if (scheduleId === null || (isAll && canEndAll(holder))) {
     const to = { id: ctx.newId(), companyId: company.id, email: recipient.subject };
     await commit(ctx.db, { ended: endAll(ctx.db, to, ctx.now()) });

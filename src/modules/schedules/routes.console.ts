@@ -6,7 +6,7 @@ import type { LastRun } from '../../db/schema/schedules.ts';
 import { accepted, created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { sent, viewBy } from '../../http/wire.ts';
+import { toBodyFields, viewBy } from '../../http/wire.ts';
 import { writtenRecord } from '../../http/written-records.ts';
 import { timestamp } from '../../kernel/fields.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
@@ -62,7 +62,7 @@ const view = (schedule: Schedule) =>
   });
 
 const toInput = ({ recipients, ...changes }: z.output<typeof scheduleChanges>): Partial<ScheduleInput> => ({
-  ...sent(changes),
+  ...toBodyFields(changes),
   ...(recipients !== undefined && { recipients: recipients.map(toRecipient) }),
 });
 

@@ -3,7 +3,7 @@ import { deniedInLists } from '../../access/denials.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { queryFlag, sortedList, sortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
 import {
@@ -28,7 +28,7 @@ const serviceAccountInput = z
       .optional()
       .meta({ description: "The account that it is in; the company's default account when not sent." }),
   })
-  .transform(sent);
+  .transform(toBodyFields);
 
 const serviceAccountListQuery = sortedList({
   search: 'the name',

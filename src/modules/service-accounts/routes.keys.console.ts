@@ -23,7 +23,7 @@ export const consoleApiKeyEndpoints = [
       description:
         'For programs that people of the company run. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
-      stillMay: (ctx, { id = '' }) => serviceAccountToSignAs(ctx, shownOnConsole(ctx, id)),
+      checkBeforeReplay: (ctx, { id = '' }) => serviceAccountToSignAs(ctx, shownOnConsole(ctx, id)),
       returns: created(issuedConsoleApiKeyView),
       fails: [serviceAccountNotFound, grantExceeds],
     },
@@ -61,7 +61,7 @@ export const consoleApiKeyEndpoints = [
       method: 'delete',
       path: '/v1/service-accounts/{id}/keys/{key_id}',
       access: 'api_keys:delete',
-      resourceIn: 'key_id',
+      resourceIdParameter: 'key_id',
       operationId: 'revokeCompanyApiKey',
       summary: 'Revoke an API key',
       description: 'The next request signed with it is refused, and so is a service token that was made with it.',

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { deniedInLists } from '../../access/denials.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, pageRequest, queryFlag, toDeletionFilter } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
 import {
@@ -21,7 +21,7 @@ import {
   viewServiceAccount,
 } from './views.ts';
 
-const serviceAccountInput = z.object({ ...serviceAccountFields, account_id: accountId }).transform(sent);
+const serviceAccountInput = z.object({ ...serviceAccountFields, account_id: accountId }).transform(toBodyFields);
 
 const serviceAccountListQuery = listQuery(['created_at', 'updated_at', 'name', 'last_used_at']).extend({
   account_id: accountId.optional(),
@@ -51,7 +51,7 @@ export const serviceAccountEndpoints = [
           {
             accountId: query.account_id,
             includeInactive: query.include_inactive,
-            which: livingOrAll(query),
+            which: toDeletionFilter(query),
             denied: deniedInLists(ctx.actor, 'service_account'),
           },
           pageRequest(query),

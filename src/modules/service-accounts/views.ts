@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sent, viewBy } from '../../http/wire.ts';
+import { toBodyFields, viewBy } from '../../http/wire.ts';
 import { description, displayName, metadata, timestamp } from '../../kernel/fields.ts';
 
 /** A service account as the organization API shows it. */
@@ -84,7 +84,7 @@ export const serviceAccountChanges = z
     metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
   })
   .partial()
-  .transform(sent);
+  .transform(toBodyFields);
 
 export const keyInput = z
   .object({
@@ -95,4 +95,4 @@ export const keyInput = z
       .optional()
       .meta({ description: 'In the future; a year from now when not sent.' }),
   })
-  .transform(sent);
+  .transform(toBodyFields);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { companySuspended, invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint, portalEndpoint } from '../../http/surfaces/sharing.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { email, givenToken } from '../../kernel/fields.ts';
 import { typedCode } from '../sign-in/fields.ts';
 import { wrongEmailedCode } from '../sign-in/service.ts';
@@ -17,7 +17,7 @@ import {
 
 const companySlug = z.string().min(1).max(63);
 
-const requestInput = z.object({ company_slug: companySlug, email }).transform(sent);
+const requestInput = z.object({ company_slug: companySlug, email }).transform(toBodyFields);
 
 const verifyInput = z
   .object({

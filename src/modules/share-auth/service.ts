@@ -29,7 +29,7 @@ export async function requestPortalCode(ctx: Context, input: { companySlug: stri
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
   // Requests for a company that does not exist are counted too, so that they take the same time.
   const companyId = company?.id ?? NO_COMPANY;
-  if (company) ctx.belongsTo(companyId);
+  if (company) ctx.setOwner(companyId);
   const request = { kind: 'portal_code', companyId, email: input.email } as const;
   // Recorded only where a code is sent.
   await requestMail(ctx, request, (sending, due) =>
@@ -74,7 +74,7 @@ export async function verifyPortalCode(
 ): Promise<{ tokens: PortalTokens; outsider: Outsider; companyName: string }> {
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
   const companyId = company?.id ?? NO_COMPANY;
-  if (company) ctx.belongsTo(companyId);
+  if (company) ctx.setOwner(companyId);
   if (company) requireActiveCompany(company);
   const check = await prepareCodeCheck(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
   const {
@@ -99,7 +99,7 @@ async function beginSession(ctx: Context, companyId: string, email: string) {
   const now = ctx.now();
   const record: Outsider = { id: ctx.newId(), companyId, email, status: 'active', createdAt: now, lastLoginAt: now };
   const [outsider = record] = await upsertOutsider(ctx.db, record);
-  ctx.belongsTo(companyId, { type: 'outsider', id: outsider.id });
+  ctx.setOwner(companyId, { type: 'outsider', id: outsider.id });
   const session = await newSession(ctx, { companyId, userId: outsider.id });
   const event = prepareShareEvent(ctx, {
     type: 'auth.verified',
@@ -117,7 +117,7 @@ export async function refreshPortalSession(
   refreshToken: string,
 ): Promise<{ tokens: PortalTokens; outsider: Outsider }> {
   const claims = await verifyPortalToken(ctx, refreshToken, 'refresh');
-  ctx.belongsTo(claims.company_id, { type: 'outsider', id: claims.sub });
+  ctx.setOwner(claims.company_id, { type: 'outsider', id: claims.sub });
   const key = { companyId: claims.company_id, sessionId: claims.sid, outsiderId: claims.sub };
   const rotation = await prepareRotation(ctx, claims);
   const {

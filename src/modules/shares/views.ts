@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sent, viewBy } from '../../http/wire.ts';
+import { toBodyFields, viewBy } from '../../http/wire.ts';
 import { displayName, isoMilliseconds, timestamp } from '../../kernel/fields.ts';
 import { embedOptionsView, filterPolicies, origin, viewEmbedOptions } from '../viewing/service.ts';
 import { getStatus, type ShareWithViews } from './service.ts';
@@ -31,7 +31,7 @@ type Sent = Partial<z.output<z.ZodObject<typeof terms>>>;
 
 /** The fields that were sent, as the service names them. */
 const toTerms = <Body extends Sent>({ share_filter_policies: filterPolicies, ...terms }: Body) => ({
-  ...sent(terms),
+  ...toBodyFields(terms),
   ...(filterPolicies !== undefined && { filterPolicies }),
 });
 

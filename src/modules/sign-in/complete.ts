@@ -35,7 +35,7 @@ export type SignInResult = SignedIn | PendingSecondFactor | PasskeyNeeded;
  * or to set one up where the company requires it. `alongside` is committed in the same unit.
  */
 export async function completeSignIn(ctx: Context, user: User, alongside: Statement[] = []): Promise<SignInResult> {
-  ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
+  ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   if (!user.isActive) throw userNotActive();
   if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', alongside);
   const {

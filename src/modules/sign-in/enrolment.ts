@@ -139,7 +139,7 @@ async function pendingSetup(ctx: Context, pendingToken: string): Promise<{ user:
   const [found] = await selectPendingSetup(ctx.db, digest, ctx.now());
   if (!found) throw pendingSignInEnded();
   const { user } = found;
-  ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
+  ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   return { user, digest };
 }
 

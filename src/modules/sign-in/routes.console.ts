@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { companySuspended, invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { email, givenToken } from '../../kernel/fields.ts';
 import { companyExists, companyNotFound } from '../companies/service.ts';
 import { triedPassword } from '../users/fields.ts';
@@ -11,7 +11,7 @@ import { companySlug } from './fields.ts';
 import { logIn, logOut, publicKeySet, refreshSession } from './service.ts';
 import { signInResultView, tokenPairView, viewSignInResult, viewTokenPair } from './views.ts';
 
-const loginInput = z.object({ company_slug: companySlug, email, password: triedPassword }).transform(sent);
+const loginInput = z.object({ company_slug: companySlug, email, password: triedPassword }).transform(toBodyFields);
 
 export const signInEndpoints = [
   endpoint(

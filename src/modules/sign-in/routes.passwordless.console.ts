@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { email } from '../../kernel/fields.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures, ssoRequired, wrongEmailedCode } from './failures.ts';
@@ -9,9 +9,9 @@ import { companySlug, sixDigits } from './fields.ts';
 import { logInWithCode, requestCode } from './passwordless.ts';
 import { signInResultView, viewSignInResult } from './views.ts';
 
-const requestInput = z.object({ company_slug: companySlug, email }).transform(sent);
+const requestInput = z.object({ company_slug: companySlug, email }).transform(toBodyFields);
 
-const verifyInput = z.object({ company_slug: companySlug, email, code: sixDigits }).transform(sent);
+const verifyInput = z.object({ company_slug: companySlug, email, code: sixDigits }).transform(toBodyFields);
 
 export const passwordlessEndpoints = [
   endpoint(

@@ -19,7 +19,7 @@ export async function logInWithSecondFactor(
   const [found] = await selectPending(ctx.db, digest, ctx.now());
   if (!found) throw pendingSignInEnded();
   const { user } = found;
-  ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
+  ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   const factor = { id: found.factorId, secret: found.secret, companyId: user.companyId };
   return attempt(ctx, guessSecondFactor(user.companyId, user.id), async () => {
     const now = ctx.now();

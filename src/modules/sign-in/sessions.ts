@@ -34,7 +34,7 @@ export interface TokenPair {
  * @param options.when a further condition, if any
  */
 export async function prepareSession(ctx: Context, user: User, { when }: { when?: Condition } = {}) {
-  ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
+  ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   const { companyId, id: userId } = user;
   const { record, token } = await newSession(ctx, { companyId, userId });
   const now = record.createdAt;
@@ -68,7 +68,7 @@ export async function beginSession(ctx: Context, user: User, alongside: Statemen
 /** Exchanges a refresh token for a new pair. One that is used again, and not as a retry, was copied: the session ends. */
 export async function refreshSession(ctx: Context, refreshToken: string): Promise<TokenPair> {
   const claims = await verifyRefreshToken(ctx, refreshToken);
-  ctx.belongsTo(claims.company_id, { type: 'user', id: claims.sub });
+  ctx.setOwner(claims.company_id, { type: 'user', id: claims.sub });
   const key = { companyId: claims.company_id, sessionId: claims.sid, userId: claims.sub };
   const rotation = await prepareRotation(ctx, claims);
   const {

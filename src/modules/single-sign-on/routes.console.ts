@@ -3,7 +3,7 @@ import { companySuspended } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { noContent, ok, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { givenToken, LONGEST_TOKEN } from '../../kernel/fields.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import { companyNotFound } from '../companies/service.ts';
@@ -163,7 +163,7 @@ export const singleSignOnEndpoints = [
               'The `exchange_secret` that GET /v1/auth/sso/{company_slug}/start returned. Without it the code is not accepted.',
           }),
         })
-        .transform(sent),
+        .transform(toBodyFields),
       returns: ok(signInResultView),
       fails: [invalidSsoCode, ...signInFailures],
     },

@@ -173,7 +173,7 @@ const issueCode = (
     const name = personName.safeParse(identity.name).data;
     const created = known ? null : prepareActiveUser(ctx, company.id, { email, name, passwordHash: null });
     const user = (known ?? created?.record) as User;
-    ctx.belongsTo(company.id, { type: 'user', id: user.id });
+    ctx.setOwner(company.id, { type: 'user', id: user.id });
 
     const code = newSecretToken();
     const record = {

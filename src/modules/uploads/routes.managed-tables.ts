@@ -115,7 +115,7 @@ export const uploadEndpoints = [
       description:
         'Stores the files and queues a job that infers their schema. All files feed one table. Get the job with `wait` until it is `waiting_confirm`, then confirm it; unconfirmed jobs expire after 24 hours.',
       form: uploadForm,
-      madeUnder: '/v1/managed-tables/upload-jobs',
+      createdUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
       fails: [...formFailures, quotaExceeded, ...tenantSqlFailures],
     },
@@ -145,7 +145,7 @@ export const uploadEndpoints = [
             '`add` proposes columns of the files that the table lacks as new ones; `widen` besides a wider type for columns whose values do not fit. `none` when not sent. Anywhere in the form.',
         }),
       }),
-      madeUnder: '/v1/managed-tables/upload-jobs',
+      createdUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
       fails: [tableNotFound, invalid, tableBusy, quotaExceeded, ...formFailures, ...tenantSqlFailures],
     },
@@ -168,7 +168,7 @@ export const uploadEndpoints = [
       description:
         'Queues a job that fetches the file, up to 5 GiB, and goes on as one whose files were sent. Where the download is cut, it goes on by `Range` if the server has a strong `ETag`. Up to 5 redirects are followed, to public https addresses alone. A server that says nothing for 30 seconds, or sends less than 8 MiB in 5 minutes, is given up. The job fails with `SOURCE_UNREACHABLE`, `SOURCE_CHANGED` or `UPLOAD_TOO_LARGE`. Besides what forms take, it may be TSV; NDJSON or an array of objects in JSON, whose members are the columns; Parquet, whose types are kept; CSV, TSV, NDJSON and JSON also packed by gzip, up to 5 GiB unpacked. The address is kept encrypted until the file is there; `source_url` shows it without query and fragment.',
       body: fromUrl,
-      madeUnder: '/v1/managed-tables/upload-jobs',
+      createdUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
       fails: [notProvisioned, tableNotFound, tableBusy, wrongFileType, quotaExceeded, ...tenantSqlFailures],
     },
@@ -235,7 +235,7 @@ export const uploadEndpoints = [
       description:
         'Confirms the inferred schema and loads the rows. Columns may be renamed, retyped and left out. All rows are loaded or none: a value that does not fit fails the job, whose `error` names it.',
       body: confirmation,
-      readBack: 'inferred_schema',
+      bodySourceField: 'inferred_schema',
       returns: ok(z.object({ status: z.literal('inserting') })),
       fails: [jobNotFound, notWaitingConfirm, tableNotFound, tableNameTaken, ...tenantSqlFailures],
     },

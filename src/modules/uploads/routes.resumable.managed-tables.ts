@@ -43,14 +43,14 @@ const MAX_METADATA = 8_192;
 const ALGORITHMS: Record<string, Checksum['algorithm']> = { sha1: 'SHA-1', sha256: 'SHA-256', md5: 'MD5' };
 
 /** The headers of tus 1.0.0: https://tus.io/protocols/resumable-upload */
-const TUS: Omit<Protocol, 'reads'> = {
-  always: { 'Tus-Resumable': TUS_VERSION, 'Tus-Version': TUS_VERSION },
-  options: {
+const TUS: Omit<Protocol, 'requestHeaders'> = {
+  answerHeaders: { 'Tus-Resumable': TUS_VERSION, 'Tus-Version': TUS_VERSION },
+  optionsHeaders: {
     'Tus-Extension': 'creation,creation-with-upload,checksum,expiration,termination',
     'Tus-Max-Size': String(MAX_RESUMABLE_BYTES),
     'Tus-Checksum-Algorithm': Object.keys(ALGORITHMS).join(','),
   },
-  tells: {
+  successHeaders: {
     'Upload-Offset': 'How many bytes are there.',
     'Upload-Expires': 'When the upload is deleted if no byte comes.',
     'Upload-Length': 'The number of bytes of the file.',
@@ -82,9 +82,9 @@ const ofBytes = [
   storageUnavailable,
 ];
 
-const speaks = (...reads: (keyof typeof READS)[]): Protocol => ({
+const describeProtocol = (...reads: (keyof typeof READS)[]): Protocol => ({
   ...TUS,
-  reads: Object.fromEntries(reads.map((name) => [name, READS[name]])),
+  requestHeaders: Object.fromEntries(reads.map((name) => [name, READS[name]])),
 });
 
 const CONTINUED =
@@ -103,7 +103,7 @@ export const resumableUploadEndpoints = [
       summary: 'Begin a resumable upload',
       description:
         'By tus 1.0.0, for one file of up to 5 GiB. Its bytes follow by PATCH, in as many requests as it takes; the first of them may be the body of this one. When all are there, a job reads them as it reads files that were sent by a form. An upload that nobody goes on with for 24 hours is deleted; 20 of a company can be begun at once. `replace` and `upsert` also need `managed-tables:data-write`.',
-      speaks: speaks('Tus-Resumable', 'Upload-Length', 'Upload-Metadata', 'Upload-Checksum'),
+      protocol: describeProtocol('Tus-Resumable', 'Upload-Length', 'Upload-Metadata', 'Upload-Checksum'),
       raw: bytes,
       returns: raw(201, 'The upload, at `Location`.'),
       fails: [
@@ -135,7 +135,7 @@ export const resumableUploadEndpoints = [
       summary: 'Get how far a resumable upload is',
       description:
         'HEAD is what tus asks for: `Upload-Offset` says where to go on, and `Content-Location` names the job once the last byte is there. For some ten seconds after a connection was cut it may say less than has come. Only who began the upload is told.',
-      speaks: speaks('Tus-Resumable'),
+      protocol: describeProtocol('Tus-Resumable'),
       returns: raw(200, 'Headers alone.'),
       fails: [...failures, uploadLocked],
     },
@@ -153,7 +153,7 @@ export const resumableUploadEndpoints = [
       operationId: 'sendResumableUpload',
       summary: 'Send bytes of a resumable upload',
       description: `${CONTINUED} Of two requests at once one is refused.`,
-      speaks: speaks('Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
+      protocol: describeProtocol('Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
       raw: bytes,
       returns: raw(204, 'The bytes are there.'),
       fails: [...failures, ...ofBytes],
@@ -173,7 +173,7 @@ export const resumableUploadEndpoints = [
       operationId: 'sendResumableUploadByPost',
       summary: 'Send bytes of a resumable upload by POST',
       description: `For clients that cannot send PATCH: with \`X-HTTP-Method-Override: PATCH\`. ${CONTINUED}`,
-      speaks: speaks('X-HTTP-Method-Override', 'Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
+      protocol: describeProtocol('X-HTTP-Method-Override', 'Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
       raw: bytes,
       returns: raw(204, 'The bytes are there.'),
       fails: [...failures, ...ofBytes],
@@ -195,7 +195,7 @@ export const resumableUploadEndpoints = [
       operationId: 'deleteResumableUpload',
       summary: 'Delete a resumable upload',
       description: 'With the bytes that have arrived. The job of one that is finished stays.',
-      speaks: { ...speaks('Tus-Resumable'), tells: {} },
+      protocol: { ...describeProtocol('Tus-Resumable'), successHeaders: {} },
       returns: noContent,
       fails: failures,
     },

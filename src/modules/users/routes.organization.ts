@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, livingOrAll, pageRequest } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, pageRequest, toDeletionFilter } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { email, metadata } from '../../kernel/fields.ts';
 import { changeUser, createUser, deleteUser, findUser, listUsers } from './administration.ts';
 import {
@@ -27,7 +27,7 @@ const userChanges = z
     metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
   })
   .partial()
-  .transform(sent);
+  .transform(toBodyFields);
 
 const userListQuery = listQuery(['created_at', 'updated_at', 'email', 'last_login_at']).extend({
   account_id: z.string().max(100).optional().meta({ description: 'Users with a membership in this account.' }),
@@ -50,7 +50,7 @@ export const organizationUserEndpoints = [
     },
     async ({ ctx, query }) =>
       list(
-        await listUsers(ctx, { accountId: query.account_id, which: livingOrAll(query) }, pageRequest(query)),
+        await listUsers(ctx, { accountId: query.account_id, which: toDeletionFilter(query) }, pageRequest(query)),
         viewOrganizationUser,
       ),
   ),

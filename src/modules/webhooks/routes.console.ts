@@ -3,7 +3,7 @@ import { concurrentChange } from '../../db/failures.ts';
 import { accepted, created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { sent } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoMilliseconds, isoTimestamp } from '../../kernel/fields.ts';
 import { DELIVERY_STATUSES } from '../../objects/webhook-sender.ts';
@@ -92,7 +92,7 @@ export const webhookEndpointsOfConsole = [
       fails: [tooManyEndpoints],
     },
     async ({ ctx, body }) => {
-      const { endpoint: made, secret } = await createEndpoint(ctx, sent(body));
+      const { endpoint: made, secret } = await createEndpoint(ctx, toBodyFields(body));
       return { ...viewEndpoint(made), secret };
     },
   ),
@@ -124,7 +124,7 @@ export const webhookEndpointsOfConsole = [
       fails: [endpointNotFound],
     },
     async ({ ctx, params, body }) =>
-      viewEndpoint(await changeEndpoint(ctx, params.id, sent(body) as Partial<EndpointInput>)),
+      viewEndpoint(await changeEndpoint(ctx, params.id, toBodyFields(body) as Partial<EndpointInput>)),
   ),
   endpoint(
     {

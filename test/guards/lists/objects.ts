@@ -179,7 +179,7 @@ export const OBJECTS = [
       { text: 'if (access === null || access !== (await describeAccess(context.actor)))', without: 'if (false)' },
       { text: 'access === null || ', without: '' },
       {
-        text: 'await facts.contract?.stillMay?.(context as unknown as PrincipalContext, c.req.param());',
+        text: 'await facts.contract?.checkBeforeReplay?.(context as unknown as PrincipalContext, c.req.param());',
         without: '',
       },
     ],

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { beforeAll, expect, inject, it } from 'vitest';
-import { FOR_AGENTS } from '../../../src/app.ts';
+import { AGENT_TOOLS } from '../../../src/app.ts';
 import { itemsOf } from '../../knowledge/metrics/support.ts';
 import { aConcept } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
@@ -11,7 +11,7 @@ import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.t
 import { someSales } from '../../visualizations/support.ts';
 import { type Agent, agent } from './support.ts';
 
-const { tools: TOOLS } = FOR_AGENTS;
+const { tools: TOOLS } = AGENT_TOOLS;
 
 const calls = inject('randomCalls');
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { FOR_AGENTS, SURFACES } from '../../../src/app.ts';
+import { AGENT_TOOLS, SURFACES } from '../../../src/app.ts';
 import { getAction } from '../../../src/http/endpoint.ts';
 import { itemsOf } from '../../knowledge/metrics/support.ts';
 import { aConcept } from '../../knowledge/support.ts';
@@ -11,7 +11,7 @@ import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.t
 import { someSales } from '../../visualizations/support.ts';
 import { type Agent, agent, failureIn } from './support.ts';
 
-const { tools: TOOLS } = FOR_AGENTS;
+const { tools: TOOLS } = AGENT_TOOLS;
 const QUESTION = 'How much does each shire sell?';
 
 let company: Company;

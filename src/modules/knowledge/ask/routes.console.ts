@@ -72,7 +72,7 @@ export const askEndpoints = [
       summary: 'Accept an asked question',
       description: 'Creates a verified question from it, with the query that answered it.',
       returns: created(questionRecord),
-      madeUnder: `${PATH}/verified-questions`,
+      createdUnder: `${PATH}/verified-questions`,
       fails: [
         askedQuestionNotFound,
         nothingToAccept,

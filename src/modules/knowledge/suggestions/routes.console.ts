@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { concurrentChange } from '../../../db/failures.ts';
 import { SUGGESTION_STATUSES, TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
 import { created, ok } from '../../../http/endpoint.ts';
-import { worded } from '../../../http/surface.ts';
+import { wordFailure } from '../../../http/surface.ts';
 import { endpoint, list, listOf, pages, surface } from '../../../http/surfaces/knowledge.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
 import {
@@ -38,7 +38,7 @@ const PATH = '/api/v1/domain-knowledge/suggestions';
 /** A suggestion that was not accepted, worded as `accept` would word it. */
 const viewNotAccepted = ({ id, failure }: NotAccepted) => ({
   id,
-  ...(worded(surface, failure).body as { error: string; message: string; details?: unknown }),
+  ...(wordFailure(surface, failure).body as { error: string; message: string; details?: unknown }),
 });
 
 /** The contract of a route that asks the model about the resource of its path. */
@@ -179,7 +179,7 @@ export const suggestionEndpoints = [
       body: z
         .object({ override_payload: z.record(z.string(), z.unknown()).optional() })
         .meta({ id: 'SuggestionAcceptance' }),
-      stillMay: (ctx, { id = '' }) => getSuggestion(ctx, id),
+      checkBeforeReplay: (ctx, { id = '' }) => getSuggestion(ctx, id),
       returns: ok(acceptedRecord),
       fails: [
         suggestionNotFound,
@@ -205,7 +205,7 @@ export const suggestionEndpoints = [
       summary: 'Reject a suggestion',
       description: 'Only while it is pending. Nothing else changes; the note is kept with the suggestion.',
       body: z.object({ review_note: textUpTo(4096).nullable().default(null) }).meta({ id: 'SuggestionRejection' }),
-      stillMay: (ctx, { id = '' }) => getSuggestion(ctx, id),
+      checkBeforeReplay: (ctx, { id = '' }) => getSuggestion(ctx, id),
       returns: ok(suggestionRecord),
       fails: [suggestionNotFound, suggestionNotPending],
     },
