@@ -8,7 +8,7 @@ import { policies } from '../db/schema/policies.ts';
 import { serviceAccounts } from '../db/schema/service-accounts.ts';
 import { users } from '../db/schema/users.ts';
 import { idList } from '../db/statements.ts';
-import { inParts } from '../kernel/parts.ts';
+import { splitIntoParts } from '../kernel/parts.ts';
 import { managedPolicyById } from '../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
@@ -158,7 +158,7 @@ async function readDocuments(
     if (managed) documents.set(id, keep(managed.document));
     return !managed;
   });
-  for (const part of inParts(own, DOCUMENTS, () => 1)) {
+  for (const part of splitIntoParts(own, DOCUMENTS, () => 1)) {
     const found = await db
       .select({ id: policies.id, document: policies.document })
       .from(policies)

@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, type InferSelectModel, is, isNotNull, isNull, SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { inParts } from '../kernel/parts.ts';
+import { splitIntoParts } from '../kernel/parts.ts';
 import type { ControlDb } from './client.ts';
 
 type Owned = { companyId: SQLiteColumn; id: SQLiteColumn };
@@ -51,7 +51,7 @@ const MAX_PARAMETER = 500_000;
 
 /** Values in as few parts as possible, each of which fits into one bound parameter as JSON. */
 export const inParameters = <T>(values: readonly T[]): T[][] =>
-  inParts(values, MAX_PARAMETER, (value) => JSON.stringify(value).length + 1);
+  splitIntoParts(values, MAX_PARAMETER, (value) => JSON.stringify(value).length + 1);
 
 /** A record of which some fields are found by the database itself, at the moment of the write. */
 type Insertable<T extends SQLiteTable> = { [K in keyof InferSelectModel<T>]: InferSelectModel<T>[K] | SQL };

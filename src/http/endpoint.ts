@@ -10,7 +10,7 @@ import type {
 import type { Context, PrincipalContext } from '../context.ts';
 import type { FailureType } from '../kernel/failure.ts';
 import type { PreparedAnswer } from '../kernel/files.ts';
-import type { Unread } from '../kernel/unread-json.ts';
+import type { UnreadList } from '../kernel/unread-json.ts';
 import { type Action, isAction, type ResourceType } from '../permissions/actions.ts';
 import type { Credential, Surface } from './surface.ts';
 import type { ReadStamps } from './waiting.ts';
@@ -203,7 +203,7 @@ export interface Contract {
   /** Numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
   exactNumbers?: boolean;
   /** For a body that may be large: the list whose objects the handler reads by itself, one after another. */
-  unread?: Unread;
+  unread?: UnreadList;
   /**
    * For a write that changes permissions: with `dry_run=true` it answers who would gain and who would lose what, and changes
    * nothing. All that it changes of access names an id of the path, or a principal that the change is announced for.

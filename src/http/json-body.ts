@@ -4,8 +4,8 @@ import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, type FieldProblem, invalid } from '../kernel/failure.ts';
 import { isRecord } from '../kernel/fields.ts';
 import { NestedTooDeep } from '../kernel/json-walk.ts';
-import { illFormedPath, shorten } from '../kernel/text.ts';
-import { readUnread, type Unread } from '../kernel/unread-json.ts';
+import { findIllFormedText, shorten } from '../kernel/text.ts';
+import { readUnread, type UnreadList } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
 import { firstOfEach, sayIssue, UNKNOWN_FIELD, WITH_VALUES } from './field-words.ts';
@@ -130,7 +130,7 @@ function requireBounded(text: string): void {
 }
 
 /** Reads a body whose objects are left unread; undefined where there is none. */
-async function receiveUnread(request: HonoRequest, unread: Unread): Promise<unknown> {
+async function receiveUnread(request: HonoRequest, unread: UnreadList): Promise<unknown> {
   const bytes = new Uint8Array(request.raw.body === null ? new ArrayBuffer() : await request.arrayBuffer());
   return bytes.length === 0 ? undefined : parsed(request, () => readUnread(bytes, unread, JSON_BOUNDS.depth));
 }
@@ -148,7 +148,7 @@ function parsed(request: HonoRequest, parse: () => unknown): unknown {
 /** Half of a surrogate pair, which JSON can write, is no text that could be kept or shown. Rows refuse theirs row by row. */
 function parseText(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  const path = HALF_A_PAIR.test(text) ? illFormedPath(value) : null;
+  const path = HALF_A_PAIR.test(text) ? findIllFormedText(value) : null;
   if (path)
     throw invalid([{ field: shorten(path.join('.').toWellFormed(), MAX_WORDS), message: 'must be Unicode text' }]);
   return value;

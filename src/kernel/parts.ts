@@ -1,5 +1,5 @@
 /** Values in their order, in as few parts of at most `most` together as possible. A larger value is a part of its own. */
-export function inParts<T>(values: readonly T[], most: number, sizeOf: (value: T) => number): T[][] {
+export function splitIntoParts<T>(values: readonly T[], most: number, sizeOf: (value: T) => number): T[][] {
   const parts: T[][] = [];
   let left = 0;
   for (const value of values) {

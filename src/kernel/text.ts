@@ -21,11 +21,11 @@ export const indexAfter = (text: string, characters: number): number =>
   [...text].slice(0, Math.max(0, characters)).join('').length;
 
 /** The path, in names and indexes, to the first text of a JSON value that holds half of a surrogate pair, or null. */
-export function illFormedPath(value: unknown): string[] | null {
+export function findIllFormedText(value: unknown): string[] | null {
   if (typeof value === 'string') return value.isWellFormed() ? null : [];
   if (typeof value !== 'object' || value === null) return null;
   for (const [name, field] of Object.entries(value)) {
-    const path = name.isWellFormed() ? illFormedPath(field) : [];
+    const path = name.isWellFormed() ? findIllFormedText(field) : [];
     if (path) return [name, ...path];
   }
   return null;
@@ -39,7 +39,7 @@ export const wellFormed = (_key: string, value: unknown): unknown =>
  * A text in which at most 30 marks follow one another, as in Unicode's stream-safe form: no language writes more. To normalize
  * marks sorts them, which takes the square of their number. Two letters of Japanese become marks.
  */
-export const withFewMarks = (text: string): string =>
+export const limitMarks = (text: string): string =>
   text.replaceAll(/([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu, '$1');
 
 const LONGEST_SLUG = 48;

@@ -57,7 +57,7 @@ export class UnreadObject {
 }
 
 /** The list of a body whose objects are left unread. */
-export interface Unread {
+export interface UnreadList {
   /** The field of the body that is the list of them. */
   list: string;
   /** The most objects. Of a longer list only one more is looked at, as it is too long. */
@@ -75,7 +75,7 @@ const MAX_OTHERS = 100;
  * object, or of a list that is none, stands an empty value of its type.
  * @throws SyntaxError, NestedTooDeep
  */
-export function readUnread(bytes: Uint8Array, unread: Unread, deepest: number): unknown {
+export function readUnread(bytes: Uint8Array, unread: UnreadList, deepest: number): unknown {
   const walk = new JsonWalk(bytes, BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0, deepest);
   const body: Record<string, unknown> = Object.create(null);
   let others = 0;

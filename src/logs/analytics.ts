@@ -1,5 +1,5 @@
 import { type DayTable, tablesIn } from './day-tables.ts';
-import { intersect, type LogKey, type LogRange, type Wanted } from './log.ts';
+import { intersect, type LogFieldFilter, type LogKey, type LogRange } from './log.ts';
 import type { ListedPart } from './parts.ts';
 import { makeConditions } from './rows.ts';
 import { formatLateTable } from './tables.ts';
@@ -78,7 +78,7 @@ const MAX_UNIONS = 5;
 export function readAnalytics(
   sql: SqlStorage,
   range: LogRange,
-  wanted: Wanted,
+  wanted: LogFieldFilter,
   starts: readonly number[],
   isPart: boolean,
 ): LogAnalytics {
@@ -116,7 +116,7 @@ export function readAnalytics(
 export function readViewers(
   sql: SqlStorage,
   range: LogRange,
-  wanted: Wanted,
+  wanted: LogFieldFilter,
   { end, after, limit }: { end: number; after: string; limit: number },
 ): SeenViewer[] {
   const { text, given } = eventsIn(tablesIn(sql, 'share', range).slice(-MOST_DAYS), wanted);
@@ -131,7 +131,7 @@ export function readViewers(
     .toArray();
 }
 
-function countIn(sql: SqlStorage, tables: readonly DayTable[], wanted: Wanted): Counts {
+function countIn(sql: SqlStorage, tables: readonly DayTable[], wanted: LogFieldFilter): Counts {
   const { text, given } = eventsIn(tables, wanted);
   type Row = Counts & Record<string, SqlStorageValue>;
   return sql.exec<Row>(`SELECT ${COUNTS} FROM ${text} WHERE outcome IS NOT NULL`, ...given).one();
@@ -145,7 +145,7 @@ const within = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
   });
 
 /** The events of some tables, with their outcome: SQL, and its bound values. */
-function eventsIn(tables: readonly DayTable[], wanted: Wanted): { text: string; given: SqlStorageValue[] } {
+function eventsIn(tables: readonly DayTable[], wanted: LogFieldFilter): { text: string; given: SqlStorageValue[] } {
   const given: SqlStorageValue[] = [];
   const selects = tables.map(({ name, lower, upper }, n) => {
     // What a range cuts is at its ends: of the days between, all events are meant.

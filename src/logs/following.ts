@@ -8,7 +8,7 @@ import { isThere, newestOrOldest, recordsIn } from './rows.ts';
  * moved meanwhile. Of a record that is kept later for a time before the cursor, or for a time that was moved, the key alone is
  * noted, so that it is told too, and no record is written twice.
  */
-export interface Followed {
+export interface FollowedRecords {
   /** The number of times that somebody has begun to follow. */
   follows: number;
   records: Logged[];
@@ -67,14 +67,14 @@ export const followedKinds = (sql: SqlStorage): LogKind[] =>
 const readCursor = (sql: SqlStorage, kind: LogKind): Cursor | undefined =>
   sql.exec<Cursor>('SELECT at, id, upToAt, upToId, follows FROM followed WHERE kind = ?', kind).toArray()[0];
 
-const reached = ({ at, id, upToAt, upToId }: Cursor): LogKey =>
+const getReachedKey = ({ at, id, upToAt, upToId }: Cursor): LogKey =>
   upToAt === null ? { at, id } : { at: upToAt, id: upToId ?? '' };
 
 /** Notes which of the records that are about to be kept are new, and of before the cursor or of a day in files. */
 export function noteLate(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
   const cursor = readCursor(sql, kind);
   if (!cursor) return;
-  const [until, moved] = [reached(cursor), lastMoved(sql, kind)];
+  const [until, moved] = [getReachedKey(cursor), lastMoved(sql, kind)];
   const isPassed = (key: LogKey) =>
     compareKeys(key, until) <= 0 || (moved !== undefined && compareKeys(key, moved) <= 0);
   for (const record of records) {
@@ -109,7 +109,7 @@ export async function readFollowing(
   { sql, files }: Followable,
   kind: LogKind,
   limit: number,
-): Promise<Omit<Followed, 'redactions'> | undefined> {
+): Promise<Omit<FollowedRecords, 'redactions'> | undefined> {
   const cursor = readCursor(sql, kind);
   if (!cursor) return undefined;
   const { at, id, upToAt, upToId, follows } = cursor;
@@ -178,7 +178,11 @@ async function readRecords({ sql, files }: Followable, kind: LogKind, keys: read
   return found.sort((one, other) => compareKeys(toKey(one), toKey(other)));
 }
 
-export function followed(sql: SqlStorage, kind: LogKind, { upTo, late }: Pick<Followed, 'upTo' | 'late'>): void {
+export function advanceCursor(
+  sql: SqlStorage,
+  kind: LogKind,
+  { upTo, late }: Pick<FollowedRecords, 'upTo' | 'late'>,
+): void {
   sql.exec(
     'UPDATE followed SET at = ?, id = ?, upToAt = NULL, upToId = NULL WHERE kind = ? AND (at, id) <= (?, ?)',
     ...[upTo.at, upTo.id, kind, upTo.at, upTo.id],

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { DAY_MS } from '../kernel/clock.ts';
 import { newSecretToken } from '../kernel/ids.ts';
 import type { Logged } from './log.ts';
-import { type Person, redacted } from './redaction.ts';
+import { type Person, redactValue } from './redaction.ts';
 
 /** The longest time that a queue keeps a message. */
 const RETENTION_MS = 14 * DAY_MS;
@@ -35,18 +35,18 @@ export function purgeForgotten(sql: SqlStorage, now: number): void {
 }
 
 /** The records with a pseudonym in the place of everybody who was forgotten after the record's time. */
-export function withoutForgotten({ sql, kv }: DurableObjectStorage, records: readonly Logged[]): readonly Logged[] {
+export function redactForgotten({ sql, kv }: DurableObjectStorage, records: readonly Logged[]): readonly Logged[] {
   const secret = kv.get<string>(SECRET);
   if (secret === undefined || sql.exec('SELECT 1 FROM forgotten LIMIT 1').toArray().length === 0) return records;
-  return records.map((record) => forgottenIn(sql, secret, record).reduce<Logged>(withoutPerson, record));
+  return records.map((record) => findForgottenPersons(sql, secret, record).reduce<Logged>(withoutPerson, record));
 }
 
-const withoutPerson = (record: Logged, person: Person): Logged => redacted(record, person) as Logged;
+const withoutPerson = (record: Logged, person: Person): Logged => redactValue(record, person) as Logged;
 
 const computeDigest = (secret: string, mark: string): string => createHmac('sha256', secret).update(mark).digest('hex');
 
 /** Returns the forgotten persons that a record names. */
-function forgottenIn(sql: SqlStorage, secret: string, record: Logged): Person[] {
+function findForgottenPersons(sql: SqlStorage, secret: string, record: Logged): Person[] {
   const marks = new Set(JSON.stringify(record).toLowerCase().match(MARKS));
   const ip = 'ip' in record && typeof record.ip === 'string' ? [record.ip] : [];
   const byDigest = new Map([...marks, ...ip].map((mark) => [computeDigest(secret, mark), mark]));

@@ -13,7 +13,7 @@ export interface LogPage {
 }
 
 /** The means to read a log while others write. */
-export interface Reading {
+export interface LogReadSource {
   sql: SqlStorage;
   /** Changes whenever records are moved. */
   state(): number;
@@ -26,7 +26,7 @@ const TRIES = 3;
 
 /** Reads `limit` records behind the first `skip`, the newest first, with the exact number of all. */
 export async function listRecords(
-  { sql, state, pause }: Reading,
+  { sql, state, pause }: LogReadSource,
   kind: LogKind,
   filter: LogFilter,
   skip: number,

@@ -42,7 +42,7 @@ export interface LogFilter {
 }
 
 /** A filter without its times. */
-export type Wanted = Pick<LogFilter, 'values' | 'denied'>;
+export type LogFieldFilter = Pick<LogFilter, 'values' | 'denied'>;
 
 /** The place of a record in its log: those of one time are ordered by id. */
 export interface LogKey {
@@ -93,7 +93,7 @@ export const toRange = ({ from, to }: Pick<LogFilter, 'from' | 'to'>): LogRange 
 export const formatDay = (at: number): string => new Date(at).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
 /** Tells of one record after another whether a filter means it, whenever it is of. */
-export function wantedBy({ values, denied = [] }: Wanted): (record: object) => boolean {
+export function makeRecordMatcher({ values, denied = [] }: LogFieldFilter): (record: object) => boolean {
   const read = (record: object, field: string): unknown =>
     field.split('.').reduce<unknown>((value, name) => Object(value)[name], record);
   const has = (record: object, field: string, value: string) => read(record, field) === value;

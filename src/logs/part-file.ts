@@ -1,5 +1,5 @@
 import { readAll } from '../platform/bounded.ts';
-import { type LogFilter, type Logged, wantedBy } from './log.ts';
+import { type LogFilter, type Logged, makeRecordMatcher } from './log.ts';
 
 /**
  * Writes records as a file of R2: NDJSON, compressed, the newest first, which is the order that lists have.
@@ -35,7 +35,7 @@ export async function* readPart(
   const found = await files.get(file);
   if (!found) throw new MissingPart(`${file} is not there`);
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values } = filter;
-  const isWanted = wantedBy(filter);
+  const isWanted = makeRecordMatcher(filter);
   // What a line that is asked for holds: most need not be parsed.
   const needles = Object.entries(values).map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`);
   for await (const line of readLines(found.body)) {

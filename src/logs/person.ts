@@ -4,7 +4,7 @@ import { LOG_KINDS, type Logged, type LogKey, type LogKind } from './log.ts';
 import { type Mover, writeParts } from './mover.ts';
 import { readPart } from './part-file.ts';
 import { deletePart, insertPart, partAfter } from './parts.ts';
-import { type Person, redacted } from './redaction.ts';
+import { type Person, redactValue } from './redaction.ts';
 import { formatLateTable, listColumns, TABLES } from './tables.ts';
 
 /** Rows that are looked at before others get a turn. */
@@ -53,7 +53,7 @@ async function redactTable(
       .toArray();
     for (const row of rows) {
       const { occurredAt, id, ...present } = row;
-      const rest = redacted(present, person) as Record<string, SqlStorageValue>;
+      const rest = redactValue(present, person) as Record<string, SqlStorageValue>;
       if (isSame(present, rest)) continue;
       const sets = Object.keys(rest).map((field) => `${field} = ?`);
       sql.exec(
@@ -89,7 +89,7 @@ export async function redactPart(
   const records: Logged[] = [];
   let changed = 0;
   for await (const record of readPart(mover.files, part.file)) {
-    const without = redacted(record, person) as Logged;
+    const without = redactValue(record, person) as Logged;
     if (JSON.stringify(without) !== JSON.stringify(record)) changed += 1;
     records.push(without);
   }

@@ -10,10 +10,14 @@ export interface Person {
 }
 
 /** Members of a record that name who did something, and those that tell the address and browser. */
-const WHO = ['principalId', 'actorId', 'actorEmail'];
-const TRACES = ['ip', 'ipCountry', 'userAgent'];
+const ACTOR_MEMBERS = ['principalId', 'actorId', 'actorEmail'];
+const ORIGIN_MEMBERS = ['ip', 'ipCountry', 'userAgent'];
 /** The personal members of a record that a person's own id names, with the values that replace them. */
-const OWN = (pseudonym: string): Record<string, unknown> => ({ name: pseudonym, teams: [], metadata: {} });
+const makeOwnReplacements = (pseudonym: string): Record<string, unknown> => ({
+  name: pseudonym,
+  teams: [],
+  metadata: {},
+});
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
@@ -25,8 +29,8 @@ export function redactedText(text: string, { ids, email, pseudonym }: Person): s
 }
 
 /** Whether a record is of something that they did: it says so, or nobody is known who did it from where they were. */
-function isTheirs(record: Record<string, unknown>, { ids, email, ips }: Person): boolean {
-  const who = WHO.map((name) => record[name]).filter((each) => typeof each === 'string');
+function isActionOf(record: Record<string, unknown>, { ids, email, ips }: Person): boolean {
+  const who = ACTOR_MEMBERS.map((name) => record[name]).filter((each) => typeof each === 'string');
   if (who.length === 0) return typeof record.ip === 'string' && ips.includes(record.ip);
   return who.some((each) => ids.includes(each) || (email !== '' && each.toLowerCase() === email));
 }
@@ -35,18 +39,18 @@ function isTheirs(record: Record<string, unknown>, { ids, email, ips }: Person):
  * The JSON value with the pseudonym in the place of the person, wherever they stand in it. A record of something they did loses
  * the traces of where from, and one that is theirs by its id loses their name.
  */
-export function redacted(value: unknown, person: Person): unknown {
+export function redactValue(value: unknown, person: Person): unknown {
   if (typeof value === 'string') return redactedText(value, person);
-  if (Array.isArray(value)) return value.map((each) => redacted(each, person));
+  if (Array.isArray(value)) return value.map((each) => redactValue(each, person));
   if (typeof value !== 'object' || value === null) return value;
   const record = value as Record<string, unknown>;
-  const withoutTraces = isTheirs(record, person);
+  const withoutTraces = isActionOf(record, person);
   const isAbout = [record.id, record._id].some((id) => typeof id === 'string' && person.ids.includes(id));
-  const own = isAbout ? OWN(person.pseudonym) : {};
+  const own = isAbout ? makeOwnReplacements(person.pseudonym) : {};
   return Object.fromEntries(
     Object.entries(record).map(([name, member]) => {
-      if (withoutTraces && TRACES.includes(name)) return [name, null];
-      return [name, name in own ? own[name] : redacted(member, person)];
+      if (withoutTraces && ORIGIN_MEMBERS.includes(name)) return [name, null];
+      return [name, name in own ? own[name] : redactValue(member, person)];
     }),
   );
 }
@@ -55,7 +59,7 @@ export function redacted(value: unknown, person: Person): unknown {
 export function redactedJson(text: string, person: Person): string {
   if (!isNamedIn(text, person)) return text;
   try {
-    return JSON.stringify(redacted(JSON.parse(text), person));
+    return JSON.stringify(redactValue(JSON.parse(text), person));
   } catch {
     return redactedText(text, person);
   }

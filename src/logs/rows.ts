@@ -6,12 +6,12 @@ import {
   dayRange,
   intersect,
   keyAfter,
+  type LogFieldFilter,
   type Logged,
   type LogKey,
   type LogKind,
   type LogRange,
   toKey,
-  type Wanted,
 } from './log.ts';
 import { formatLateTable, listColumns, TABLES } from './tables.ts';
 
@@ -178,24 +178,24 @@ function tablesToRead(
 
 /** The records of a range to read, and their order: the oldest first by default. */
 export interface Selection {
-  wanted?: Wanted;
+  wanted?: LogFieldFilter;
   newestFirst?: boolean;
   late?: boolean;
   limit?: number;
   offset?: number;
 }
 
-export const countIn = (sql: SqlStorage, kind: LogKind, range: LogRange, wanted: Wanted = EVERYTHING): number =>
+export const countIn = (sql: SqlStorage, kind: LogKind, range: LogRange, wanted: LogFieldFilter = EVERYTHING): number =>
   tablesIn(sql, kind, range).reduce((sum, table) => sum + countRows(sql, table, wanted), 0);
 
-function countRows(sql: SqlStorage, { name, ...range }: DayTable, wanted: Wanted): number {
+function countRows(sql: SqlStorage, { name, ...range }: DayTable, wanted: LogFieldFilter): number {
   const { text, given } = makeConditions(wanted);
   const statement = `SELECT count(*) AS n FROM ${name} WHERE ${IN_RANGE}${text}`;
   return sql.exec<{ n: number }>(statement, ...bound(range), ...given).one().n;
 }
 
 /** The fields are those of `TABLES`: who hands in the filter has made sure. */
-export function makeConditions({ values, denied = [] }: Wanted): { text: string; given: string[] } {
+export function makeConditions({ values, denied = [] }: LogFieldFilter): { text: string; given: string[] } {
   const asked = Object.entries(values).map(([field, value]) => ({ text: ` AND ${field} = ?`, given: [value] }));
   const refused = denied.map(({ field, where, denied: { everything, ids, patterns } }) => {
     const id = toColumn(field);
@@ -216,7 +216,7 @@ function toColumn(field: string): string {
   return member === undefined ? field : `(${column} ->> '$.${member}')`;
 }
 
-const EVERYTHING: Wanted = { values: {} };
+const EVERYTHING: LogFieldFilter = { values: {} };
 
 /** The days of a range that have records, the newest first, each as far as it lies within the range. */
 export function* daysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange & { day: number }> {

@@ -3,17 +3,17 @@ import { clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
 import { type OwnAnalytics, readAnalytics, readViewers, type SeenViewer } from '../logs/analytics.ts';
 import { forgetTables, takeOverFormerTables } from '../logs/day-tables.ts';
 import {
+  advanceCursor,
   createFollowing,
-  type Followed,
+  type FollowedRecords,
   follow,
-  followed,
   followedKinds,
   isBehind,
   noteLate,
   readFollowing,
   unfollow,
 } from '../logs/following.ts';
-import { createForgotten, purgeForgotten, rememberForgotten, withoutForgotten } from '../logs/forgotten.ts';
+import { createForgotten, purgeForgotten, redactForgotten, rememberForgotten } from '../logs/forgotten.ts';
 import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import {
   compareKeys,
@@ -126,7 +126,7 @@ export class CompanyLog extends DurableObject<Environment> {
    * @returns how many records named them, and the next cursor; null when all are done
    */
   async redact(person: Person, cursor: Redaction | null): Promise<{ changed: number; next: Redaction | null }> {
-    return this.#inTurn(async () => {
+    return this.#runExclusively(async () => {
       const mover = this.#isErased ? undefined : this.#mover();
       if (!mover) return { changed: 0, next: null };
       // With the first and the last call as well: what was read before, or in between, is read again.
@@ -153,7 +153,7 @@ export class CompanyLog extends DurableObject<Environment> {
   }
 
   /** Moving and redacting both write files anew: one after the other. */
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  async #runExclusively<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#turn;
     const mine = Promise.withResolvers<void>();
     this.#turn = mine.promise;
@@ -187,7 +187,7 @@ export class CompanyLog extends DurableObject<Environment> {
     const moved = lastMoved(this.#sql, kind);
     const isLate = (record: Logged) => moved !== undefined && compareKeys(toKey(record), moved) <= 0;
     const unique = [...new Map(records.toReversed().map((record) => [record.id, record])).values()];
-    const once = withoutForgotten(storage, unique);
+    const once = redactForgotten(storage, unique);
     const news = once.filter((record) => !isLate(record) && !isKnownInMinute(this.#sql, kind, record));
     const late = once.filter(isLate);
     if (storage.kv.get(NAME) === undefined) storage.kv.put(NAME, name);
@@ -231,8 +231,8 @@ export class CompanyLog extends DurableObject<Environment> {
    * Returns the next records of a kind in the log's order, days in files included, and records that came late: the same until
    * `followed` is called. Undefined where nobody follows it.
    */
-  following(kind: LogKind, limit: number): Promise<Followed | undefined> {
-    return this.#inTurn(async () => {
+  following(kind: LogKind, limit: number): Promise<FollowedRecords | undefined> {
+    return this.#runExclusively(async () => {
       const redactions = this.#redactions;
       const found = await readFollowing({ sql: this.#sql, files: this.env.FILES }, kind, limit);
       return found && { ...found, redactions };
@@ -243,9 +243,9 @@ export class CompanyLog extends DurableObject<Environment> {
    * Notes that a follower of the log has kept the records that `following` returned.
    * @returns false where they have to be read again, since a person was taken out of the log meanwhile
    */
-  followed(kind: LogKind, told: Pick<Followed, 'upTo' | 'late' | 'redactions'>): boolean {
+  followed(kind: LogKind, told: Pick<FollowedRecords, 'upTo' | 'late' | 'redactions'>): boolean {
     if (told.redactions !== this.#redactions) return false;
-    followed(this.#sql, kind, told);
+    advanceCursor(this.#sql, kind, told);
     return true;
   }
 
@@ -326,7 +326,7 @@ export class CompanyLog extends DurableObject<Environment> {
     try {
       purgeForgotten(this.#sql, clock.now());
       await this.#tellFollowers();
-      const isDone = await this.#inTurn(() => this.#move());
+      const isDone = await this.#runExclusively(() => this.#move());
       await this.#wakeBy(isDone ? this.#nextDay() : clock.now() + 1);
     } catch (error) {
       logError('log_not_moved', error);

@@ -4,7 +4,7 @@ import type { DISABLED_REASONS } from '../db/schema/webhooks.ts';
 import { disableEndpoint, selectEndpointToSendTo } from '../db/webhook-endpoints.ts';
 import { clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
-import { isNamedIn, type Person, redacted } from '../logs/redaction.ts';
+import { isNamedIn, type Person, redactValue } from '../logs/redaction.ts';
 import { decrypt } from '../platform/cipher.ts';
 import { gatherVersions } from '../platform/key-versions.ts';
 import { log, logError } from '../platform/log.ts';
@@ -61,7 +61,7 @@ export interface Delivery {
 }
 
 /** An event that is to be sent to an endpoint. */
-export interface Sending {
+export interface DeliveryInput {
   /** The `webhook-id`: an event that is known already is not sent again. */
   id: string;
   type: string;
@@ -102,7 +102,7 @@ interface Owner {
 const OWNER = 'owner';
 const FAILING_SINCE = 'failing_since';
 
-const SHOWN = 'id, eventId, eventType, status, attempts, nextAttemptAt, createdAt';
+const DELIVERY_COLUMNS = 'id, eventId, eventType, status, attempts, nextAttemptAt, createdAt';
 
 /** The context that an endpoint's secret is encrypted for, and decrypted by. */
 export const secretContext = (endpointId: string): string => `webhook-endpoint:${endpointId}`;
@@ -139,7 +139,7 @@ export class WebhookSender extends DurableObject<Environment> {
    * taken out of it.
    * @returns the ids of the new deliveries
    */
-  async take(owner: Owner, sendings: readonly Sending[]): Promise<string[]> {
+  async take(owner: Owner, sendings: readonly DeliveryInput[]): Promise<string[]> {
     this.ctx.storage.kv.put(OWNER, owner);
     const now = clock.now();
     for (const { id, body } of sendings)
@@ -189,7 +189,7 @@ export class WebhookSender extends DurableObject<Environment> {
     for (const { id, body } of named)
       this.#sql.exec(
         'UPDATE deliveries SET body = ? WHERE id = ?',
-        JSON.stringify(redacted(JSON.parse(body), person)),
+        JSON.stringify(redactValue(JSON.parse(body), person)),
         id,
       );
     return { changed: named.length, next };
@@ -217,7 +217,7 @@ export class WebhookSender extends DurableObject<Environment> {
       .exec<{ total: number }>(`SELECT count(*) AS total FROM deliveries WHERE ${wanted}`, ...given)
       .one();
     const rows = this.#sql.exec(
-      `SELECT ${SHOWN} FROM deliveries WHERE ${wanted} ORDER BY rowid DESC LIMIT ? OFFSET ?`,
+      `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${wanted} ORDER BY rowid DESC LIMIT ? OFFSET ?`,
       ...[...given, perPage, (page - 1) * perPage],
     );
     return { total, records: rows.toArray().map(toDelivery) };
@@ -225,7 +225,7 @@ export class WebhookSender extends DurableObject<Environment> {
 
   /** Returns a delivery with its body; null where there is none. */
   get(id: string): (Delivery & { body: string }) | null {
-    const query = `SELECT ${SHOWN}, body FROM deliveries WHERE id = ? AND createdAt > ?`;
+    const query = `SELECT ${DELIVERY_COLUMNS}, body FROM deliveries WHERE id = ? AND createdAt > ?`;
     const [row] = this.#sql.exec(query, id, clock.now() - RETENTION_MS).toArray();
     return row ? { ...toDelivery(row), body: String(row.body) } : null;
   }
@@ -263,10 +263,10 @@ export class WebhookSender extends DurableObject<Environment> {
     this.#left = RUN_TRIES;
     try {
       this.#purge();
-      const waits = await this.#mayNotSend();
+      const waits = await this.#getSendingDelay();
       if (waits === 'ended') return await this.end();
       if (waits === null) await Promise.all(Array.from({ length: CONCURRENCY }, () => this.#send(until)));
-      await this.#sleep(waits ?? (await this.#mayNotSend()));
+      await this.#setNextAlarm(waits ?? (await this.#getSendingDelay()));
     } catch (error) {
       logError('webhook_sender_failed', error, { endpoint_id: this.#owner.endpointId });
       await this.ctx.storage.setAlarm(clock.now() + MINUTE_MS);
@@ -295,7 +295,7 @@ export class WebhookSender extends DurableObject<Environment> {
   }
 
   /** Milliseconds until it should be asked again; null where it may. */
-  async #mayNotSend(): Promise<number | 'ended' | null> {
+  async #getSendingDelay(): Promise<number | 'ended' | null> {
     const endpoint = await this.#readEndpoint();
     if (endpoint === null) return 'ended';
     if (endpoint.status === 'disabled') {
@@ -305,10 +305,10 @@ export class WebhookSender extends DurableObject<Environment> {
     return endpoint.status === 'suspended' ? SUSPENDED_MS : PAUSED_MS;
   }
 
-  async #sleep(waits: number | 'ended' | null): Promise<void> {
+  async #setNextAlarm(waits: number | 'ended' | null): Promise<void> {
     const now = clock.now();
-    const next = this.#one("SELECT min(nextAttemptAt) AS at FROM deliveries WHERE status = 'pending'");
-    const oldest = this.#one('SELECT (SELECT createdAt FROM deliveries ORDER BY rowid LIMIT 1) AS at');
+    const next = this.#readNumber("SELECT min(nextAttemptAt) AS at FROM deliveries WHERE status = 'pending'");
+    const oldest = this.#readNumber('SELECT (SELECT createdAt FROM deliveries ORDER BY rowid LIMIT 1) AS at');
     if (next === null && oldest === null) return;
     const purge = (oldest ?? now) + RETENTION_MS + 1;
     const due = next === null ? purge : Math.min(purge, Math.max(next, now + (typeof waits === 'number' ? waits : 0)));
@@ -316,7 +316,7 @@ export class WebhookSender extends DurableObject<Environment> {
     if (alarm === null || alarm > due) await this.ctx.storage.setAlarm(Math.max(due, now + 1));
   }
 
-  #one(query: string): number | null {
+  #readNumber(query: string): number | null {
     return this.#sql.exec<{ at: number | null }>(query).one().at;
   }
 
@@ -333,7 +333,7 @@ export class WebhookSender extends DurableObject<Environment> {
         const left = new Promise((resolve) => setTimeout(resolve, Math.max(0, until - clock.now())));
         await Promise.race([this.#poke.promise, left, ...this.#underWay.values()]);
       } else return;
-      if ((await this.#mayNotSend()) !== null) return;
+      if ((await this.#getSendingDelay()) !== null) return;
     }
   }
 

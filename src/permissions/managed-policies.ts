@@ -12,10 +12,10 @@ export interface ManagedPolicy {
   document: PolicyDocument;
 }
 
-const of = (service: string, ...names: string[]): string[] => names.map((name) => `${service}:${name}`);
+const listActions = (service: string, ...names: string[]): string[] => names.map((name) => `${service}:${name}`);
 
 const DATA_SOURCES = ['connections:*', 'vpn_profiles:*', 'managed-tables:*', 'metadata:read'];
-const DATA_API = of('data_api', 'execute', 'get_job');
+const DATA_API = listActions('data_api', 'execute', 'get_job');
 
 /** Number, name, description, and allowed actions, as document 2 lists them. Numbers are never reused. */
 const TABLE: readonly [number: number, name: string, description: string, actions: readonly string[]][] = [
@@ -30,14 +30,17 @@ const TABLE: readonly [number: number, name: string, description: string, action
     3,
     'UserManager',
     'Invites and manages users and their groups.',
-    of('users', 'list', 'get', 'invite', 'update', 'activate', 'deactivate', 'assign_groups', 'remove_groups'),
+    listActions('users', 'list', 'get', 'invite', 'update', 'activate', 'deactivate', 'assign_groups', 'remove_groups'),
   ],
-  [4, 'GroupManager', 'Manages groups, sees policies.', ['groups:*', ...of('policies', 'list', 'get')]],
+  [4, 'GroupManager', 'Manages groups, sees policies.', ['groups:*', ...listActions('policies', 'list', 'get')]],
   [
     5,
     'ApiKeyManager',
     'Manages integration users and API keys.',
-    [...of('users', 'list_integration_users', 'create_integration_user', 'delete_integration_user'), 'api_keys:*'],
+    [
+      ...listActions('users', 'list_integration_users', 'create_integration_user', 'delete_integration_user'),
+      'api_keys:*',
+    ],
   ],
   [6, 'ConnectionManager', 'Manages connections, VPN profiles and managed tables.', DATA_SOURCES],
   [7, 'DataEngineer', 'Builds data sources: connections, VPN profiles and managed tables.', DATA_SOURCES],
@@ -46,8 +49,8 @@ const TABLE: readonly [number: number, name: string, description: string, action
     'VisualizationViewer',
     'Sees, runs and schedules dashboards and visualizations.',
     [
-      ...of('dashboards', 'list', 'get', 'schedule'),
-      ...of('visualizations', 'list', 'get', 'execute', 'schedule'),
+      ...listActions('dashboards', 'list', 'get', 'schedule'),
+      ...listActions('visualizations', 'list', 'get', 'execute', 'schedule'),
       ...DATA_API,
     ],
   ],
@@ -55,7 +58,7 @@ const TABLE: readonly [number: number, name: string, description: string, action
     9,
     'VisualizationManager',
     'Manages visualizations and their folders, shares dashboards.',
-    ['visualizations:*', ...of('dashboards', 'share', 'schedule'), 'analysis-folders:*', ...DATA_API],
+    ['visualizations:*', ...listActions('dashboards', 'share', 'schedule'), 'analysis-folders:*', ...DATA_API],
   ],
   [
     10,

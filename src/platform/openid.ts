@@ -65,17 +65,19 @@ export function authorizationEndpoint(server: AuthorizationServer, allowPrivate:
 }
 
 /** Whether a claim says yes or no; undefined where it is not sent. Some providers write booleans as texts or numbers. */
-const saidBy = (claim: unknown): boolean | undefined =>
+const parseBooleanClaim = (claim: unknown): boolean | undefined =>
   claim === undefined || claim === null ? undefined : [true, 'true', 1, '1'].includes(claim as boolean);
 
 /** Whether a provider says that an address is verified; undefined where it says nothing. */
-export const verifiedBy = ({ email_verified }: Record<string, unknown>): boolean | undefined => saidBy(email_verified);
+export const isEmailVerified = ({ email_verified }: Record<string, unknown>): boolean | undefined =>
+  parseBooleanClaim(email_verified);
 
 /**
  * Whether Entra ID says that the address is of a domain whose owner the organization proved to be; undefined where it says
  * nothing.
  */
-export const domainOwnerVerifiedBy = ({ xms_edov }: Record<string, unknown>): boolean | undefined => saidBy(xms_edov);
+export const isDomainOwnerVerified = ({ xms_edov }: Record<string, unknown>): boolean | undefined =>
+  parseBooleanClaim(xms_edov);
 
 /** Issuers that anybody can have an account of, or organizations that do not know each other. */
 const SHARED_HOSTS = [

@@ -48,7 +48,7 @@ it.each(BODIES)('%s bounds each list and each string of its body', (_route, _con
 const BYTES = 256 * 1024;
 /** What a refusal may tell: a hundred problems. */
 const MAX_ANSWER = 64 * 1024;
-/** The longest text that may be normalized whose marks were not made few before: see `withFewMarks`. */
+/** The longest text that may be normalized whose marks were not made few before: see `limitMarks`. */
 const MAX_NORMALIZED = 10_000;
 
 const WRITTEN = COSTLY.map(([what, json]) => [what, json(BYTES)] as const);

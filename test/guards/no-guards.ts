@@ -269,7 +269,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
   ),
   ...ofSender(
     'is asked before a run, before each try and after it, each of which holds by itself',
-    ...['waits === null', 'endpoint.status', 'this.#mayNotSend()) !== null'],
+    ...['waits === null', 'endpoint.status', 'this.#getSendingDelay()) !== null'],
   ),
   ...ofSender('ends an object whose endpoint is gone, as its deletion has', 'waits', 'endpoint === null', '!found'),
   ...ofSender(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cut, illFormedPath, shorten, withFewMarks } from '../../src/kernel/text.ts';
+import { cut, findIllFormedText, limitMarks, shorten } from '../../src/kernel/text.ts';
 
 const texts = fc.array(fc.constantFrom('a', 'é', '€', '😀', '𝄞'), { maxLength: 12 }).map((parts) => parts.join(''));
 const lengths = fc.integer({ min: 1, max: 12 });
@@ -33,24 +33,24 @@ describe('a text that is cut', () => {
 });
 
 test('half of a surrogate pair is found wherever it stands', () => {
-  expect(illFormedPath({ a: ['😀', { b: 'x\ud83d' }] })).toEqual(['a', '1', 'b']);
-  expect(illFormedPath({ a: 1, 'b\ude00': null })).toEqual(['b\ude00']);
-  expect(illFormedPath('\ud83d')).toEqual([]);
-  expect(illFormedPath({ a: ['😀', null, true, 1.5] })).toBeNull();
+  expect(findIllFormedText({ a: ['😀', { b: 'x\ud83d' }] })).toEqual(['a', '1', 'b']);
+  expect(findIllFormedText({ a: 1, 'b\ude00': null })).toEqual(['b\ude00']);
+  expect(findIllFormedText('\ud83d')).toEqual([]);
+  expect(findIllFormedText({ a: ['😀', null, true, 1.5] })).toBeNull();
 });
 
 describe('a text whose combining marks are limited', () => {
   const [above, below] = ['\u0301', '\u0323'];
 
   test('has at most thirty marks in a row', () => {
-    expect(withFewMarks(`a${above.repeat(40)}${below.repeat(40)}b${below.repeat(31)}`)).toBe(
+    expect(limitMarks(`a${above.repeat(40)}${below.repeat(40)}b${below.repeat(31)}`)).toBe(
       `a${above.repeat(30)}b${below.repeat(30)}`,
     );
     // Marks once they are normalized.
-    expect(withFewMarks('\uff9e'.repeat(40))).toBe('\uff9e'.repeat(30));
+    expect(limitMarks('\uff9e'.repeat(40))).toBe('\uff9e'.repeat(30));
   });
 
   test.each([['é̂ ạ́ ñ'], [`a${above.repeat(30)}`], ['ガギグ ｶﾞ'], [''], ['👩🏽‍🚀']])('is unchanged: %j', (text) => {
-    expect(withFewMarks(text)).toBe(text);
+    expect(limitMarks(text)).toBe(text);
   });
 });

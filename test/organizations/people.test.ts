@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Person } from '../../src/logs/redaction.ts';
-import { redacted, redactedText } from '../../src/logs/redaction.ts';
+import { redactedText, redactValue } from '../../src/logs/redaction.ts';
 import { keepInLog } from '../../src/modules/company-log/service.ts';
 import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts';
 import { getName, HELD_TABLES } from '../../src/modules/organizations/end/control-store.ts';
@@ -395,15 +395,15 @@ describe('the pseudonym of an erased person', () => {
   it('comes without IP address and user agent in their own records, not in those of others', () => {
     const ip = '192.0.2.1';
     expect(
-      redacted({ principalId: person.ids[0], ip, deep: [{ actorEmail: 'ANA@x.test', userAgent: 'x' }] }, person),
+      redactValue({ principalId: person.ids[0], ip, deep: [{ actorEmail: 'ANA@x.test', userAgent: 'x' }] }, person),
     ).toEqual({
       principalId: 'p',
       ip: null,
       deep: [{ actorEmail: 'p', userAgent: null }],
     });
-    expect(redacted({ principalId: null, ip: '192.0.2.9' }, person)).toEqual({ principalId: null, ip: null });
-    expect(redacted({ principalId: 'b', ip: '192.0.2.9' }, person)).toEqual({ principalId: 'b', ip: '192.0.2.9' });
-    expect(redacted({ principalId: 'b', ip, resourceId: person.ids[0] }, person)).toEqual({
+    expect(redactValue({ principalId: null, ip: '192.0.2.9' }, person)).toEqual({ principalId: null, ip: null });
+    expect(redactValue({ principalId: 'b', ip: '192.0.2.9' }, person)).toEqual({ principalId: 'b', ip: '192.0.2.9' });
+    expect(redactValue({ principalId: 'b', ip, resourceId: person.ids[0] }, person)).toEqual({
       principalId: 'b',
       ip,
       resourceId: 'p',

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import type { Followed } from '../../src/logs/following.ts';
+import type { FollowedRecords } from '../../src/logs/following.ts';
 import type { LogKind } from '../../src/logs/log.ts';
 import { mergeLate, moveOldest } from '../../src/logs/mover.ts';
 import type { CompanyLog } from '../../src/objects/company-log.ts';
@@ -150,8 +150,8 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
   const NAME = 'of-a-moved-test';
   const own = () => env.COMPANY_LOG.getByName(NAME) as unknown as DurableObjectStub<CompanyLog>;
   const day = Math.ceil(Date.now() / DAY_MS) * DAY_MS;
-  const next = async (limit = 3) => (await own().following('audit', limit)) as Followed;
-  const idsOf = (records: Followed['records']) => records.map(({ id }) => id);
+  const next = async (limit = 3) => (await own().following('audit', limit)) as FollowedRecords;
+  const idsOf = (records: FollowedRecords['records']) => records.map(({ id }) => id);
 
   it('has each record in the order of the log, and repeats them until they are acknowledged', async () => {
     await own().follow(NAME, ['audit']);
@@ -193,7 +193,7 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
     await move(object, behind);
     const late = recordAt(day + 1000);
     await object.append(behind, 'audit', [late] as never);
-    const found = (await object.following('audit', 500)) as Followed;
+    const found = (await object.following('audit', 500)) as FollowedRecords;
     expect([idsOf(found.records), idsOf(found.lateRecords)]).toEqual([[one.id, two.id], [late.id]]);
   });
 
@@ -203,11 +203,11 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
     await object.follow(named, ['audit']);
     const record = { ...recordAt(day), principalId: 'a'.repeat(24) };
     await object.append(named, 'audit', [record] as never);
-    const found = (await object.following('audit', 500)) as Followed;
+    const found = (await object.following('audit', 500)) as FollowedRecords;
     const person = { ids: [record.principalId], email: 'nobody@x.test', pseudonym: 'b'.repeat(24), ips: [] };
     await object.redact(person, null);
     expect(await object.followed('audit', found)).toBe(false);
-    const again = (await object.following('audit', 500)) as Followed;
+    const again = (await object.following('audit', 500)) as FollowedRecords;
     expect(again.records).toMatchObject([{ id: record.id, principalId: person.pseudonym }]);
   });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseExactJson } from '../../kernel/exact-json.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import { illFormedPath, shorten } from '../../kernel/text.ts';
+import { findIllFormedText, shorten } from '../../kernel/text.ts';
 import { deepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
 import { listParameters } from '../paths.ts';
@@ -192,7 +192,7 @@ function readArguments(tool: Tool, sent: Record<string, unknown>) {
       problems.push({ field: name, message: `must be one of ${values.join(', ')}` });
     }
   }
-  const illFormed = illFormedPath(sent);
+  const illFormed = findIllFormedText(sent);
   if (illFormed) problems.push({ field: illFormed.join('.').toWellFormed(), message: 'must be Unicode text' });
   return { resource, given, problems };
 }

@@ -8,7 +8,7 @@ import { invalid } from '../../kernel/failure.ts';
 import { getCreatedAt, ID_PATTERN } from '../../kernel/ids.ts';
 import { type Interval, listIntervals } from '../../kernel/time-zones.ts';
 import type { Counts } from '../../logs/analytics.ts';
-import { type DeniedRecords, type LogFilter, wantedBy } from '../../logs/log.ts';
+import { type DeniedRecords, type LogFilter, makeRecordMatcher } from '../../logs/log.ts';
 import type { ShareViews } from '../../logs/views.ts';
 import type { CompanyLog } from '../../objects/company-log.ts';
 import { isNothingDenied, NOTHING_DENIED } from '../../permissions/denials.ts';
@@ -94,7 +94,7 @@ export async function listShareEvents(
 export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent> {
   const event = await findEvent(ctx, id);
   requireTypes(ctx, event?.targetType ? [event.targetType] : TARGET_TYPES);
-  if (!event || !wantedBy({ values: {}, denied: await deniedEvents(ctx) })(event)) throw shareEventNotFound();
+  if (!event || !makeRecordMatcher({ values: {}, denied: await deniedEvents(ctx) })(event)) throw shareEventNotFound();
   return event;
 }
 

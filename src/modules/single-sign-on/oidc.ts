@@ -20,9 +20,9 @@ import { requireCanonicalJwt } from '../../platform/jwt.ts';
 import {
   authorizationEndpoint,
   discover,
-  domainOwnerVerifiedBy,
+  isDomainOwnerVerified,
+  isEmailVerified,
   providerRequestOptions,
-  verifiedBy,
 } from '../../platform/openid.ts';
 import { EMAIL_NOT_VERIFIED, SignInRefusal } from './failures.ts';
 import type { Identity, Protocol } from './protocol.ts';
@@ -116,7 +116,7 @@ async function readClaims(
 ): Promise<Claims> {
   const claims = getValidatedIdTokenClaims(tokens);
   if (!claims) throw new Error('The token endpoint answered no ID token.');
-  const isComplete = claims.email !== undefined && verifiedBy(claims) !== undefined;
+  const isComplete = claims.email !== undefined && isEmailVerified(claims) !== undefined;
   if (isComplete || !server.userinfo_endpoint) return claims;
   const answer = await userInfoRequest(server, client, tokens.access_token, providerRequestOptions(allowPrivate));
   const more: Claims = await processUserInfoResponse(server, client, claims.sub, answer);
@@ -125,7 +125,7 @@ async function readClaims(
 }
 
 function toIdentity(claims: Claims, trustEmail: boolean): Identity {
-  if (!(verifiedBy(claims) ?? domainOwnerVerifiedBy(claims) ?? trustEmail)) {
+  if (!(isEmailVerified(claims) ?? isDomainOwnerVerified(claims) ?? trustEmail)) {
     throw new SignInRefusal('email_not_verified', new Error(EMAIL_NOT_VERIFIED));
   }
   return { email: claims.email, name: claims.name };

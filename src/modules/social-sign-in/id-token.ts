@@ -4,7 +4,7 @@ import { Failure } from '../../kernel/failure.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { logError } from '../../platform/log.ts';
-import { discover, domainOwnerVerifiedBy, verifiedBy } from '../../platform/openid.ts';
+import { discover, isDomainOwnerVerified, isEmailVerified } from '../../platform/openid.ts';
 import { outboundFetch } from '../../platform/outbound.ts';
 import { invalidSocialToken, providerKeysUnreadable } from './failures.ts';
 import type { SocialProvider } from './store.ts';
@@ -72,7 +72,7 @@ function toClaims(payload: JWTPayload, { issuer, trustEmail = false }: SocialPro
     issuer,
     subject: sub,
     email,
-    isEmailVerified: verifiedBy(payload) ?? domainOwnerVerifiedBy(payload) ?? trustEmail,
+    isEmailVerified: isEmailVerified(payload) ?? isDomainOwnerVerified(payload) ?? trustEmail,
   };
 }
 

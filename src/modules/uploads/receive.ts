@@ -1,7 +1,7 @@
 import { MultipartMalformed, type PartHeaders, parseBoundary } from '../../formats/multipart/headers.ts';
 import { MultipartReader } from '../../formats/multipart/reader.ts';
 import type { SentBody } from '../../kernel/files.ts';
-import { withFewMarks } from '../../kernel/text.ts';
+import { limitMarks } from '../../kernel/text.ts';
 import { withinTime } from '../../kernel/time-limit.ts';
 import { storageUnavailable, storing } from '../../platform/file-storage.ts';
 import { logError } from '../../platform/log.ts';
@@ -191,7 +191,7 @@ const MAX_NAME_LENGTH = 255;
  */
 export function safeFileName(given: string): string {
   const base = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
-  const visible = withFewMarks(base.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, ''))
+  const visible = limitMarks(base.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, ''))
     .normalize('NFC')
     .trim();
   const characters = Array.from(visible);

@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
-import type { Followed } from '../../logs/following.ts';
+import type { FollowedRecords } from '../../logs/following.ts';
 import { LOG_KINDS, type Logged, type LogKey, type LogKind, toKey } from '../../logs/log.ts';
-import type { Sending } from '../../objects/webhook-sender.ts';
+import type { DeliveryInput } from '../../objects/webhook-sender.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { callObject } from '../../platform/objects.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -28,7 +28,7 @@ export async function tellLog(ctx: CompanyContext): Promise<void> {
 async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
   const { companyId } = ctx.actor;
   const ask = <T>(call: (log: Log) => Promise<T>) => callObject(ctx.bindings.COMPANY_LOG, companyId, call);
-  const next = (await ask(async (log) => await log.following(kind, BATCH))) as Followed | undefined;
+  const next = (await ask(async (log) => await log.following(kind, BATCH))) as FollowedRecords | undefined;
   if (!next) return false;
   const listeners = await selectListeners(ctx.db, companyId);
   if (!listeners.some(({ eventTypes }) => kindsFor(eventTypes).includes(kind))) {
@@ -58,7 +58,7 @@ const toldOfShares = ({ actor: { companyId } }: CompanyContext, records: readonl
 async function handOutAudit(
   ctx: CompanyContext,
   listeners: readonly Listener[],
-  { records, lateRecords }: Followed,
+  { records, lateRecords }: FollowedRecords,
 ): Promise<void> {
   const parts = [records, lateRecords] as Logged<'audit'>[][];
   for (const listener of listeners.filter(({ eventTypes }) => eventTypes.includes(AUDIT_RECORDS))) {
@@ -69,7 +69,7 @@ async function handOutAudit(
 }
 
 /** A batch of the audit trail, whose id is the same for the same first and last records. @param of tells batches of a backfill from others */
-async function buildBatch(ctx: CompanyContext, records: readonly Logged<'audit'>[], of = ''): Promise<Sending> {
+async function buildBatch(ctx: CompanyContext, records: readonly Logged<'audit'>[], of = ''): Promise<DeliveryInput> {
   const { companyId } = ctx.actor;
   const [first, last] = [records[0], records.at(-1)] as [Logged, Logged];
   const id = (await sha256Hex([companyId, AUDIT_RECORDS, of, first.id, last.id].join('\n'))).slice(0, 24);

@@ -3,7 +3,7 @@ import { readTogether } from '../../db/client.ts';
 import type { Pause } from '../../db/schema/webhooks.ts';
 import { inParameters } from '../../db/statements.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
-import type { Sending } from '../../objects/webhook-sender.ts';
+import type { DeliveryInput } from '../../objects/webhook-sender.ts';
 import { openDatabaseIfAny, readConnectionId } from '../managed-database/service.ts';
 import { findEventType, wants } from './event-types.ts';
 import type { Also } from './events/views.ts';
@@ -29,7 +29,7 @@ export type Listener = { id: string; eventTypes: string[]; pauses: Pause[] };
 export const wasActive = ({ pauses }: Listener, at: number): boolean =>
   !pauses.some(({ from, to }) => at >= from && (to === null || at < to));
 
-export const toSending = ({ id, type, at, data }: Told): Sending => ({
+export const toSending = ({ id, type, at, data }: Told): DeliveryInput => ({
   id,
   type,
   body: JSON.stringify({ type, timestamp: isoTimestamp(at), data }),
@@ -55,7 +55,7 @@ export async function handOut(
 }
 
 /** Has an endpoint's sender take events. */
-export async function give(ctx: CompanyContext, { id }: Listener, sendings: Sending[]): Promise<void> {
+export async function give(ctx: CompanyContext, { id }: Listener, sendings: DeliveryInput[]): Promise<void> {
   const { companyId } = ctx.actor;
   if (sendings.length === 0) return;
   await callSender(ctx, id, async (sender) => await sender.take({ companyId, endpointId: id }, sendings));

@@ -43,7 +43,7 @@ export const ORGANIZATIONS = [
     { in: 'updateCompany', text: ', status && isNull(companies.deletesAt)', ...MEANWHILE },
   ]),
   ...guardsOf('src/objects/company-log.ts', PEOPLE, [
-    { text: 'withoutForgotten(storage, unique)', without: 'unique', title: 'a queue hands over' },
+    { text: 'redactForgotten(storage, unique)', without: 'unique', title: 'a queue hands over' },
   ]),
   ...guardsOf('src/logs/forgotten.ts', PEOPLE, [
     { text: 'WHERE at >= ? AND digest', without: 'WHERE 0 <= ? AND digest', title: 'coming back' },

@@ -3,7 +3,7 @@ import type { Principal } from '../../../access/actors.ts';
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import type { FieldProblem } from '../../../kernel/failure.ts';
-import { withFewMarks } from '../../../kernel/text.ts';
+import { limitMarks } from '../../../kernel/text.ts';
 import type { JobMessage } from '../../../platform/job-messages.ts';
 import type { ResourceFailures } from './failures.ts';
 import type { Resource } from './reading.ts';
@@ -87,7 +87,7 @@ export const changedFields = (content: Content, fields: Content): Content =>
   );
 
 /** A text as searches compare it: in lower case and one form of Unicode. */
-export const searchable = (text: string): string => withFewMarks(text).normalize('NFKC').toLowerCase();
+export const searchable = (text: string): string => limitMarks(text).normalize('NFKC').toLowerCase();
 
 /** A name as it is compared: `searchable`, with single spaces. */
 export const normalized = (name: string): string => searchable(name).trim().replaceAll(/\s+/g, ' ');

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
-import { inParts } from '../../../kernel/parts.ts';
+import { splitIntoParts } from '../../../kernel/parts.ts';
 import { cut } from '../../../kernel/text.ts';
 import { listTables, type ManagedTable } from '../../managed-tables/service.ts';
 import type { Concept } from '../concepts/concept.ts';
@@ -40,7 +40,7 @@ function oneSection(lines: Iterable<string>): string | undefined {
 
 /** Joins lines to as few chunks of at most `limit` characters as possible. A longer line is a chunk of its own. */
 export const chunkLines = (lines: string[], limit: number): string[] =>
-  inParts(lines, limit, (line) => line.length + 1).map((chunk) => chunk.join('\n'));
+  splitIntoParts(lines, limit, (line) => line.length + 1).map((chunk) => chunk.join('\n'));
 
 /** A line that describes a table to the model, or several for a wide one. */
 function tableLines({ displayName, columns, rowCount }: ManagedTable): string[] {
