@@ -2,7 +2,7 @@ import type { SystemActor } from '../access/actors.ts';
 import type { Bindings } from '../config.ts';
 import { type CompanyContext, openContext } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
-import { readStanding } from '../modules/companies/service.ts';
+import { readCompanyState } from '../modules/companies/service.ts';
 import { continueExport } from '../modules/company-exports/jobs.ts';
 import { keepInLog } from '../modules/company-log/service.ts';
 import { writeResult } from '../modules/data-api/jobs.ts';
@@ -68,7 +68,7 @@ async function run(
   };
   const { context, close } = openContext(origin, actor);
   try {
-    const standing = await readStanding(context);
+    const standing = await readCompanyState(context);
     if (standing === 'gone') return log('job_of_nobody', { type: message.type, company_id: message.companyId });
     // An export decides by itself: the operator's is made all the same.
     if (message.type === 'company.export') return await continueExport(context, message.exportId);

@@ -2,7 +2,7 @@ import type { Bindings } from '../config.ts';
 import { type Context, type Origin, openContext } from '../context.ts';
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { purgeExports, resumeExports } from '../modules/company-exports/jobs.ts';
-import { keepUndelivered } from '../modules/company-log/service.ts';
+import { deliverStoredRecords } from '../modules/company-log/service.ts';
 import { purgeDataJobs, resumeDataJobs } from '../modules/data-api/jobs.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { purgeRevocations, reencryptSigningSecrets } from '../modules/embeds/service.ts';
@@ -96,7 +96,7 @@ async function runParts(origin: Origin): Promise<void> {
       webhook_secrets_under_old_keys: () => ifKeysRotate(context, reencryptWebhookSecrets),
       dead_letters: () => replayDeadLetters(context, resend(env)),
       old_dead_letters: () => purgeDeadLetters(context),
-      undelivered_records: () => keepUndelivered(context),
+      undelivered_records: () => deliverStoredRecords(context),
       ended_companies: () =>
         eraseEnded(context, async (companyId, work) => {
           const opened = openContext(origin, { kind: 'system', companyId });

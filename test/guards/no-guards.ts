@@ -69,7 +69,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${ENDS}/people-store.ts`, 'endSessions', 'idList(ids)'],
     [`${ENDS}/people-store.ts`, 'endSessions', 'isNull(sessions.endedAt)'],
     [`${ENDS}/people-store.ts`, 'forgetInviter', 'invitations.inviter'],
-    [`${ENDS}/people-store.ts`, 'deleteTheirs', 'theirs(held'],
+    [`${ENDS}/people-store.ts`, 'deleteRowsAboutPerson', 'isAboutPerson(held'],
     [`${ENDS}/people-store.ts`, 'replaceTexts', 'rowid = ${rowNumber}'],
   ),
   ...all('is what the index accounts_one_default holds: a deleted account is never the default', [

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type WaitingRequest as AwaitedChange, type ReadStamps, whenChanged } from '../../src/http/waiting.ts';
+import { type ReadStamps, type WaitingRequest, whenChanged } from '../../src/http/waiting.ts';
 
 const COMPANY = 'a'.repeat(24);
 const idOf = (index: number) => index.toString(16).padStart(24, '0');
@@ -25,13 +25,13 @@ function records() {
 /** A request that knows version 0 of a record. */
 function aWait(
   { versions, stamps }: Pick<ReturnType<typeof records>, 'versions' | 'stamps'>,
-  changes: Partial<AwaitedChange> = {},
+  changes: Partial<WaitingRequest> = {},
 ) {
   const id = changes.id ?? idOf(0);
   const show = async () => ({ version: versions.get(id) ?? 0 });
   const answer = whenChanged({
     stamps,
-    ctx: { actor: { companyId: COMPANY } } as AwaitedChange['ctx'],
+    ctx: { actor: { companyId: COMPANY } } as WaitingRequest['ctx'],
     id,
     seconds: 10,
     release: async () => {},

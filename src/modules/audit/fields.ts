@@ -4,7 +4,7 @@ import { isoMilliseconds } from '../../kernel/fields.ts';
 const word = z.string().min(1).max(128);
 
 /** The times between which a list's events are. */
-export const times = {
+export const timeRange = {
   from: isoMilliseconds.meta({ description: 'The earliest time, included.' }).optional(),
   to: isoMilliseconds.meta({ description: 'The latest time, included.' }).optional(),
 };
@@ -14,9 +14,9 @@ export const auditFilters = {
   correlation_id: word.optional(),
   principal_id: word.optional(),
   action: word.meta({ examples: ['accounts:CreateAccount'] }).optional(),
-  ...times,
+  ...timeRange,
 };
 
 /** For the description of the API, on both surfaces. */
-export const WHAT_IS_LISTED =
+export const LIST_DESCRIPTION =
   'One record for each request of a known caller, on every surface. Newest first. A record can be read a few seconds after its request; old records take longer to find.';

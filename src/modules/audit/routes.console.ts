@@ -2,7 +2,7 @@ import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { auditFilters, WHAT_IS_LISTED } from './fields.ts';
+import { auditFilters, LIST_DESCRIPTION } from './fields.ts';
 import { listAuditEvents } from './service.ts';
 import { consoleAuditEventView, viewConsoleAuditEvent } from './views.ts';
 
@@ -14,7 +14,7 @@ export const consoleAuditEndpoints = [
       access: 'administrator',
       operationId: 'listCompanyAuditEvents',
       summary: 'List audit events',
-      description: `The trail of the organization API, for administrators in the console. ${WHAT_IS_LISTED}`,
+      description: `The trail of the organization API, for administrators in the console. ${LIST_DESCRIPTION}`,
       query: pageQuery('per_page').extend(auditFilters),
       returns: ok(listSchema(consoleAuditEventView)),
       fails: [],

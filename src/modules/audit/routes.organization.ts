@@ -4,11 +4,11 @@ import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { EXPORT_FORMATS, streamEvents } from './export.ts';
-import { auditFilters, times, WHAT_IS_LISTED } from './fields.ts';
+import { auditFilters, LIST_DESCRIPTION, timeRange } from './fields.ts';
 import { exportAuditEvents, listAuditEvents } from './service.ts';
 import { auditEventView, viewAuditEvent } from './views.ts';
 
-const exportQuery = z.strictObject({ ...times, format: z.enum(['ndjson', 'csv']).default('ndjson') });
+const exportQuery = z.strictObject({ ...timeRange, format: z.enum(['ndjson', 'csv']).default('ndjson') });
 
 export const auditEndpoints = [
   endpoint(
@@ -18,7 +18,7 @@ export const auditEndpoints = [
       access: 'administrator',
       operationId: 'listAuditEvents',
       summary: 'List audit events',
-      description: `For administrators, and for programs that keep the trail elsewhere. ${WHAT_IS_LISTED}`,
+      description: `For administrators, and for programs that keep the trail elsewhere. ${LIST_DESCRIPTION}`,
       query: pageQuery('quantity').extend(auditFilters),
       returns: ok(listSchema(auditEventView)),
       fails: [],

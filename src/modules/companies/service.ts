@@ -40,7 +40,7 @@ export async function findCompanyBySlug(ctx: Context, slug: string): Promise<Com
  * Returns the state of the company that work is for: `gone` from the moment on when its erasure begins, for nothing is to be
  * written of it any more.
  */
-export async function readStanding(ctx: CompanyContext): Promise<'active' | 'suspended' | 'gone'> {
+export async function readCompanyState(ctx: CompanyContext): Promise<'active' | 'suspended' | 'gone'> {
   const [company] = await selectStanding(ctx.db, ctx.actor.companyId);
   if (!company || company.isErased) return 'gone';
   return company.suspendedAt === null ? 'active' : 'suspended';

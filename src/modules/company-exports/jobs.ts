@@ -5,7 +5,7 @@ import { companyExports } from '../../db/schema/company-exports.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { log, logError } from '../../platform/log.ts';
-import { readStanding, selectCompany } from '../companies/service.ts';
+import { readCompanyState, selectCompany } from '../companies/service.ts';
 import { keepMessage } from '../outbox/service.ts';
 import { Archive } from './archive.ts';
 import { STAGES } from './contents.ts';
@@ -55,7 +55,7 @@ class Overtaken extends Error {}
 export async function continueExport(ctx: CompanyContext, exportId: string, limits = LIMITS): Promise<void> {
   const key = { companyId: ctx.actor.companyId, id: exportId };
   const [known] = await selectExport(ctx.db, key.companyId, exportId);
-  if (known && !known.forOperator && (await readStanding(ctx)) === 'suspended') {
+  if (known && !known.forOperator && (await readCompanyState(ctx)) === 'suspended') {
     return keepMessage(ctx, { type: 'company.export', companyId: key.companyId, exportId });
   }
   const now = ctx.now();

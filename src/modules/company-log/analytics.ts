@@ -21,7 +21,7 @@ const AHEAD = 3;
 const TRIES = 3;
 
 /** Events were moved while they were counted. */
-class Moved extends Error {}
+class EventsMoved extends Error {}
 
 /**
  * Counts how often shares were seen: the counts of the log of the caller's company, and the events of days that were moved to R2,
@@ -37,18 +37,18 @@ export async function readAnalytics(
   for (let tries = 1; ; tries += 1) {
     const { parts, moved, ...own } = await ask(async (log) => (await log.analytics(filter, starts)) as OwnAnalytics);
     const wanted = parts.filter(({ matching }) => matching !== 0).map(({ file }) => file);
-    if (wanted.length === 0 || moved === null) return onlyMost(own);
+    if (wanted.length === 0 || moved === null) return cutToMostFrequent(own);
     try {
       return await withFiles(ask, files, { filter, starts, own, moved, wanted });
     } catch (error) {
-      const isAgain = error instanceof Moved || error instanceof MissingPart;
+      const isAgain = error instanceof EventsMoved || error instanceof MissingPart;
       if (!isAgain || tries === TRIES) throw error;
     }
   }
 }
 
 /** Cuts the lists to the most frequent: the object names all entries where it has files, too. */
-const onlyMost = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
+const cutToMostFrequent = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
   ...counts,
   top: {
     shares: takeMost(top.shares, TOP_LENGTH),
@@ -145,7 +145,7 @@ async function* readViewers(ask: Ask, filter: LogFilter, end: number, moved: Log
       async (log) => (await log.viewers(filter, page)) as { viewers: SeenViewer[]; moved: LogKey | null },
     );
     // Viewers of what was moved meanwhile are in files that are not known here.
-    if (found.moved === null || compareKeys(found.moved, moved) !== 0) throw new Moved();
+    if (found.moved === null || compareKeys(found.moved, moved) !== 0) throw new EventsMoved();
     yield* found.viewers;
     const last = found.viewers.at(-1);
     if (last === undefined || found.viewers.length < VIEWERS_PER_BATCH) return;

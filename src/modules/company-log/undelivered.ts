@@ -40,7 +40,7 @@ const SOURCES: readonly Source[] = [
  * once all of it is kept; broken off in between, it is taken up again, and each record is kept once.
  * @returns how many files were done
  */
-export async function keepUndelivered(ctx: Context): Promise<number> {
+export async function deliverStoredRecords(ctx: Context): Promise<number> {
   const end = ctx.now() + RUN_MS;
   let calls = 0;
   let done = 0;

@@ -4,13 +4,13 @@ import { MOST_RESULTS } from './schemas.ts';
 import type { Search } from './service.ts';
 
 /** The attributes of resources that a request asks for; names as sent. */
-export interface Wanted {
+export interface WantedAttributes {
   attributes?: string;
   excludedAttributes?: string;
 }
 
 /** The parameters of a list, from its query or the body of a `.search`. */
-export interface Asked extends Wanted {
+export interface ListParameters extends WantedAttributes {
   filter?: string;
   startIndex?: string | number;
   count?: string | number;
@@ -23,7 +23,7 @@ const STANDARD = 100;
 const MOST = { names: 100, characters: 8_000 };
 
 /** Reads the parameters of a list. Too large a page is cut, not refused. @throws invalidValue for a number that is not whole */
-export const toSearch = ({ filter, startIndex, count, sortBy, sortOrder = 'ascending' }: Asked): Search => {
+export const toSearch = ({ filter, startIndex, count, sortBy, sortOrder = 'ascending' }: ListParameters): Search => {
   if (!/^(ascending|descending)$/i.test(sortOrder)) throw invalidValue('sortOrder must be ascending or descending');
   return {
     startIndex: Math.max(1, wholeNumber('startIndex', startIndex, 1)),
@@ -43,7 +43,7 @@ function wholeNumber(name: string, value: string | number | undefined, standard:
 }
 
 /** Reads the body of a `.search`. @throws invalidSyntax, invalidValue */
-export function askedIn(body: unknown): Asked {
+export function readListParameters(body: unknown): ListParameters {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
   const sent = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
   const text = (name: string): string | undefined => {
@@ -94,13 +94,16 @@ const namesIn = (text = ''): Set<string> =>
   );
 
 /** Whether an answer to this request has an attribute. */
-export function isWanted({ attributes, excludedAttributes }: Wanted, name: string): boolean {
+export function isWanted({ attributes, excludedAttributes }: WantedAttributes, name: string): boolean {
   const [only, without] = [namesIn(attributes), namesIn(excludedAttributes)];
   return (only.size === 0 || [...only].some((each) => each.split('.')[0] === name)) && !without.has(name);
 }
 
 /** A resource with only the attributes that the request asks for. */
-export function narrowed<R extends object>(resource: R, { attributes, excludedAttributes }: Wanted): R {
+export function selectAttributes<R extends object>(
+  resource: R,
+  { attributes, excludedAttributes }: WantedAttributes,
+): R {
   const [only, without] = [namesIn(attributes), namesIn(excludedAttributes)];
   if (only.size + without.size === 0) return resource;
   const isShown = (path: string, parent?: string): boolean =>

@@ -16,25 +16,25 @@ export interface Hidden {
 }
 
 /** An attribute with one value, as SQL. Texts are compared in any case, except `exact` ones. */
-interface Single {
+interface SimpleAttribute {
   type: 'text' | 'exact' | 'email' | 'yes-or-no' | 'time';
   is: SQLWrapper;
 }
 
 /** An attribute with parts; a comparison with the attribute itself is one with its `value`. */
-interface Complex {
-  parts: Readonly<Record<string, Single>>;
+interface ComplexAttribute {
+  parts: Readonly<Record<string, SimpleAttribute>>;
   /** A condition for records with an element that meets `condition`; `condition` itself where there is exactly one element. */
   some(condition: SQL): SQL;
 }
 
-type Attribute = Single | Complex;
+type Attribute = SimpleAttribute | ComplexAttribute;
 
 /** A constant in the text of the statement, not a parameter: D1 takes 100 parameters. */
-const constant = (text: string): Single => ({ type: 'text', is: sql.raw(`'${text}'`) });
-const NOTHING: Single = { type: 'text', is: sql`null` };
+const constant = (text: string): SimpleAttribute => ({ type: 'text', is: sql.raw(`'${text}'`) });
+const NOTHING: SimpleAttribute = { type: 'text', is: sql`null` };
 
-const metaAttributes = (table: typeof users | typeof groups, kind: ResourceKind): Complex => ({
+const metaAttributes = (table: typeof users | typeof groups, kind: ResourceKind): ComplexAttribute => ({
   parts: {
     resourcetype: constant(kind),
     created: { type: 'time', is: table.createdAt },
@@ -49,8 +49,8 @@ function keptAttributes(
   { users: hiddenUsers, groups: hiddenGroups }: Hidden,
 ): Readonly<Record<string, Attribute>> {
   if (kind === 'User') {
-    const name: Single = { type: 'text', is: users.name };
-    const email: Single = { type: 'email', is: users.email };
+    const name: SimpleAttribute = { type: 'text', is: users.name };
+    const email: SimpleAttribute = { type: 'email', is: users.email };
     return {
       id: { type: 'exact', is: users.id },
       externalid: { type: 'exact', is: users.externalId },
@@ -113,14 +113,18 @@ export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden
   };
 
   /** @param within the attribute whose value path the comparison stands in */
-  const compare = (path: AttributePath, within: Complex | undefined, of: (single: Single) => SQL): SQL => {
+  const compare = (
+    path: AttributePath,
+    within: ComplexAttribute | undefined,
+    of: (single: SimpleAttribute) => SQL,
+  ): SQL => {
     if (within) return of(findPart(within, path.name));
     const attribute = findAttribute(path);
     if (!('parts' in attribute)) return of(path.sub === undefined ? attribute : NOTHING);
     return attribute.some(of(findPart(attribute, path.sub ?? 'value')));
   };
 
-  const condition = (each: Filter, within?: Complex): SQL => {
+  const condition = (each: Filter, within?: ComplexAttribute): SQL => {
     switch (each.op) {
       case 'and':
       case 'or': {
@@ -135,13 +139,13 @@ export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden
       }
       case 'pr':
         return isComplexItself(each.path, within)
-          ? (findAttribute(each.path) as Complex).some(sql`1`)
+          ? (findAttribute(each.path) as ComplexAttribute).some(sql`1`)
           : compare(each.path, within, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
       default:
         return compare(each.path, within, (single) => comparison(single, each.op, each.value));
     }
   };
-  const isComplexItself = (path: AttributePath, within?: Complex): boolean =>
+  const isComplexItself = (path: AttributePath, within?: ComplexAttribute): boolean =>
     within === undefined && path.sub === undefined && 'parts' in findAttribute(path);
   const whole = condition(filter);
   if (new SQLiteAsyncDialect().sqlToQuery(whole).params.length > MOST_PARAMETERS)
@@ -152,14 +156,14 @@ export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden
 /** The most parameters of a condition: a list uses it three times, and has parameters of its own; D1 takes 100. */
 const MOST_PARAMETERS = 24;
 
-const findPart = ({ parts }: Complex, name: string): Single => {
+const findPart = ({ parts }: ComplexAttribute, name: string): SimpleAttribute => {
   const key = name.toLowerCase();
-  return Object.hasOwn(parts, key) ? (parts[key] as Single) : NOTHING;
+  return Object.hasOwn(parts, key) ? (parts[key] as SimpleAttribute) : NOTHING;
 };
 
 const ORDERS = { gt: sql`>`, ge: sql`>=`, lt: sql`<`, le: sql`<=` } as const;
 
-function comparison({ type, is }: Single, op: Comparison, value: Value): SQL {
+function comparison({ type, is }: SimpleAttribute, op: Comparison, value: Value): SQL {
   if (value === null) return nullComparison(is, op);
   const wanted = heldValue(type, value);
   if (op === 'ne') return sql`not ${comparison({ type, is }, 'eq', value)}`;
@@ -176,7 +180,7 @@ function comparison({ type, is }: Single, op: Comparison, value: Value): SQL {
 /** The most letters beyond ASCII whose case is ignored in one comparison: a statement has many comparisons. */
 const MOST_LETTERS = 10;
 
-function partComparison(op: 'co' | 'sw' | 'ew', type: Single['type'], is: SQLWrapper, part: string): SQL {
+function partComparison(op: 'co' | 'sw' | 'ew', type: SimpleAttribute['type'], is: SQLWrapper, part: string): SQL {
   const { wanted, lower } =
     type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : foldCase(part, MOST_LETTERS);
   if (op === 'co') return sql`instr(${lower(is)}, ${wanted}) > 0`;
@@ -192,7 +196,7 @@ function nullComparison(is: SQLWrapper, op: Comparison): SQL {
 }
 
 /** The database's form of a value for an attribute of this type. */
-function heldValue(type: Single['type'], value: Exclude<Value, null>): string | number {
+function heldValue(type: SimpleAttribute['type'], value: Exclude<Value, null>): string | number {
   if (type === 'yes-or-no') {
     const truth = typeof value === 'string' ? value.toLowerCase() : String(value);
     if (truth !== 'true' && truth !== 'false') throw invalidFilter('compares true and false with something else');

@@ -24,7 +24,7 @@ export interface TargetPath extends AttributePath {
 }
 
 /** The reason why a text is neither a filter nor a path, as a sentence. */
-export class NotInForm extends Error {}
+export class SyntaxProblem extends Error {}
 
 /** Limits of filters: far beyond those that directories send, and below those of the database in one statement. */
 export const BOUNDS = { characters: 8_000, depth: 10, comparisons: 24 };
@@ -37,9 +37,9 @@ interface Token {
   text: string;
 }
 
-/** Cuts a text into tokens. @throws NotInForm */
+/** Cuts a text into tokens. @throws SyntaxProblem */
 function tokenize(text: string): Token[] {
-  if (text.length > BOUNDS.characters) throw new NotInForm(`has more than ${BOUNDS.characters} characters`);
+  if (text.length > BOUNDS.characters) throw new SyntaxProblem(`has more than ${BOUNDS.characters} characters`);
   const tokens: Token[] = [];
   const whole = text.trimEnd();
   TOKEN.lastIndex = 0;
@@ -51,7 +51,7 @@ function tokenize(text: string): Token[] {
     else if (number !== undefined) tokens.push({ kind: 'number', text: number });
     else if (word !== undefined) tokens.push({ kind: 'word', text: word });
     else if (sub !== undefined) tokens.push({ kind: 'sub', text: sub });
-    else throw new NotInForm(`cannot be read from character ${at + 1} on`);
+    else throw new SyntaxProblem(`cannot be read from character ${at + 1} on`);
   }
   return tokens;
 }
@@ -83,7 +83,7 @@ class Parser {
 
   #whole<T>(parse: () => T): T {
     const parsed = parse();
-    if (this.#at < this.#tokens.length) throw new NotInForm(`goes on after its end, with ${this.#next()}`);
+    if (this.#at < this.#tokens.length) throw new SyntaxProblem(`goes on after its end, with ${this.#next()}`);
     return parsed;
   }
 
@@ -117,11 +117,12 @@ class Parser {
 
   #comparison(path: AttributePath): Filter {
     this.#comparisons += 1;
-    if (this.#comparisons > BOUNDS.comparisons) throw new NotInForm(`has more than ${BOUNDS.comparisons} comparisons`);
+    if (this.#comparisons > BOUNDS.comparisons)
+      throw new SyntaxProblem(`has more than ${BOUNDS.comparisons} comparisons`);
     const word = this.#takesKind('word')?.toLowerCase();
     if (word === 'pr') return { op: 'pr', path };
     const op = COMPARISONS.find((each) => each === word);
-    if (op === undefined) throw new NotInForm(`lacks an operator after ${printAttribute(path)}`);
+    if (op === undefined) throw new SyntaxProblem(`lacks an operator after ${printAttribute(path)}`);
     return { op, path, value: this.#value() };
   }
 
@@ -138,14 +139,14 @@ class Parser {
     } catch {
       // What is no JSON is told below.
     }
-    throw new NotInForm(
+    throw new SyntaxProblem(
       'compares with something that is neither a text in double quotes, a number, true, false nor null',
     );
   }
 
   #attribute(): AttributePath {
     const text = this.#takesKind('word');
-    if (text === undefined) throw new NotInForm(`lacks an attribute before ${this.#next()}`);
+    if (text === undefined) throw new SyntaxProblem(`lacks an attribute before ${this.#next()}`);
     const colon = text.lastIndexOf(':');
     const [name = '', sub] = text.slice(colon + 1).split('.');
     return { ...(colon > 0 && { schema: text.slice(0, colon) }), name, ...(sub !== undefined && { sub }) };
@@ -154,9 +155,9 @@ class Parser {
   /** Parses a filter up to the bracket that closes it. */
   #within(end: ')' | ']', isOutside = false): Filter {
     this.#depth += 1;
-    if (this.#depth > BOUNDS.depth) throw new NotInForm(`is nested more than ${BOUNDS.depth} levels deep`);
+    if (this.#depth > BOUNDS.depth) throw new SyntaxProblem(`is nested more than ${BOUNDS.depth} levels deep`);
     const filter = this.#any(isOutside);
-    if (!this.#takes(end)) throw new NotInForm(`lacks a ${end} before ${this.#next()}`);
+    if (!this.#takes(end)) throw new SyntaxProblem(`lacks a ${end} before ${this.#next()}`);
     this.#depth -= 1;
     return filter;
   }
@@ -189,10 +190,10 @@ class Parser {
   }
 }
 
-/** Parses a filter. Operators and attributes may be in any case. @throws NotInForm */
+/** Parses a filter. Operators and attributes may be in any case. @throws SyntaxProblem */
 export const parseFilter = (text: string): Filter => new Parser(text).filter();
 
-/** Parses the path of a PATCH operation. @throws NotInForm */
+/** Parses the path of a PATCH operation. @throws SyntaxProblem */
 export const parsePath = (text: string): TargetPath => new Parser(text).path();
 
 /** The text of a filter; parsing it gives the same filter. */

@@ -1,6 +1,6 @@
 import { email as emailAddress, isRecord, displayName as nameOfPerson } from '../../kernel/fields.ts';
 import { invalidPath, invalidSyntax, invalidValue, noTarget, readOnly } from './failures.ts';
-import { type Filter, NotInForm, parsePath, type TargetPath } from './grammar.ts';
+import { type Filter, parsePath, SyntaxProblem, type TargetPath } from './grammar.ts';
 import { inSchema, type ResourceKind } from './schemas.ts';
 
 const LONGEST = { id: 100, externalId: 255, name: 200 };
@@ -37,30 +37,30 @@ export type WholeGroup = GroupInput & { displayName: string };
 type Operation = 'add' | 'replace' | 'remove';
 
 /** Takes an attribute of a body or an operation into the input; ignores attributes that are not kept. */
-type Take<Input> = (into: Input, op: Operation, path: TargetPath, value: unknown) => void;
+type TakeAttribute<Input> = (into: Input, op: Operation, path: TargetPath, value: unknown) => void;
 
 /** Reads the user in the body of a POST or PUT, which must have a user name. @throws invalidSyntax, invalidValue */
 export function readUser(body: unknown): WholeUser {
-  const input = readResource<UserInput>({}, 'User', takeOfUser, body);
+  const input = readResource<UserInput>({}, 'User', takeUserAttribute, body);
   const { userName } = input;
   if (userName === undefined) throw invalidValue('userName must be sent');
   return { ...input, userName };
 }
 
 /** Reads the changes to a user in the body of a PATCH. */
-export const readUserPatch = (body: unknown): UserInput => readPatch<UserInput>({}, 'User', takeOfUser, body);
+export const readUserPatch = (body: unknown): UserInput => readPatch<UserInput>({}, 'User', takeUserAttribute, body);
 
 export function readGroup(body: unknown): WholeGroup {
-  const input = readResource<GroupInput>({ members: [] }, 'Group', takeOfGroup, body);
+  const input = readResource<GroupInput>({ members: [] }, 'Group', takeGroupAttribute, body);
   const { displayName } = input;
   if (displayName === undefined) throw invalidValue('displayName must be sent');
   return { ...input, displayName };
 }
 
 export const readGroupPatch = (body: unknown): GroupInput =>
-  readPatch<GroupInput>({ members: [] }, 'Group', takeOfGroup, body);
+  readPatch<GroupInput>({ members: [] }, 'Group', takeGroupAttribute, body);
 
-function readResource<Input>(into: Input, kind: ResourceKind, take: Take<Input>, body: unknown): Input {
+function readResource<Input>(into: Input, kind: ResourceKind, take: TakeAttribute<Input>, body: unknown): Input {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
   takeMembers(into, kind, take, 'replace', body);
   return into;
@@ -70,7 +70,7 @@ function readResource<Input>(into: Input, kind: ResourceKind, take: Take<Input>,
 function takeMembers<Input>(
   into: Input,
   kind: ResourceKind,
-  take: Take<Input>,
+  take: TakeAttribute<Input>,
   op: Operation,
   values: Readonly<Record<string, unknown>>,
 ): void {
@@ -81,7 +81,7 @@ function takeMembers<Input>(
   }
 }
 
-function readPatch<Input>(into: Input, kind: ResourceKind, take: Take<Input>, body: unknown): Input {
+function readPatch<Input>(into: Input, kind: ResourceKind, take: TakeAttribute<Input>, body: unknown): Input {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
   const operations = findMember(body, 'operations');
   if (!Array.isArray(operations) || operations.length === 0) throw invalidSyntax('lacks a list of Operations');
@@ -94,7 +94,7 @@ function readPatch<Input>(into: Input, kind: ResourceKind, take: Take<Input>, bo
     const [path, value] = [findMember(operation, 'path'), findMember(operation, 'value')];
     if (path !== undefined && path !== null && path !== '') {
       if (typeof path !== 'string') throw invalidPath('must be a text');
-      takeAt(into, kind, take, op, toTargetPath(path), value);
+      takeAtPath(into, kind, take, op, toTargetPath(path), value);
     } else if (op === 'remove') throw noTarget();
     else if (isRecord(value)) takeMembers(into, kind, take, op, value);
     else throw invalidValue('An operation without a path needs an object as its value');
@@ -104,10 +104,10 @@ function readPatch<Input>(into: Input, kind: ResourceKind, take: Take<Input>, bo
 
 const READ_ONLY = ['id', 'meta', 'schemas', 'groups'];
 
-function takeAt<Input>(
+function takeAtPath<Input>(
   into: Input,
   kind: ResourceKind,
-  take: Take<Input>,
+  take: TakeAttribute<Input>,
   op: Operation,
   path: TargetPath,
   value: unknown,
@@ -136,7 +136,7 @@ function toTargetPath(text: string): TargetPath {
   try {
     return parsePath(text);
   } catch (error) {
-    throw error instanceof NotInForm ? invalidPath(error.message) : error;
+    throw error instanceof SyntaxProblem ? invalidPath(error.message) : error;
   }
 }
 
@@ -146,7 +146,7 @@ function findMember(object: Readonly<Record<string, unknown>>, name: string): un
   return key === undefined ? undefined : object[key];
 }
 
-function takeOfUser(into: UserInput, op: Operation, { name, sub }: TargetPath, value: unknown): void {
+function takeUserAttribute(into: UserInput, op: Operation, { name, sub }: TargetPath, value: unknown): void {
   switch (name.toLowerCase()) {
     case 'username':
       if (op === 'remove') throw invalidValue('userName cannot be removed');
@@ -179,7 +179,7 @@ function takeName(into: UserInput, sub: string | undefined, value: unknown): voi
   if (part) into[part] = parseName(`name.${part}`, value);
 }
 
-function takeOfGroup(into: GroupInput, op: Operation, { name, sub, of }: TargetPath, value: unknown): void {
+function takeGroupAttribute(into: GroupInput, op: Operation, { name, sub, of }: TargetPath, value: unknown): void {
   switch (name.toLowerCase()) {
     case 'displayname':
       if (op === 'remove') throw invalidValue('displayName cannot be removed');
@@ -189,11 +189,11 @@ function takeOfGroup(into: GroupInput, op: Operation, { name, sub, of }: TargetP
       into.externalId = op === 'remove' ? null : parseExternalId(value);
       break;
     case 'members':
-      takeOfMembers(into, op, { sub, of }, value);
+      takeMemberAttribute(into, op, { sub, of }, value);
   }
 }
 
-function takeOfMembers(
+function takeMemberAttribute(
   { members }: GroupInput,
   op: Operation,
   { sub, of }: Pick<TargetPath, 'sub' | 'of'>,

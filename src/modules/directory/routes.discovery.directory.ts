@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PrincipalContext } from '../../context.ts';
 import { ok } from '../../http/endpoint.ts';
 import { BASE_PATH, endpoint } from '../../http/surfaces/directory.ts';
-import { askedIn, isWanted, narrowed, toSearch } from './asked.ts';
+import { isWanted, readListParameters, selectAttributes, toSearch } from './asked.ts';
 import { discoveryNotFound, invalidFilter, invalidSyntax, invalidValue, tooManyMembers } from './failures.ts';
 import { searchBody } from './fields.ts';
 import { CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
@@ -171,7 +171,7 @@ export const discoveryEndpoints = [
       fails: [invalidFilter, invalidSyntax, invalidValue, tooManyMembers],
     },
     async ({ ctx, body }) => {
-      const asked = askedIn(body);
+      const asked = readListParameters(body);
       const search = toSearch(asked);
       const { users, groups, total } = await searchAll(ctx, search, isWanted(asked, 'members'));
       const shown = [
@@ -179,7 +179,7 @@ export const discoveryEndpoints = [
         ...(await Promise.all(groups.map((group) => viewGroup(ctx, group)))),
       ];
       return list(
-        shown.map((each) => narrowed(each, asked)),
+        shown.map((each) => selectAttributes(each, asked)),
         { total },
         search,
       );

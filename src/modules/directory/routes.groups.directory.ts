@@ -13,7 +13,14 @@ import {
   membersUnknown,
 } from '../groups/failures.ts';
 import { policyLimitExceeded } from '../policies/failures.ts';
-import { type Asked, askedIn, isWanted, narrowed, toSearch, type Wanted } from './asked.ts';
+import {
+  isWanted,
+  type ListParameters,
+  readListParameters,
+  selectAttributes,
+  toSearch,
+  type WantedAttributes,
+} from './asked.ts';
 import {
   globalGroupReadOnly,
   invalidFilter,
@@ -29,7 +36,7 @@ import { readGroup, readGroupPatch } from './input.ts';
 import { deleteGroup, getGroupWithMembers, makeGroup, reviseGroup, searchGroups } from './service.ts';
 import { groupView, list, listSchema, VERSIONED, viewGroup } from './views.ts';
 
-const narrowAnswer = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
+const narrowAnswer = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
 
 /** The most bytes of a body: enough for the most members, with names and addresses. */
 const BODY_LIMIT = 4 * 1024 * 1024;
@@ -53,12 +60,12 @@ const CHANGING = {
   returns: ok(groupView),
 } as const;
 
-async function answerGroups(ctx: PrincipalContext, asked: Asked) {
+async function answerGroups(ctx: PrincipalContext, asked: ListParameters) {
   const search = toSearch(asked);
   const found = await searchGroups(ctx, search, isWanted(asked, 'members'));
   const shown = await Promise.all(found.records.map((group) => viewGroup(ctx, group)));
   return list(
-    shown.map((each) => narrowed(each, asked)),
+    shown.map((each) => selectAttributes(each, asked)),
     found,
     search,
   );
@@ -94,7 +101,7 @@ export const directoryGroupEndpoints = [
       returns: ok(listSchema(groupView)),
       fails: [invalidFilter, invalidSyntax, invalidValue, tooManyMembers],
     },
-    ({ ctx, body }) => answerGroups(ctx, askedIn(body)),
+    ({ ctx, body }) => answerGroups(ctx, readListParameters(body)),
   ),
   endpoint(
     {

@@ -13,14 +13,14 @@ import {
   userNotFound,
   userStillInvited,
 } from '../users/failures.ts';
-import { type Asked, askedIn, narrowed, toSearch, type Wanted } from './asked.ts';
+import { type ListParameters, readListParameters, selectAttributes, toSearch, type WantedAttributes } from './asked.ts';
 import { invalidFilter, invalidPath, invalidSyntax, invalidValue, noTarget, readOnly } from './failures.ts';
 import { listQuery, patchBody, resourceQuery, searchBody, userBody } from './fields.ts';
 import { readUser, readUserPatch } from './input.ts';
 import { deleteUser, getUser, makeUser, reviseUser, searchUsers, USER_WRITES } from './service.ts';
 import { list, listSchema, userView, VERSIONED, viewUser } from './views.ts';
 
-const narrowAnswer = (shown: object, query: unknown) => narrowed(shown, query as Wanted);
+const narrowAnswer = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
 
 /** The failures of a change of a user. */
 const OF_CHANGES = [
@@ -41,12 +41,12 @@ const CHANGING = {
   returns: ok(userView),
 } as const;
 
-async function answerUsers(ctx: PrincipalContext, asked: Asked) {
+async function answerUsers(ctx: PrincipalContext, asked: ListParameters) {
   const search = toSearch(asked);
   const found = await searchUsers(ctx, search);
   const shown = await Promise.all(found.records.map((user) => viewUser(ctx, user)));
   return list(
-    shown.map((each) => narrowed(each, asked)),
+    shown.map((each) => selectAttributes(each, asked)),
     found,
     search,
   );
@@ -81,7 +81,7 @@ export const directoryUserEndpoints = [
       returns: ok(listSchema(userView)),
       fails: [invalidFilter, invalidSyntax, invalidValue],
     },
-    ({ ctx, body }) => answerUsers(ctx, askedIn(body)),
+    ({ ctx, body }) => answerUsers(ctx, readListParameters(body)),
   ),
   endpoint(
     {

@@ -24,7 +24,7 @@ import {
 import { elementFits } from './elements.ts';
 import { globalGroupReadOnly, invalidFilter, invalidValue, tooManyMembers } from './failures.ts';
 import { compileFilter } from './filter-store.ts';
-import { type Filter, NotInForm, parseFilter } from './grammar.ts';
+import { type Filter, parseFilter, SyntaxProblem } from './grammar.ts';
 import {
   type GroupInput,
   type MemberStep,
@@ -150,7 +150,7 @@ function toFilter(text: string): Filter {
   try {
     return parseFilter(text);
   } catch (error) {
-    if (error instanceof NotInForm) throw invalidFilter(error.message);
+    if (error instanceof SyntaxProblem) throw invalidFilter(error.message);
     throw error;
   }
 }
@@ -169,7 +169,7 @@ export const USER_WRITES = ['users:update', 'users:activate', 'users:deactivate'
 
 /** Changes the values of a user that differ from the present ones; writes nothing where none does. */
 export async function reviseUser(ctx: PrincipalContext, id: string, input: UserInput): Promise<UserWithGroups> {
-  const user = await mayReach(ctx, id);
+  const user = await requireChangeableUser(ctx, id);
   const wanted: UserChanges = {
     email: input.userName,
     name: nameFrom(input, user.name),
@@ -192,7 +192,7 @@ export async function reviseUser(ctx: PrincipalContext, id: string, input: UserI
 }
 
 /** A user, for a caller who may change users in some way. Others do not learn whether the user exists. */
-async function mayReach(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
+async function requireChangeableUser(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
   if (!USER_WRITES.some((action) => isAllowed(ctx.actor, action, id))) requireAction(ctx.actor, 'users:update', id);
   return findUserWithGroups(ctx, id);
 }

@@ -6,7 +6,7 @@ import { insertGroup, insertGroupPermissions } from './permission-store.ts';
 import { requireAllFound } from './permissions.ts';
 import { type GroupInput, type GroupWithCounts, NAMES_ARE_UNIQUE, newGroup } from './service.ts';
 import type { Group } from './store.ts';
-import { enterUsersStatement, requireKnownUsers, whomItConcerns } from './user-members.ts';
+import { enterUsersStatement, requireKnownUsers, toAffectedPrincipals } from './user-members.ts';
 
 /**
  * Creates a group, without members but for `userIds`, which may not allow more than the caller may. A slug that is made from the
@@ -26,7 +26,7 @@ export async function createGroup(
   await requireKnownUsers(ctx, userIds);
   const { inserted } = await commitAccess(
     ctx,
-    whomItConcerns(companyId, userIds),
+    toAffectedPrincipals(companyId, userIds),
     {
       inserted: insertGroup(ctx.db, record, { permissionIds: ids, canChangeSlug: input.slug === undefined }),
       listed: ids.length === 0 ? [] : [insertGroupPermissions(ctx.db, companyId, id, ids)],

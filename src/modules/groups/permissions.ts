@@ -14,7 +14,9 @@ import {
 import { type GroupWithCounts, selectGroupWithCounts } from './store.ts';
 
 export function addGroupPermissions(ctx: PrincipalContext, groupId: string, ids: string[]): Promise<GroupWithCounts> {
-  return change(ctx, groupId, ids, (fresh) => [insertGroupPermissions(ctx.db, ctx.actor.companyId, groupId, fresh)]);
+  return changePermissions(ctx, groupId, ids, (fresh) => [
+    insertGroupPermissions(ctx.db, ctx.actor.companyId, groupId, fresh),
+  ]);
 }
 
 /** Puts exactly these permissions on a group, and leaves those that the caller may not see. */
@@ -24,7 +26,7 @@ export function replaceGroupPermissions(
   ids: string[],
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
-  return change(ctx, groupId, ids, (fresh, present) => [
+  return changePermissions(ctx, groupId, ids, (fresh, present) => [
     insertGroupPermissions(ctx.db, companyId, groupId, fresh),
     deleteOtherGroupPermissions(ctx.db, companyId, groupId, [...ids, ...present.filter((id) => isHidden(ctx, id))]),
   ]);
@@ -37,31 +39,31 @@ export async function removeGroupPermissions(
   ids: string[],
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
-  const { group } = await read(ctx, groupId, ids);
-  return store(ctx, group.id, [deleteGroupPermissions(ctx.db, companyId, groupId, ids)]);
+  const { group } = await readGroupAndPermissions(ctx, groupId, ids);
+  return storePermissions(ctx, group.id, [deleteGroupPermissions(ctx.db, companyId, groupId, ids)]);
 }
 
 /**
  * @param statements made from the ids that the group does not list yet (only those were checked, and only those are added), and
  *   from those that it lists
  */
-async function change(
+async function changePermissions(
   ctx: PrincipalContext,
   groupId: string,
   ids: string[],
   statements: (fresh: string[], present: string[]) => Statement[],
 ): Promise<GroupWithCounts> {
-  const { group, permissions } = await read(ctx, groupId, ids);
+  const { group, permissions } = await readGroupAndPermissions(ctx, groupId, ids);
   const fresh = permissions.filter(({ id }) => !group.permissionIds.includes(id));
   requireMayGrant(ctx.actor, {
     companyId: ctx.actor.companyId,
     groups: [{ id: groupId, policies: [], roles: [], permissions: fresh }],
   });
   const added = fresh.map(({ id }) => id);
-  return store(ctx, groupId, statements(added, group.permissionIds));
+  return storePermissions(ctx, groupId, statements(added, group.permissionIds));
 }
 
-async function read(ctx: PrincipalContext, groupId: string, ids: string[]) {
+async function readGroupAndPermissions(ctx: PrincipalContext, groupId: string, ids: string[]) {
   const { companyId } = ctx.actor;
   const {
     group: [group],
@@ -75,7 +77,11 @@ async function read(ctx: PrincipalContext, groupId: string, ids: string[]) {
   return { group, permissions };
 }
 
-async function store(ctx: PrincipalContext, groupId: string, statements: Statement[]): Promise<GroupWithCounts> {
+async function storePermissions(
+  ctx: PrincipalContext,
+  groupId: string,
+  statements: Statement[],
+): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
   const { found } = await commitAccess(ctx, everybodyIn(companyId), {
     touched: touchGroup(ctx.db, companyId, groupId, ctx.now()),

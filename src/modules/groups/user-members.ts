@@ -81,7 +81,7 @@ export function changeGroupOfUsers(
     if (leaving.length > 0) requireMayGrant(ctx.actor, toGrantsOfDenials(sources));
     const { renamed, found, after } = await commitAccess(
       ctx,
-      whomItConcerns(companyId, [...entering, ...leaving]),
+      toAffectedPrincipals(companyId, [...entering, ...leaving]),
       {
         renamed: isRenamed ? [updateGroup(ctx.db, companyId, id, ctx.now(), named)] : [],
         // Leaving comes first: what reaches one principal is bounded at every step.
@@ -114,7 +114,7 @@ const MOST_NAMED = 10;
 /** More principals than these are announced as everybody. */
 const MOST_ANNOUNCED = 100;
 
-export const whomItConcerns = (companyId: string, userIds: string[]): AffectedPrincipals =>
+export const toAffectedPrincipals = (companyId: string, userIds: string[]): AffectedPrincipals =>
   userIds.length > MOST_ANNOUNCED ? everybodyIn(companyId) : onlyPrincipals(companyId, ...userIds);
 
 export const enterUsersStatement = (ctx: PrincipalContext, groupId: string, userIds: string[]) =>

@@ -30,20 +30,20 @@ const DOCUMENT_MS = HOUR_MS;
 const MOST_REDIRECTS = 20;
 const REGISTRATIONS_AN_HOUR = 10;
 
-const COMPANYS = /^oc_([a-f0-9]{24})$/;
-const OWN = /^od_[\w-]{43}$/;
+const COMPANY_CLIENT_ID = /^oc_([a-f0-9]{24})$/;
+const REGISTERED_CLIENT_ID = /^od_[\w-]{43}$/;
 
 export const companyClientId = (id: string): string => `oc_${id}`;
 
 /** The client of an id, wherever it is registered; undefined where there is none, or its document is not good. */
 export async function findClient(ctx: Context, clientId: string): Promise<Client | undefined> {
-  const [, companys] = COMPANYS.exec(clientId) ?? [];
+  const [, companys] = COMPANY_CLIENT_ID.exec(clientId) ?? [];
   if (companys !== undefined) {
     const [found] = await selectCompanyClient(ctx.db, companys);
     return found && { ...found, id: clientId, host: null };
   }
   const isDocument = isDocumentAddress(ctx, clientId);
-  if (!isDocument && !OWN.test(clientId)) return undefined;
+  if (!isDocument && !REGISTERED_CLIENT_ID.test(clientId)) return undefined;
   const [known] = await selectPublicClient(ctx.db, clientId, ctx.now());
   if (!known && !isDocument) return undefined;
   const { name, redirectUris } = known ?? (await readDocument(ctx, clientId)) ?? {};

@@ -8,7 +8,7 @@ import type { AskedView } from '../../presentation/letting-in.ts';
 import { attempt, networkHere } from '../sign-in/service.ts';
 import { findClient, hostOfClient } from './clients.ts';
 import { invalidClient, wrongUserCode } from './failures.ts';
-import { asking, viewRequest } from './requests.ts';
+import { makeConsentRequest, viewRequest } from './requests.ts';
 import { parseScopes } from './scopes.ts';
 import { insertDevice, selectWaitingDevice } from './store.ts';
 import { findResource } from './tokens.ts';
@@ -60,15 +60,15 @@ export async function beginDevice(
  * Returns the request of the device whose code somebody has typed. Ten wrong codes an hour, of a person or from an address, are
  * enough.
  */
-export function findAsked(ctx: UserContext, typed: string): Promise<AskedView> {
+export function findDeviceRequest(ctx: UserContext, typed: string): Promise<AskedView> {
   const { companyId, id } = ctx.actor;
   const guess = { wrong: wrongUserCode, maxWrong: WRONG_AN_HOUR, windowMs: HOUR_MS };
   return attempt(ctx, { ...guess, name: `device-code:${companyId}:${id}` }, () =>
-    attempt(ctx, { ...guess, name: `device-code:${networkHere(ctx)}` }, () => readAsked(ctx, typed)),
+    attempt(ctx, { ...guess, name: `device-code:${networkHere(ctx)}` }, () => readDeviceRequest(ctx, typed)),
   );
 }
 
-async function readAsked(ctx: UserContext, typed: string): Promise<AskedView> {
+async function readDeviceRequest(ctx: UserContext, typed: string): Promise<AskedView> {
   const letters = typed.toUpperCase().replaceAll(/[^A-Z]/g, '');
   const digests = await keyedDigests(ctx.config.ENCRYPTION_KEYS, LABEL, letters);
   const [device] = await selectWaitingDevice(ctx.db, digests, ctx.now());
@@ -77,7 +77,7 @@ async function readAsked(ctx: UserContext, typed: string): Promise<AskedView> {
   if (!client || (client.companyId !== null && client.companyId !== ctx.actor.companyId)) throw wrongUserCode();
   const { digest, expiresAt, scopes, resource } = device;
   return viewRequest(ctx, {
-    ...asking(client, hostOfClient(client), scopes, resource),
+    ...makeConsentRequest(client, hostOfClient(client), scopes, resource),
     jti: digest,
     redirect: null,
     device: { digest, expires_at: expiresAt },

@@ -87,17 +87,17 @@ export async function answerRequest(
 const REMEMBERED_MS = 60 * MINUTE_MS;
 
 /** The person whose grants are asked for: the caller, or for administrators any user. A service account has none. */
-function personMeant({ actor }: PrincipalContext, userId: string | undefined) {
+function getGrantOwner({ actor }: PrincipalContext, userId: string | undefined) {
   if (userId !== undefined && userId !== actor.id) requireAdministrator(actor);
   return { companyId: actor.companyId, userId: userId ?? actor.id };
 }
 
 export const listGrants = async (ctx: PrincipalContext, userId: string | undefined): Promise<Grant[]> =>
-  selectUserGrants(ctx.db, personMeant(ctx, userId), ctx.now());
+  selectUserGrants(ctx.db, getGrantOwner(ctx, userId), ctx.now());
 
 /** Ends a grant: the program is refused from its next request on. */
 export async function removeGrant(ctx: PrincipalContext, id: string, userId: string | undefined): Promise<void> {
-  const person = personMeant(ctx, userId);
+  const person = getGrantOwner(ctx, userId);
   const { ended } = await commitAccess(ctx, onlyPrincipals(person.companyId, person.userId), {
     ended: endUserGrant(ctx.db, person, id, ctx.now()),
   });

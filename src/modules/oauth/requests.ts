@@ -47,7 +47,11 @@ export type Authorization =
   | { kind: 'unknown'; problem: 'client' | 'redirect' };
 
 /** A part of the query; one that stands there twice is refused. */
-function only(query: URLSearchParams, name: string, twice: FailureType = invalidRequest): string | undefined {
+function readSingleParameter(
+  query: URLSearchParams,
+  name: string,
+  twice: FailureType = invalidRequest,
+): string | undefined {
   const sent = query.getAll(name);
   if (sent.length > 1) throw twice();
   return sent[0] || undefined;
@@ -85,17 +89,18 @@ function toRequest(
   { uri, state }: { uri: string; state: string | null },
 ): LetInRequest {
   if (query.has('request') || query.has('request_uri')) throw requestNotSupported();
-  if (only(query, 'response_type') !== 'code') throw unsupportedResponseType();
-  if ((only(query, 'response_mode') ?? 'query') !== 'query') throw invalidRequest('`response_mode` must be `query`.');
-  const challenge = only(query, 'code_challenge') ?? '';
-  if (only(query, 'code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(challenge)) {
+  if (readSingleParameter(query, 'response_type') !== 'code') throw unsupportedResponseType();
+  if ((readSingleParameter(query, 'response_mode') ?? 'query') !== 'query')
+    throw invalidRequest('`response_mode` must be `query`.');
+  const challenge = readSingleParameter(query, 'code_challenge') ?? '';
+  if (readSingleParameter(query, 'code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(challenge)) {
     throw invalidRequest('PKCE is needed: a `code_challenge` by the `code_challenge_method` S256.');
   }
-  const resource = findResource(ctx, only(query, 'resource', invalidTarget));
-  const scopes = parseScopes(only(query, 'scope'));
-  if (only(query, 'prompt') === 'none') throw interactionRequired();
+  const resource = findResource(ctx, readSingleParameter(query, 'resource', invalidTarget));
+  const scopes = parseScopes(readSingleParameter(query, 'scope'));
+  if (readSingleParameter(query, 'prompt') === 'none') throw interactionRequired();
   return {
-    ...asking(client, hostOfClient(client, uri), scopes, resource),
+    ...makeConsentRequest(client, hostOfClient(client, uri), scopes, resource),
     jti: ctx.newId(),
     redirect: { uri, state, challenge },
     device: null,
@@ -103,7 +108,7 @@ function toRequest(
 }
 
 /** The part of a request for consent that is the same with and without a device. */
-export const asking = (client: Client, host: string | null, scopes: string[], resource: Resource) => ({
+export const makeConsentRequest = (client: Client, host: string | null, scopes: string[], resource: Resource) => ({
   sub: client.id,
   company_id: client.companyId ?? '',
   client: { name: client.name, host },

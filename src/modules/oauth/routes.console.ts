@@ -5,7 +5,7 @@ import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { givenToken } from '../../kernel/fields.ts';
 import { tooManyAttempts } from '../sign-in/failures.ts';
-import { findAsked } from './devices.ts';
+import { findDeviceRequest } from './devices.ts';
 import {
   oauthClientNotFound,
   oauthGrantNotFound,
@@ -108,7 +108,7 @@ export const oauthConsoleEndpoints = [
       returns: ok(askedView),
       fails: [wrongUserCode, tooManyAttempts],
     },
-    ({ ctx, body }) => findAsked(ctx, body.user_code),
+    ({ ctx, body }) => findDeviceRequest(ctx, body.user_code),
   ),
   endpoint(
     {

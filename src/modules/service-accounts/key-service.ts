@@ -68,7 +68,7 @@ export async function issueKey(
 /** A service account that the caller may have a key of. */
 export async function serviceAccountToSignAs(ctx: PrincipalContext, id: string): Promise<ServiceAccount> {
   const serviceAccount = await getServiceAccount(ctx, id);
-  await requireNoWider(ctx, serviceAccount);
+  await requireNoWiderAccess(ctx, serviceAccount);
   return serviceAccount;
 }
 
@@ -101,7 +101,7 @@ export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string,
 }
 
 /** Throws unless the caller may do everything that the service account may: whoever holds its key can. */
-async function requireNoWider(ctx: PrincipalContext, { id, accountId }: ServiceAccount): Promise<void> {
+async function requireNoWiderAccess(ctx: PrincipalContext, { id, accountId }: ServiceAccount): Promise<void> {
   const { companyId, access, id: callerId } = ctx.actor;
   if (id === callerId || isUnrestricted(access)) return;
   const reads = accessReads(ctx.db, { companyId, principalType: 'service_account', principalId: id, accountId });

@@ -5,7 +5,7 @@ import type { Delivery, DeliveryStatus } from '../../objects/webhook-sender.ts';
 import { AUDIT_RECORDS, findEventType } from './event-types.ts';
 import { deliveryNotFound, endpointNotActive, noAuditStream } from './failures.ts';
 import { callSender, type Endpoint, getEndpoint } from './service.ts';
-import { toSending } from './tell.ts';
+import { toDeliveryInput } from './tell.ts';
 
 export type { Delivery };
 
@@ -56,7 +56,7 @@ export async function sendTest(ctx: PrincipalContext, endpointId: string, type: 
   const { companyId } = await requireActive(ctx, endpointId);
   const example = { id: ctx.newId(), type, at: ctx.now(), data: findEventType(type).example };
   const [id] = await callSender(ctx, endpointId, async (sender) =>
-    sender.take({ companyId, endpointId }, [toSending(example)]),
+    sender.take({ companyId, endpointId }, [toDeliveryInput(example)]),
   );
   return id as string;
 }

@@ -6,7 +6,7 @@ import { CONCEPTS, type Concept } from './events/views.ts';
 /** Batches of the audit trail. */
 export const AUDIT_RECORDS = 'audit.records';
 
-const OWN = {
+const OWN_EVENTS = {
   'user.created': ['user', 'A user was made who needed no invitation, such as one who came by single sign-on.'],
   'user.invited': ['user', 'A user was invited, or invited again.'],
   'user.updated': ['user', 'The name, address or teams of a user were changed.'],
@@ -87,7 +87,7 @@ const SHARED: Record<ShareEventType, string> = {
 /** The types that only endpoints get that name them: there are many such events. */
 const NOT_BY_STAR = /^audit\.|\.(?:executed|resolved)$/;
 
-export type OwnEventType = keyof typeof OWN;
+export type OwnEventType = keyof typeof OWN_EVENTS;
 export type EventTypeName = OwnEventType | ShareEventType;
 
 /** A type of event, with its description. */
@@ -98,7 +98,7 @@ export interface EventType extends Concept {
 
 /** Every type of event. The list, OpenAPI's `webhooks`, the types of the client and the tests are all made of this. */
 export const EVENT_TYPES: readonly EventType[] = [
-  ...Object.entries(OWN).map(([type, [concept, description]]) => ({
+  ...Object.entries(OWN_EVENTS).map(([type, [concept, description]]) => ({
     ...CONCEPTS[concept],
     type: type as OwnEventType,
     description,
@@ -123,7 +123,7 @@ export function findEventType(name: string): EventType {
 }
 
 /** Whether an endpoint with these types gets events of a type. */
-export const wants = (eventTypes: readonly string[], type: string): boolean =>
+export const isWantedType = (eventTypes: readonly string[], type: string): boolean =>
   eventTypes.includes(type) || (eventTypes.includes('*') && !NOT_BY_STAR.test(type));
 
 /** Whether a company's log has the events of a type. */

@@ -9,7 +9,7 @@ import { exportLog } from '../company-log/service.ts';
 import { AUDIT_RECORDS, findEventType } from './event-types.ts';
 import { callSender, kindsFor } from './service.ts';
 import { selectEndpoint, selectListeners } from './store.ts';
-import { give, handOut, type Listener, type Told, toSending, wasActive } from './tell.ts';
+import { type EventToSend, handOut, handToSender, type Listener, toDeliveryInput, wasActive } from './tell.ts';
 
 /** Records of one event. */
 const BATCH = 500;
@@ -37,7 +37,7 @@ async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
   }
   const { records, upTo, lateRecords, late, redactions } = next;
   if (records.length + late.length === 0) return false;
-  if (kind === 'share') await handOut(ctx, listeners, toldOfShares(ctx, [...records, ...lateRecords]));
+  if (kind === 'share') await handOut(ctx, listeners, toShareEvents(ctx, [...records, ...lateRecords]));
   else await handOutAudit(ctx, listeners, next);
   // Of somebody who was taken out of the log meanwhile, endpoints are told again without them.
   const isKept = await ask(async (log) => await log.followed(kind, { upTo, late, redactions }));
@@ -46,7 +46,7 @@ async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
 
 type Log = ReturnType<CompanyContext['bindings']['COMPANY_LOG']['getByName']>;
 
-const toldOfShares = ({ actor: { companyId } }: CompanyContext, records: readonly Logged[]): Told[] =>
+const toShareEvents = ({ actor: { companyId } }: CompanyContext, records: readonly Logged[]): EventToSend[] =>
   records.map((record) => {
     const event = record as Logged<'share'>;
     const { view } = findEventType(event.type);
@@ -64,7 +64,7 @@ async function handOutAudit(
   for (const listener of listeners.filter(({ eventTypes }) => eventTypes.includes(AUDIT_RECORDS))) {
     const wanted = parts.map((some) => some.filter(({ occurredAt }) => wasActive(listener, occurredAt)));
     const batches = wanted.filter((some) => some.length > 0).map((some) => buildBatch(ctx, some));
-    await give(ctx, listener, await Promise.all(batches));
+    await handToSender(ctx, listener, await Promise.all(batches));
   }
 }
 
@@ -75,7 +75,7 @@ async function buildBatch(ctx: CompanyContext, records: readonly Logged<'audit'>
   const id = (await sha256Hex([companyId, AUDIT_RECORDS, of, first.id, last.id].join('\n'))).slice(0, 24);
   const whole = records.map((record) => ({ ...record, companyId }));
   const data = findEventType(AUDIT_RECORDS).view({ records: whole } as never, undefined as never);
-  return toSending({ id, type: AUDIT_RECORDS, at: Math.max(first.occurredAt, last.occurredAt), data });
+  return toDeliveryInput({ id, type: AUDIT_RECORDS, at: Math.max(first.occurredAt, last.occurredAt), data });
 }
 
 /** Sends an endpoint the stored records of the audit trail, the newest first, behind all else that it is sent. */

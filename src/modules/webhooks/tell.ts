@@ -5,8 +5,8 @@ import { inParameters } from '../../db/statements.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { DeliveryInput } from '../../objects/webhook-sender.ts';
 import { openDatabaseIfAny, readConnectionId } from '../managed-database/service.ts';
-import { findEventType, wants } from './event-types.ts';
-import type { Also } from './events/views.ts';
+import { findEventType, isWantedType } from './event-types.ts';
+import type { RelatedData } from './events/views.ts';
 import { callSender } from './service.ts';
 import { deleteEvents, insertEvents, listReads, type StoredEvent, selectEvents, selectListeners } from './store.ts';
 
@@ -14,7 +14,7 @@ import { deleteEvents, insertEvents, listReads, type StoredEvent, selectEvents, 
 const BATCH_SIZE = 100;
 
 /** An event as it is told, in the words of the API. `at` in milliseconds. */
-export interface Told {
+export interface EventToSend {
   /** The `webhook-id`. */
   id: string;
   type: string;
@@ -29,7 +29,7 @@ export type Listener = { id: string; eventTypes: string[]; pauses: Pause[] };
 export const wasActive = ({ pauses }: Listener, at: number): boolean =>
   !pauses.some(({ from, to }) => at >= from && (to === null || at < to));
 
-export const toSending = ({ id, type, at, data }: Told): DeliveryInput => ({
+export const toDeliveryInput = ({ id, type, at, data }: EventToSend): DeliveryInput => ({
   id,
   type,
   body: JSON.stringify({ type, timestamp: isoTimestamp(at), data }),
@@ -39,13 +39,13 @@ export const toSending = ({ id, type, at, data }: Told): DeliveryInput => ({
 export async function handOut(
   ctx: CompanyContext,
   listeners: readonly Listener[],
-  events: readonly Told[],
+  events: readonly EventToSend[],
 ): Promise<void> {
-  const told = events.map((event) => ({ ...event, sending: toSending(event) }));
+  const told = events.map((event) => ({ ...event, sending: toDeliveryInput(event) }));
   await Promise.all(
     listeners.map(async (listener) => {
-      const wanted = told.filter(({ type, at }) => wants(listener.eventTypes, type) && wasActive(listener, at));
-      await give(
+      const wanted = told.filter(({ type, at }) => isWantedType(listener.eventTypes, type) && wasActive(listener, at));
+      await handToSender(
         ctx,
         listener,
         wanted.map(({ sending }) => sending),
@@ -55,7 +55,7 @@ export async function handOut(
 }
 
 /** Has an endpoint's sender take events. */
-export async function give(ctx: CompanyContext, { id }: Listener, sendings: DeliveryInput[]): Promise<void> {
+export async function handToSender(ctx: CompanyContext, { id }: Listener, sendings: DeliveryInput[]): Promise<void> {
   const { companyId } = ctx.actor;
   if (sendings.length === 0) return;
   await callSender(ctx, id, async (sender) => await sender.take({ companyId, endpointId: id }, sendings));
@@ -70,20 +70,23 @@ export async function tellEvents(ctx: CompanyContext): Promise<void> {
       listeners: selectListeners(ctx.db, companyId),
     });
     if (found.length === 0) return;
-    const wanted = found.filter(({ type }) => listeners.some(({ eventTypes }) => wants(eventTypes, type)));
+    const wanted = found.filter(({ type }) => listeners.some(({ eventTypes }) => isWantedType(eventTypes, type)));
     if (wanted.length > 0) {
-      const also = await readAlso(ctx, wanted);
+      const also = await readRelatedData(ctx, wanted);
       await handOut(
         ctx,
         listeners,
-        wanted.map((event) => toTold(event, also)),
+        wanted.map((event) => toEventToSend(event, also)),
       );
     }
     for (const some of inParameters(found)) await deleteEvents(ctx.db, companyId, some).run();
   }
 }
 
-const toTold = ({ id, type, record, occurredAt }: StoredEvent, also: (id: unknown) => Also): Told => ({
+const toEventToSend = (
+  { id, type, record, occurredAt }: StoredEvent,
+  also: (id: unknown) => RelatedData,
+): EventToSend => ({
   id,
   type,
   at: occurredAt,
@@ -91,7 +94,10 @@ const toTold = ({ id, type, record, occurredAt }: StoredEvent, also: (id: unknow
 });
 
 /** Reads further data for the records of events: lists as they are now. */
-async function readAlso(ctx: CompanyContext, events: readonly StoredEvent[]): Promise<(id: unknown) => Also> {
+async function readRelatedData(
+  ctx: CompanyContext,
+  events: readonly StoredEvent[],
+): Promise<(id: unknown) => RelatedData> {
   const ids = [...new Set(events.map(({ record }) => String(record.id)))];
   const ofTables = events.some(({ type }) => type.startsWith('table.'));
   const [lists, connectionId] = await Promise.all([

@@ -53,7 +53,7 @@ export type Owned = SQLiteTable & { companyId: SQLiteColumn };
 const ROWS_PER_BATCH = 1000;
 
 /** A table that has rows of companies. */
-export interface HeldTable {
+export interface CompanyTable {
   table: Owned;
   /**
    * The condition of its rows that are about a person, and are deleted with them; null where there are none. In all other rows a
@@ -75,7 +75,7 @@ const asMember = (person: Person) =>
  * Every table of the control database that has rows of companies, in the order in which they are erased: what names a row goes
  * before it. `test/organizations` holds the list against the database.
  */
-export const HELD_TABLES: readonly HeldTable[] = [
+export const HELD_TABLES: readonly CompanyTable[] = [
   // Before what triggers tell of: without endpoints they tell nothing.
   { table: webhookEndpoints, about: null },
   { table: events, about: null },

@@ -52,7 +52,7 @@ async function erase(ctx: CompanyContext, { id, stores }: store.CompanyEnd, unti
   if (others.some((each) => !erased.has(each))) return ctx.now();
   if (!erased.has(last) && !(await eraseStore(ctx, last, stores[last.name]?.cursor ?? null, until))) return ctx.now();
   for (const each of STORES) {
-    if (!(await each.look(ctx))) continue;
+    if (!(await each.hasData(ctx))) continue;
     // Something was written meanwhile.
     await store.noteStep(ctx.db, id, each.name, { removed: 0, at: null, cursor: null });
     return ctx.now();

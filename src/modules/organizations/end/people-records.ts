@@ -1,7 +1,7 @@
 import { commitAccess, everybodyIn } from '../../../access/commit-access.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { type Person, redactedJson, redactedText } from '../../../logs/redaction.ts';
-import { getName, HELD_TABLES, type HeldTable } from './control-store.ts';
+import { type CompanyTable, getName, HELD_TABLES } from './control-store.ts';
 import * as store from './people-store.ts';
 
 /** A record about a person. */
@@ -17,7 +17,7 @@ export async function* readControlRecords(ctx: CompanyContext, person: Person): 
   for (const held of HELD_TABLES) {
     const kind = getName(held.table);
     for (let after = 0; held.about; ) {
-      const rows = await store.selectTheirs(ctx.db, held, companyId, person, after);
+      const rows = await store.selectRowsAboutPerson(ctx.db, held, companyId, person, after);
       for (const { rowNumber, ...record } of rows) {
         yield { kind, record };
         after = Number(rowNumber);
@@ -80,10 +80,10 @@ export async function eraseControlRecords(
   const about = HELD_TABLES.filter((held) => held.about !== null);
   const { deleted } = await commitAccess(ctx, everybodyIn(companyId), {
     inviters: names.map((name) => store.forgetInviter(ctx.db, companyId, name)),
-    deleted: about.map((held) => store.deleteTheirs(ctx.db, held, companyId, person)),
+    deleted: about.map((held) => store.deleteRowsAboutPerson(ctx.db, held, companyId, person)),
   });
   deleted.forEach((rows, at) => {
-    const kind = getName((about[at] as HeldTable).table);
+    const kind = getName((about[at] as CompanyTable).table);
     erased[kind] = (erased[kind] ?? 0) + rows.length;
   });
   return erased;

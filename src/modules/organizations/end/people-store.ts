@@ -7,7 +7,7 @@ import { sessions } from '../../../db/schema/sign-in.ts';
 import { invitations, users } from '../../../db/schema/users.ts';
 import { idList } from '../../../db/statements.ts';
 import type { Person } from '../../../logs/redaction.ts';
-import { belongsToCompany, HELD_TABLES, type HeldTable, type Owned } from './control-store.ts';
+import { belongsToCompany, type CompanyTable, HELD_TABLES, type Owned } from './control-store.ts';
 
 /** Rows that are read at once. */
 export const ROWS_PER_BATCH = 500;
@@ -55,13 +55,13 @@ export const forgetInviter = (db: ControlDb, companyId: string, name: string) =>
     .where(and(eq(invitations.companyId, companyId), eq(invitations.inviter, name)));
 
 /** The rows of a table that are about a person. */
-const theirs = ({ table, about }: HeldTable, companyId: string, person: Person): SQL =>
+const isAboutPerson = ({ table, about }: CompanyTable, companyId: string, person: Person): SQL =>
   and(belongsToCompany(table, companyId), about?.(person) ?? sql`false`) as SQL;
 
-export const deleteTheirs = (db: ControlDb, held: HeldTable, companyId: string, person: Person) =>
+export const deleteRowsAboutPerson = (db: ControlDb, held: CompanyTable, companyId: string, person: Person) =>
   db
     .delete(held.table)
-    .where(theirs(held, companyId, person))
+    .where(isAboutPerson(held, companyId, person))
     // What triggers change besides is not counted.
     .returning({ one: sql<number>`1` });
 
@@ -69,12 +69,18 @@ export const deleteTheirs = (db: ControlDb, held: HeldTable, companyId: string, 
 const SECRET = /digest|secret|hash|salt|password/i;
 
 /** A page of the rows that are about a person, by the number of the row; without secrets. */
-export function selectTheirs(db: ControlDb, held: HeldTable, companyId: string, person: Person, after: number) {
+export function selectRowsAboutPerson(
+  db: ControlDb,
+  held: CompanyTable,
+  companyId: string,
+  person: Person,
+  after: number,
+) {
   const shown = Object.entries(getTableColumns(held.table)).filter(([field]) => !SECRET.test(field));
   return db
     .select({ ...Object.fromEntries(shown), rowNumber: sql<number>`rowid`.as('row_number') })
     .from(held.table)
-    .where(and(theirs(held, companyId, person), sql`rowid > ${after}`))
+    .where(and(isAboutPerson(held, companyId, person), sql`rowid > ${after}`))
     .orderBy(sql`rowid`)
     .limit(ROWS_PER_BATCH);
 }

@@ -27,17 +27,17 @@ export interface Store {
   /** As the certificate names it. */
   name: string;
   /** The company's data in it, in words. */
-  holds: string;
+  description: string;
   /** Deletes a bounded part of it. May be repeated, and broken off anywhere. @param cursor null from the beginning */
   erase(ctx: CompanyContext, cursor: string | null): Promise<Step>;
   /** Looks whether something of the company is there still. */
-  look(ctx: CompanyContext): Promise<boolean>;
+  hasData(ctx: CompanyContext): Promise<boolean>;
   /** The functions that read and erase the data of one person; or the reason why it has none. */
   people: People | string;
 }
 
 /** Further data that identifies a person who is erased. */
-export interface Known {
+export interface IdentifyingData {
   outsiderIds: readonly string[];
   /** As their users were called. */
   names: readonly string[];
@@ -52,7 +52,7 @@ interface People {
    * Deletes the data about them, and puts the pseudonym where they are named. May be repeated.
    * @returns how many records of each kind
    */
-  erase(ctx: CompanyContext, person: Person, known: Known): Promise<Record<string, number>>;
+  erase(ctx: CompanyContext, person: Person, known: IdentifyingData): Promise<Record<string, number>>;
 }
 
 /** Objects of one list, and how long the bucket may take for it. */
@@ -89,9 +89,9 @@ const listed = (ctx: CompanyContext, options: R2ListOptions): Promise<R2Objects>
 
 const database: Store = {
   name: 'database',
-  holds: 'the project at Neon: tables, upload jobs, their history',
+  description: 'the project at Neon: tables, upload jobs, their history',
   erase: async (ctx) => ({ removed: await deleteDatabase(ctx), next: null }),
-  look: hasDatabase,
+  hasData: hasDatabase,
   people: {
     isRead: 'early',
     async *read(ctx, person) {
@@ -103,13 +103,13 @@ const database: Store = {
 
 const log: Store = {
   name: 'log',
-  holds: 'audit records, share events and counts of views in the object CompanyLog',
+  description: 'audit records, share events and counts of views in the object CompanyLog',
   erase: async ({ bindings, actor: { companyId } }) => ({
     removed: await callObject(bindings.COMPANY_LOG, companyId, async (object) => await object.erase()),
     next: null,
   }),
   // It is closed for good.
-  look: async () => false,
+  hasData: async () => false,
   people: {
     async *read(ctx, person) {
       for (const [kind, name] of [
@@ -144,7 +144,7 @@ type Logged = Record<string, unknown> & { viewer?: string };
 
 const files: Store = {
   name: 'files',
-  holds:
+  description:
     'logos, uploads, exports, also those that are not whole, results of the Data API, sources of knowledge, archived days of the log',
   async erase(ctx) {
     for (const prefix of OWN_FILES(ctx.actor.companyId)) {
@@ -157,7 +157,7 @@ const files: Store = {
     }
     return { removed: 0, next: null };
   },
-  async look(ctx) {
+  async hasData(ctx) {
     for (const prefix of OWN_FILES(ctx.actor.companyId)) {
       if ((await listed(ctx, { prefix, limit: 1 })).objects.length > 0) return true;
     }
@@ -168,7 +168,7 @@ const files: Store = {
 
 const sharedFiles: Store = {
   name: 'undelivered',
-  holds: 'messages that no consumer could handle, records that no log took',
+  description: 'messages that no consumer could handle, records that no log took',
   async erase(ctx, cursor) {
     const [at = '0', position] = (cursor ?? '').split(' ');
     const place = Number(at);
@@ -181,7 +181,7 @@ const sharedFiles: Store = {
     return { removed, next: page.truncated && last ? `${place} ${last}` : `${place + 1}` };
   },
   // Each is read when it is erased.
-  look: async () => false,
+  hasData: async () => false,
   people: {
     async *read(ctx, person) {
       for await (const { line } of linesNaming(ctx, person)) yield { kind: 'undelivered', record: { line } };
@@ -232,7 +232,7 @@ async function takeLinesOut({ files: bucket, actor: { companyId } }: CompanyCont
 
 const outsiderKeys: Store = {
   name: 'outsider_requests',
-  holds: 'idempotency keys of outsiders, with the answers, in objects of TokenLimiter',
+  description: 'idempotency keys of outsiders, with the answers, in objects of TokenLimiter',
   async erase(ctx, cursor) {
     const found = await selectOutsiders(ctx.db, ctx.actor.companyId, cursor ?? '', OUTSIDERS_PER_STEP);
     for (const { id } of found) {
@@ -240,7 +240,7 @@ const outsiderKeys: Store = {
     }
     return { removed: found.length, next: found.length < OUTSIDERS_PER_STEP ? null : (found.at(-1)?.id ?? null) };
   },
-  look: async () => false,
+  hasData: async () => false,
   people: {
     // Answers are encrypted, and kept for a day.
     async *read() {},
@@ -255,13 +255,13 @@ const outsiderKeys: Store = {
 
 const gate: Store = {
   name: 'requests',
-  holds: 'nonces, idempotency keys with the answers, and versions of access in the object OrganizationGate',
+  description: 'nonces, idempotency keys with the answers, and versions of access in the object OrganizationGate',
   async erase({ bindings, actor: { companyId } }) {
     await callObject(bindings.ORGANIZATION_GATE, companyId, async (object) => await object.erase());
     return { removed: 1, next: null };
   },
   // Whoever knocks later leaves a nonce there for an hour, of a key that is none any more.
-  look: async () => false,
+  hasData: async () => false,
   people: {
     async *read() {},
     async erase({ bindings, actor: { companyId } }, { ids }) {
@@ -273,14 +273,14 @@ const gate: Store = {
 
 const webhookDeliveries: Store = {
   name: 'webhook_deliveries',
-  holds: 'what webhook endpoints were sent, and are to be sent, in objects of WebhookSender',
+  description: 'what webhook endpoints were sent, and are to be sent, in objects of WebhookSender',
   async erase(ctx) {
     const endpoints = await selectEndpointIds(ctx.db, ctx.actor.companyId);
     for (const { id } of endpoints) await callSender(ctx, id, async (sender) => await sender.end());
     return { removed: endpoints.length, next: null };
   },
   // Messages that would have it sent something are dropped.
-  look: async () => false,
+  hasData: async () => false,
   people: {
     async *read(ctx, person) {
       for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
@@ -312,7 +312,7 @@ export async function eraseDeliveries(ctx: CompanyContext, person: Person): Prom
 
 const controlRecords: Store = {
   name: 'control_records',
-  holds: 'people, access, dashboards, shares, knowledge, jobs, schedules and mails in D1',
+  description: 'people, access, dashboards, shares, knowledge, jobs, schedules and mails in D1',
   async erase(ctx, cursor) {
     const { companyId } = ctx.actor;
     const from = Number(cursor ?? 0);
@@ -330,7 +330,7 @@ const controlRecords: Store = {
     const isDone = deleted.every((result, at) => at % 2 === 1 || countChangedRows(result) === 0);
     return { removed: 0, next: String(isDone ? from + TABLES_PER_STEP : from) };
   },
-  async look(ctx) {
+  async hasData(ctx) {
     for (let from = 0; from < CONTROL_TABLES.length; from += TABLES_PER_STEP) {
       const tables = CONTROL_TABLES.slice(from, from + TABLES_PER_STEP);
       const { found } = await readTogether(ctx.db, {
@@ -372,7 +372,7 @@ export const STORES_OF_BINDINGS: Record<keyof Bindings, readonly Store[] | strin
   VIEWER_GATE: 'keeps nothing on disk',
   ATTEMPT_LIMITER: 'keeps a number and a time under a digest, for a quarter of an hour',
   IP_LIMITER: 'keeps what belongs to no company, for a minute',
-  JOBS: 'messages that come after the erasure has begun are dropped: `readStanding`',
+  JOBS: 'messages that come after the erasure has begun are dropped: `readCompanyState`',
   MODEL_JOBS: 'likewise',
   RECHECKS: 'likewise',
   DATA_JOBS: 'likewise',

@@ -31,12 +31,12 @@ import { consoleUserView, viewConsoleUser } from '../../users/views.ts';
 /** A kind of record that events are about: the schema of its data, the view of the record that was kept, and an example. */
 export interface Concept {
   data: z.ZodObject;
-  view(record: never, also: Also): object;
+  view(record: never, also: RelatedData): object;
   example: object;
 }
 
 /** Data with which a record is shown beside its own row. */
-export interface Also {
+export interface RelatedData {
   /** The groups that a user is in. */
   groupIds: string[];
   /** The permissions and policies that a group lists. */
