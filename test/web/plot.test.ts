@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ViewCell, ViewChart, ViewColumn } from '../../src/presentation/viewing.ts';
-import { cellTextOf, columnTextsOf, numberStyleOf, numberText, periodTextOf } from '../../src/web/charts/format.ts';
+import { cellTextOf, columnTextsOf, numberText, parseNumberStyle, periodTextOf } from '../../src/web/charts/format.ts';
 import { type Data, MAX_SLICES, makeClouds, makePlot, makeSlices } from '../../src/web/charts/plot.ts';
 
 const chart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
@@ -210,7 +210,7 @@ describe('the cells of a table', () => {
   });
 
   it('follow the style of the chart where it fits the values', () => {
-    const text = (options: Record<string, unknown>, value = 1234.5) => numberText(value, numberStyleOf(options));
+    const text = (options: Record<string, unknown>, value = 1234.5) => numberText(value, parseNumberStyle(options));
     expect(text({ format: 'currency', currency: 'USD' })).toBe('$1,234.50');
     expect(text({ format: 'percent' }, 0.1234)).toBe('12.3%');
     expect(text({ decimals: 3, prefix: '≈', suffix: ' kg' })).toBe('≈1,234.500 kg');

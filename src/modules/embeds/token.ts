@@ -18,10 +18,10 @@ import {
   type ExecutionQuery,
   executeFor,
   framesFor,
-  inputsOf,
+  listInputs,
+  makeRules,
   optionsFor,
   requireOrigin,
-  rulesOf,
   type SharedItem,
   sharedDashboard,
   sharedVisualization,
@@ -83,7 +83,7 @@ async function openHostToken(ctx: Context, type: TargetType, token: HostToken, c
     if (expired) throw invalidToken();
     const viewer = toViewer(ctx, claims, read);
     // A token that we would not have made.
-    if (embedProblems(inputsOf(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
+    if (embedProblems(listInputs(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
     return viewer;
   };
   return count ? recordRefusals(ctx, claims, open) : open();
@@ -131,7 +131,7 @@ function toViewer(
 
 /** The viewer's rules: their values, filters and downloads. */
 export const rulesOfEmbed = ({ claims, item }: OpenedEmbed): ViewerRules =>
-  rulesOf(item, {
+  makeRules(item, {
     embed: claims.terms,
     attributes: claims.viewer?.attributes ?? {},
     downloads: [claims.allowDownloads],

@@ -8,7 +8,7 @@ import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { type Section, sectionBytes } from '../mails/service.ts';
-import { type SharedItem, visualizationsOf } from '../viewing/service.ts';
+import { listVisualizations, type SharedItem } from '../viewing/service.ts';
 import { type Execution, resultFile, type Visualization, type Written } from '../visualizations/service.ts';
 
 /** The most rows, columns, characters of a cell, and numbers of a result in a mail. */
@@ -25,7 +25,7 @@ export interface Widget {
 
 /** The widgets in the order of the layout. */
 export function toWidgets(item: SharedItem, executions: readonly Execution[]): Widget[] {
-  const byId = new Map(visualizationsOf(item).map((each) => [each.id, each]));
+  const byId = new Map(listVisualizations(item).map((each) => [each.id, each]));
   return executions.flatMap((execution) => {
     const visualization = byId.get(execution.visualizationId);
     return visualization ? [{ visualization, execution }] : [];

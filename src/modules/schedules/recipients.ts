@@ -12,7 +12,7 @@ import { boundValues } from '../../sharing/values.ts';
 import { selectCompany } from '../companies/service.ts';
 import { rulesOfAddress } from '../share-portal/service.ts';
 import { selectUser } from '../users/service.ts';
-import { recordOf, rulesOf, type SharedItem, type View, viewFor } from '../viewing/service.ts';
+import { getRecord, makeRules, type SharedItem, type View, viewFor } from '../viewing/service.ts';
 import type { Recipient } from './store.ts';
 
 /** A recipient who may see the results of a schedule. */
@@ -45,12 +45,12 @@ export async function readAs(
   }
   const actor = await userActor(ctx, subject);
   if (!actor) return 'left';
-  if (!isAllowed(actor, ACTION_TO_SEE[item.type], recordOf(item).id)) return 'not_allowed';
+  if (!isAllowed(actor, ACTION_TO_SEE[item.type], getRecord(item).id)) return 'not_allowed';
   const { email, name } = actor;
   return viewed({ ...ctx, actor }, item, insiderRules(item), parameters, { email, name, files: true });
 }
 
-const insiderRules = (item: SharedItem): ViewerRules => rulesOf(item, { isInsider: true });
+const insiderRules = (item: SharedItem): ViewerRules => makeRules(item, { isInsider: true });
 
 async function viewed(
   ctx: CompanyContext,

@@ -14,9 +14,9 @@ import {
   type ExecutionQuery,
   executeFor,
   framesFor,
+  makeRules,
   optionsFor,
   requireOrigin,
-  rulesOf,
   type SharedItem,
   sharedDashboard,
 } from '../viewing/service.ts';
@@ -109,7 +109,7 @@ export async function pageOfShare(
 }
 
 const rulesOfShare = ({ share, item }: OpenedShare): ViewerRules =>
-  rulesOf(item, {
+  makeRules(item, {
     policies: share.filterPolicies,
     downloads: [share.embedOptions.allow_downloads === true],
   });

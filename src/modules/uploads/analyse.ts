@@ -10,8 +10,8 @@ import {
   beginInference,
   checkValues,
   type Doubt,
-  doubtsOf,
   feed,
+  findDoubts,
   finish,
   type Inference,
   type InferenceState,
@@ -89,7 +89,7 @@ const beginWidening = (inference: Inference): NonNullable<AnalysisState['widenin
   file: 0,
   position: null,
   wants: 1,
-  doubts: doubtsOf(inference),
+  doubts: findDoubts(inference),
 });
 
 const isTried = ({ widening }: AnalysisState, { files }: Inference): boolean =>

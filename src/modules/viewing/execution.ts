@@ -11,10 +11,10 @@ import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { findWidget, optionsUnder, runDashboard } from '../dashboards/service.ts';
 import { keptResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {
+  buildFile,
   denials,
   type Execution,
   execute,
-  fileOf,
   type Refusals,
   requireFormat,
   type Visualization,
@@ -83,7 +83,7 @@ export async function executeFor(
   const result =
     (await resultIn(await cached.lookUp(), id)) ??
     (await withSlot(ctx, () => run(ctx, item, values, { ...limits, only: visualization })))[0];
-  const answer = fileOf(result as Execution, { name, format, safe: true });
+  const answer = buildFile(result as Execution, { name, format, safe: true });
   return { answer, downloaded: { visualization_id: id, format } };
 }
 

@@ -34,8 +34,8 @@ import {
 export { denials, type Refusals, requireNotDenied, requireSharingAll, unseenAt } from './access.ts';
 export {
   MAX_DASHBOARD_LENGTH,
-  mapKinds as kindsOf,
-  measureLength as lengthOf,
+  mapKinds,
+  measureLength,
   parameterFields,
   parameterProblems,
   templateProblems,
@@ -44,7 +44,7 @@ export {
 export { visualizationNotFound } from './failures.ts';
 export { resultFile, resultWriter, type Written } from './result-writers.ts';
 export {
-  buildFile as fileOf,
+  buildFile,
   executionSchema,
   fileMediaTypes,
   requireFormat,
@@ -52,7 +52,7 @@ export {
   viewExecution,
   widgetQuery,
 } from './results.ts';
-export { compileOrFail, compileStatement as statementOf, type Execution, execute } from './run.ts';
+export { compileOrFail, compileStatement, type Execution, execute } from './run.ts';
 export type { Visualization };
 export { selectVisualization, selectVisualizations };
 

@@ -1,6 +1,6 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../../presentation/viewing.ts';
 import { TEXTS } from '../texts.ts';
-import { labelText, type NumberStyle, numberStyleOf, periodTextOf, toNumber } from './format.ts';
+import { labelText, type NumberStyle, parseNumberStyle, periodTextOf, toNumber } from './format.ts';
 import { parseTimestamps } from './timestamps.ts';
 
 /** Columns and rows of a result that has no error. */
@@ -80,7 +80,7 @@ export function findRoles({ columns }: Data, { x, y, series, type }: ViewChart['
 export function makePlot(data: Data, chart: ViewChart['chart']): Plot | undefined {
   const roles = findRoles(data, chart);
   if (!roles) return undefined;
-  const style = numberStyleOf(chart.options);
+  const style = parseNumberStyle(chart.options);
   const x = data.columns[roles.x] as ViewColumn;
   const cells = data.rows.map((row) => row[roles.x] ?? null);
   const text = periodTextOf(x, cells);
@@ -141,7 +141,7 @@ export function makeClouds(data: Data, chart: ViewChart['chart']): Clouds | unde
     xLabel: name(roles.x),
     yLabel: roles.y.map(name).join(', '),
     clouds,
-    style: numberStyleOf(chart.options),
+    style: parseNumberStyle(chart.options),
   };
 }
 

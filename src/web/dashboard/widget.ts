@@ -1,7 +1,7 @@
 import { fileName } from '../../kernel/files.ts';
 import type { ViewChart, ViewResult } from '../../presentation/viewing.ts';
 import type { Drawing } from '../charts/draw.ts';
-import { numberStyleOf, numberText, toNumber } from '../charts/format.ts';
+import { numberText, parseNumberStyle, toNumber } from '../charts/format.ts';
 import { type Data, findRoles, type Point, toPoint } from '../charts/plot.ts';
 import { h, named, uniqueId } from '../dom.ts';
 import type { FileFormat } from '../source.ts';
@@ -228,7 +228,7 @@ export function buildWidget(
 /** The numbers of the first row in large type, with their columns' names if there are several. */
 function buildNumbers(data: Data, chart: ViewChart['chart'], choose?: (point: Point) => void): HTMLElement {
   const { y } = findRoles(data, chart) ?? { y: [] };
-  const style = numberStyleOf(chart.options);
+  const style = parseNumberStyle(chart.options);
   const [row = []] = data.rows;
   return h(
     'dl',

@@ -9,7 +9,7 @@ import {
   mayRead,
   type PreparedQuery,
   prepareMetrics,
-  sentenceOf,
+  toSentence,
   withValues,
 } from '../metrics/service.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
@@ -118,7 +118,7 @@ async function validate(
     if (problems.length > 0) return { kind: 'invalid', problems };
     return validQuery(input, withValues(prepared, values));
   } catch (error) {
-    if (isInvalid(error)) return { kind: 'invalid', problems: [sentenceOf(error)] };
+    if (isInvalid(error)) return { kind: 'invalid', problems: [toSentence(error)] };
     throw error;
   }
 }

@@ -8,13 +8,13 @@ import { shorten } from '../../../kernel/text.ts';
 import { uniqueKeyFrom } from '../resources/service.ts';
 import {
   DEFINITIONS,
+  getTarget,
   importSuggestions,
   type NewSuggestion,
   newSuggestion,
   pendingCreations,
   pendingImports,
   suggestedReferences,
-  targetOf,
 } from '../suggestions/service.ts';
 import { type Entry, LISTS, type List, REFERENCES, SHAPES, TYPE_OF } from './document.ts';
 import {
@@ -172,7 +172,7 @@ const getId = (known: Known): string => ('resourceId' in known ? known.resourceI
 async function readKnown(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, Known>> {
   const known = new Map<string, Known>();
   for (const { id, targetType, payload } of await pendingCreations(ctx)) {
-    const { definition } = targetOf(targetType);
+    const { definition } = getTarget(targetType);
     const ends = suggestedReferences(payload).flatMap(({ field, ids, isList }) => (isList ? [] : [[field, ids[0]]]));
     const content = { ...definition.defaults, ...payload, ...Object.fromEntries(ends) };
     known.set(keyIn(definition.type, definition.uniqueKeyOf(content)), { suggestionId: id });

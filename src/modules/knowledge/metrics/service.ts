@@ -17,7 +17,7 @@ export {
   prepareForReader,
   prepareMetrics,
   problemsOfQueries,
-  toSentence as sentenceOf,
+  toSentence,
   withValues,
 } from './prepare.ts';
 

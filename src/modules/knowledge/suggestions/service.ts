@@ -24,7 +24,7 @@ export {
   stagedSuggestions,
 } from './staging.ts';
 export type { NewSuggestion, SuggestedCreation, SuggestionRow } from './store.ts';
-export { DEFINITIONS, deniedSuggestions, getTarget as targetOf, suggestedReferences } from './suggestion.ts';
+export { DEFINITIONS, deniedSuggestions, getTarget, suggestedReferences } from './suggestion.ts';
 
 /** A page of the company's suggestions, newest first, without those on targets that the caller may not see. */
 export const listSuggestions = (

@@ -39,4 +39,4 @@ export type {
   Position,
 } from './schema.ts';
 export type { InferenceState } from './state.ts';
-export { areSettled, checkValues, type Doubt, findDoubts as doubtsOf } from './widening.ts';
+export { areSettled, checkValues, type Doubt, findDoubts } from './widening.ts';
