@@ -7,7 +7,7 @@ import { purgeDataJobs, resumeDataJobs } from '../modules/data-api/jobs.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { purgeRevocations, reencryptSigningSecrets } from '../modules/embeds/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
-import { purgeAsked } from '../modules/knowledge/ask/service.ts';
+import { purgeAskedQuestions } from '../modules/knowledge/ask/service.ts';
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
@@ -74,7 +74,7 @@ async function runParts(origin: Origin): Promise<void> {
       events: () => tellWaiting(context),
       knowledge_jobs: () => resumeJobs(context),
       knowledge_sources: () => deleteLeftoverSources(context),
-      asked_questions: () => purgeAsked(context),
+      asked_questions: () => purgeAskedQuestions(context),
       schedule_runs: () => resumeRuns(context),
       old_schedule_runs: () => purgeRuns(context),
       data_jobs: () => resumeDataJobs(context),

@@ -12,11 +12,11 @@ import { readTables } from './tables.ts';
 export { checkValues, sampleValues } from './dimension-values.ts';
 export { type HiddenItems, hiddenItems, namesHidden } from './hidden.ts';
 export {
+  findQueryProblems,
   mayRead,
   type PreparedQuery,
   prepareForReader,
   prepareMetrics,
-  problemsOfQueries,
   toSentence,
   withValues,
 } from './prepare.ts';

@@ -30,7 +30,7 @@ export interface Accepted {
   resource: Resource;
 }
 
-export interface NotAccepted {
+export interface FailedAcceptance {
   id: string;
   failure: Failure;
 }
@@ -77,11 +77,11 @@ export async function acceptSuggestion(ctx: PrincipalContext, id: string, overri
 export async function acceptSuggestions(
   ctx: PrincipalContext,
   ids: string[],
-): Promise<{ accepted: Accepted[]; failed: NotAccepted[] }> {
+): Promise<{ accepted: Accepted[]; failed: FailedAcceptance[] }> {
   const rows = await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids);
   const known = new Map(rows.map((row) => [row.id, row]));
   const accepted: Accepted[] = [];
-  const failed: NotAccepted[] = [];
+  const failed: FailedAcceptance[] = [];
   const order = neededFirst(new Set(ids), known);
   for (const [index, id] of order.entries()) {
     try {

@@ -13,7 +13,13 @@ export { importSuggestions, pendingCreations, pendingImports } from './importing
 export { RATIONALE_SHAPE, type Rationale, readRationale } from './model-answers.ts';
 export { catalogueLines, chunkLines, conceptChunks, conceptsText, entityHints, joinLines } from './prompt-texts.ts';
 export { isAiConfigured, type Proposal, proposeChange, requireAi } from './propose.ts';
-export { acceptSuggestion, acceptSuggestions, getSuggestion, type NotAccepted, rejectSuggestion } from './review.ts';
+export {
+  acceptSuggestion,
+  acceptSuggestions,
+  type FailedAcceptance,
+  getSuggestion,
+  rejectSuggestion,
+} from './review.ts';
 export {
   acceptedResourceIds,
   discardStatement,
