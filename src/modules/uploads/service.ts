@@ -28,12 +28,12 @@ import { isById } from './inference/index.ts';
 import {
   type Confirmation,
   type ConfirmedSchema,
-  EVOLVES,
-  type Evolve,
+  EVOLVE_MODES,
+  type EvolveMode,
   type UploadJob,
   type UploadMode,
 } from './job.ts';
-import { problemsOfLook, type SaidOfFiles } from './look.ts';
+import { findOptionProblems, type ReadingOptions } from './look.ts';
 import { cancelled } from './problems.ts';
 import { discardFiles, makePrefix, receiveForm, type StoredFile, sumBytes, type UploadForm } from './receive.ts';
 import { requireFileRoom, requireSomeRoom, withinFileQuota } from './room.ts';
@@ -88,8 +88,8 @@ export function toMode(sent: string | null): Exclude<UploadMode, 'create'> {
 }
 
 /** Reads from a form or header how a load may change columns; `none` where it is absent. */
-export function toEvolve(sent: string | null): Evolve {
-  const evolve = EVOLVES.find((each) => each === (sent ?? 'none'));
+export function toEvolve(sent: string | null): EvolveMode {
+  const evolve = EVOLVE_MODES.find((each) => each === (sent ?? 'none'));
   if (!evolve) throw wrongEvolve();
   return evolve;
 }
@@ -101,7 +101,7 @@ export interface Address {
   table_id?: string | undefined;
   mode?: 'append' | 'replace' | 'upsert' | undefined;
   key?: string[] | undefined;
-  evolve?: Evolve | undefined;
+  evolve?: EvolveMode | undefined;
 }
 
 /**
@@ -149,7 +149,7 @@ async function insertJob(
     evolve = 'none',
     keys,
     tableId,
-  }: { mode: UploadMode; evolve?: Evolve; keys: string[]; tableId: string | null },
+  }: { mode: UploadMode; evolve?: EvolveMode; keys: string[]; tableId: string | null },
 ): Promise<void> {
   const bytes = sumBytes(job.files);
   if (tableId === null) {
@@ -164,7 +164,12 @@ async function insertJob(
 }
 
 /** Requires the permissions to change or remove rows, or to change columns by hand, for a load that does so. */
-export function requireChanging(ctx: PrincipalContext, mode: UploadMode, tableId: string | null, evolve: Evolve): void {
+export function requireChanging(
+  ctx: PrincipalContext,
+  mode: UploadMode,
+  tableId: string | null,
+  evolve: EvolveMode,
+): void {
   if (evolve !== 'none') requireAction(ctx.actor, 'managed-tables:update', tableId ?? '*');
   if (mode === 'replace' || mode === 'upsert') requireAction(ctx.actor, 'managed-tables:data-write', tableId ?? '*');
 }
@@ -286,7 +291,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
  * Queues another analysis of a waiting job's files with a person's reading options. Of several requests for one job, and its
  * confirm, one wins.
  */
-export async function analyseAgain(ctx: PrincipalContext, id: string, said: SaidOfFiles): Promise<void> {
+export async function analyseAgain(ctx: PrincipalContext, id: string, said: ReadingOptions): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   const key = toJobKey(ctx, id);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
@@ -297,10 +302,10 @@ export async function analyseAgain(ctx: PrincipalContext, id: string, said: Said
   if (job.status !== 'waiting_confirm') throw notWaitingConfirm();
   const reading = await store.readReading(database, key);
   if (!reading) throw notWaitingConfirm();
-  const problems = problemsOfLook(said, reading);
+  const problems = findOptionProblems(said, reading);
   if (problems.length > 0) throw invalid(problems);
   await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
-  if (!(await store.lookAgain(database, key, said, isoTimestamp(ctx.now())))) throw notWaitingConfirm();
+  if (!(await store.startReanalysis(database, key, said, isoTimestamp(ctx.now())))) throw notWaitingConfirm();
   await ctx.jobs.send({ type: 'upload.analyse', companyId: ctx.actor.companyId, jobId: id });
 }
 

@@ -24,7 +24,7 @@ import {
   type UndoLimitRow,
 } from '../managed-tables/service.ts';
 import { jobNotFound, notUndoable, type UndoRefusal } from './failures.ts';
-import { bringBack, dropKept, holdKept, removeAdded } from './kept-rows.ts';
+import { deleteAddedRows, dropKeptRows, lockKeptRows, restoreKeptRows } from './kept-rows.ts';
 import { type Load, type LoadRow, lockLoad, markUndone, selectLastLoad, selectLoads, toLoad } from './load-store.ts';
 import { vacuumTable } from './publish.ts';
 import { requireJob, requireJobsDatabase } from './service.ts';
@@ -163,21 +163,21 @@ async function takeBack(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable
   const { displayName: name, columns } = table;
   if (load.addedRows === null) throw new Error('a load that can be undone knows its rows');
   const isReplace = load.mode === 'replace';
-  if (isReplace) await tx.execute(holdKept(load.jobId)).catch(refuseWhere('42P01', 'too_old'));
-  const removed = await tx.execute(removeAdded(name, load.addedRows));
+  if (isReplace) await tx.execute(lockKeptRows(load.jobId)).catch(refuseWhere('42P01', 'too_old'));
+  const removed = await tx.execute(deleteAddedRows(name, load.addedRows));
   if (load.evolved) await takeBackColumns(tx, ctx, table, load.evolved);
   let restored = 0;
   if (isReplace) {
     // A unique index has the value of a row twice, or cannot hold it.
     const restoring = tx.execute(
-      bringBack(
+      restoreKeptRows(
         name,
         load.jobId,
         columns.filter((column) => !load.evolved?.added.includes(column.name)),
       ),
     );
     restored = await restoring.catch(refuseWhere('23505', 'unique_index')).catch(refuseWhere('54000', 'unique_index'));
-    await tx.execute(dropKept(load.jobId));
+    await tx.execute(dropKeptRows(load.jobId));
   }
   await countRows(tx, ctx, table.id, restored - removed);
   return { removed, restored };

@@ -154,7 +154,7 @@ export async function finishAnalysis(
 }
 
 /** The table with the rows of a load, and the first characters of their ids, if they were added to other rows. */
-export interface Placed {
+export interface PublishedLoad {
   userTableId: string;
   addedRows: string | null;
   result?: LoadResult;
@@ -166,7 +166,7 @@ export interface Placed {
 export async function finishLoad(
   tx: TenantTx,
   key: JobKey,
-  done: Placed & { progress: JobProgress },
+  done: PublishedLoad & { progress: JobProgress },
   at: string,
 ): Promise<void> {
   await tx.execute(

@@ -340,7 +340,13 @@ export const MANAGED_TABLES = [
   ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
     { in: 'lockJob', text: ' FOR UPDATE', without: '', tests: UPLOAD_RACES, title: 'keeps another delivery' },
     { in: 'confirmJob', text: " AND status = 'waiting_confirm'", without: '', tests: UPLOAD_RACES, title: 'a confirm' },
-    { in: 'lookAgain', text: " AND status = 'waiting_confirm'", without: '', tests: LOOKS, title: 'gives way to' },
+    {
+      in: 'startReanalysis',
+      text: " AND status = 'waiting_confirm'",
+      without: '',
+      tests: LOOKS,
+      title: 'gives way to',
+    },
   ]),
   ...guardsOf('src/modules/uploads/publish.ts', UPLOADS, [
     { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACES, title: 'brings into place first' },
@@ -368,7 +374,7 @@ export const MANAGED_TABLES = [
     { text: ' || load.evolved', without: '', tests: EVOLVES, title: 'is undone before or after a row' },
     { text: 'load.number > limit.after', without: 'true', title: 'first, and else comes first' },
     {
-      text: 'await tx.execute(holdKept(load.jobId))',
+      text: 'await tx.execute(lockKeptRows(load.jobId))',
       without: 'await Promise.resolve()',
       title: 'dropped just before',
     },

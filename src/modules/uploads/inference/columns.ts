@@ -81,7 +81,7 @@ export function narrow(column: ColumnState, forms: number, traits: number, decid
   if (after === before) return;
   if (after === 0) {
     Object.assign(column, getHints(column));
-    hint(column, forms);
+    narrowHints(column, forms);
     column.notTyped = value();
   }
   column.forms = after;
@@ -90,7 +90,7 @@ export function narrow(column: ColumnState, forms: number, traits: number, decid
 }
 
 /** Narrows the hints by a value of a text column, if it could be read as a number or date. */
-export function hint(hints: Hints, forms: number): void {
+export function narrowHints(hints: Hints, forms: number): void {
   if ((hints.decimals & forms) !== 0) hints.decimals &= forms;
   const orders = filterOrders(forms);
   if ((hints.dates & orders) !== 0) hints.dates &= orders;
@@ -120,7 +120,7 @@ export function foldCell(column: ColumnState, [, text, forms, traits]: KeptCell,
     column.blanks++;
     return;
   }
-  if (column.forms === 0) hint(column, forms);
+  if (column.forms === 0) narrowHints(column, forms);
   narrow(column, forms, traits, () => ({ value: text, line }));
   if (column.sample.length < samples && !column.sample.includes(text)) column.sample.push(text);
 }
@@ -131,7 +131,7 @@ export function mergeColumns(a: ColumnState, b: ColumnState, samples: number): C
   const conflict = forms === 0 && a.forms !== 0 && b.forms !== 0 ? (b.narrowed ?? b.first) : null;
   const hints = getHints(a);
   const { decimals, dates } = getHints(b);
-  hint(hints, decimals | dates);
+  narrowHints(hints, decimals | dates);
   return {
     forms,
     traits: a.traits | b.traits,

@@ -7,7 +7,7 @@ import { type Decode, encodedLength } from '../../../formats/text/decode.ts';
 import { classify, isBlank, traits } from '../../../formats/values/classify.ts';
 import { BLANK, DECIMALS, INTEGER, ONE_ZERO, POINT } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
-import { hint, isOpen, type KeptCell, narrow } from './columns.ts';
+import { isOpen, type KeptCell, narrow, narrowHints } from './columns.ts';
 import { tooManyValues } from './errors.ts';
 import { isFootnote } from './footnotes.ts';
 import { addSample, checkEscapes, enterRow, takeTrailing, watchedCells } from './kept-rows.ts';
@@ -151,7 +151,7 @@ export class RecordFold {
         continue;
       }
       const seen = kind < ESCAPED || kind === SLASHED ? traits : 0;
-      if (before === 0) hint(column, forms);
+      if (before === 0) narrowHints(column, forms);
       if (sampling) this.#sample(index);
       if ((before & forms) !== before || (seen & ~column.traits) !== 0 || column.first === null) {
         narrow(column, forms, seen, () => ({ value: shorten(this.#text(index), this.#bounds.sampleLength), line }));
