@@ -8,15 +8,15 @@ import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
+  type AppliedEvolution,
   type Changing,
   countRows,
-  type Evolved,
   evolveTable,
-  inShapeChange,
   isNameTaken,
   lockTable,
   type ManagedTable,
   registerTable,
+  runShapeChange,
 } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
 import type { JobProgress } from './job.ts';
@@ -64,7 +64,7 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   const isOfRows = job.mode === 'append' && !requireConfirmed(job).evolution;
   const changed = () => (isOfRows ? [] : tables);
   const options = { statementTimeoutMs: PUBLISH_TIMEOUT_MS, room: 'adds' } as const;
-  await inShapeChange(ctx, database, move, changed, options).catch(async (error: unknown) => {
+  await runShapeChange(ctx, database, move, changed, options).catch(async (error: unknown) => {
     if (error instanceof RowRefused) throw await locateRefusedRow(ctx, job, state, error);
     throw refusedByIndex(error) ?? error;
   });
@@ -147,7 +147,7 @@ async function moveRows(
 /** The changes to the columns of a table that are still needed before the rows fit: another load may have made some. */
 interface MissingEvolution {
   added: Column[];
-  widened: Evolved['widened'];
+  widened: AppliedEvolution['widened'];
 }
 
 /** Changes the columns of a locked table. @returns the table after that, and the changes of the load */
@@ -156,7 +156,7 @@ async function evolve(
   ctx: CompanyContext,
   table: ManagedTable,
   { added, widened }: MissingEvolution,
-): Promise<{ table: ManagedTable; evolved?: { evolved: Evolved } }> {
+): Promise<{ table: ManagedTable; evolved?: { evolved: AppliedEvolution } }> {
   if (added.length + widened.length === 0) return { table };
   if (table.columns.length + added.length > MAX_COLUMNS) throw new JobProblem(tooManyColumnsEver);
   try {

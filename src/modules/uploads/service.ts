@@ -10,15 +10,15 @@ import { resourceArn } from '../../permissions/arn.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
-import { databaseToRead, openDatabaseIfAny, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { openDatabaseIfAny, openDatabaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import {
   getTable,
   inTransaction,
   isNameInUse,
   lockTable,
+  notifyChange,
   tableName,
   tableNameTaken,
-  tellChange,
 } from '../managed-tables/service.ts';
 import { matchColumns, matchTableColumns } from './confirm.ts';
 import { failLockedJob } from './fail-job.ts';
@@ -218,7 +218,8 @@ async function startJob(
 export const jobArn = (ctx: PrincipalContext, id: string): Promise<string> => findArn(openDatabaseIfAny, ctx, id);
 
 /** As `jobArn`, for a request that only reads. */
-export const jobArnToRead = (ctx: PrincipalContext, id: string): Promise<string> => findArn(databaseToRead, ctx, id);
+export const jobArnToRead = (ctx: PrincipalContext, id: string): Promise<string> =>
+  findArn(openDatabaseToRead, ctx, id);
 
 async function findArn(open: typeof openDatabaseIfAny, ctx: PrincipalContext, id: string): Promise<string> {
   const database = ID_PATTERN.test(id) ? await open(ctx) : undefined;
@@ -228,19 +229,19 @@ async function findArn(open: typeof openDatabaseIfAny, ctx: PrincipalContext, id
 
 export async function getJob(ctx: PrincipalContext, id: string): Promise<UploadJob> {
   const key = toJobKey(ctx, id);
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   return permitted(ctx, 'managed-tables:list', database && (await store.readJob(database, key)));
 }
 
 /** Returns a stamp for each of these jobs that differs after each change. */
 export async function jobStamps(ctx: CompanyContext, ids: readonly string[]): Promise<Map<string, string>> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   return database ? store.readLastChanges(database, ctx.actor.companyId, ids) : new Map();
 }
 
 /** The active jobs, newest first, up to 500, without those of tables that are denied. Empty before provisioning. */
 export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   if (!database) return [];
   return store.readActiveJobs(database, ctx.actor.companyId, deniedEverywhere(ctx.actor, 'table'));
 }
@@ -336,7 +337,7 @@ async function confirmedTable(
 export async function cancelUpload(ctx: PrincipalContext, id: string): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   await requireJob(ctx, 'managed-tables:upload', id);
-  await tellChange(ctx, (announced) =>
+  await notifyChange(ctx, (announced) =>
     inTransaction(database, async (tx) => {
       const locked = await store.lockJob(tx, toJobKey(ctx, id));
       if (!locked) throw jobNotFound();

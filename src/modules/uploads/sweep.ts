@@ -7,7 +7,7 @@ import { deleteObjects } from '../../platform/stored-files.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { openDatabaseIfAny, type Sizes } from '../managed-database/service.ts';
-import { purgeTrash, sweepExports, sweepIndexes, tellChange } from '../managed-tables/service.ts';
+import { notifyChange, purgeTrash, sweepExports, sweepIndexes } from '../managed-tables/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { dropKeptRows } from './kept-rows.ts';
 import { type KeptTable, readKept } from './load-store.ts';
@@ -95,7 +95,7 @@ async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<numb
 
 async function expire(ctx: CompanyContext, database: TenantSql, job: store.SweptJob): Promise<void> {
   try {
-    await tellChange(ctx, async (announced) => {
+    await notifyChange(ctx, async (announced) => {
       await announced;
       await failJobAtStep(database, ctx, job.id, job.step, expired);
     });

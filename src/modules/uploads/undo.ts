@@ -7,17 +7,17 @@ import type { Statement } from '../../tenant-sql/rows.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
+  type AppliedEvolution,
   countRows,
   deleteLockedTable,
-  type Evolved,
-  inShapeChange,
   lockTable,
   type ManagedTable,
+  notifyChange,
   requireTablesDatabaseToRead,
   revertEvolution,
+  runShapeChange,
   selectUndoLimit,
   TRASH_RETENTION_MS,
-  tellChange,
   toTableKey,
   toUndoLimit,
   type UndoLimit,
@@ -112,8 +112,8 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
     name,
     isOfRows: _,
     ...undone
-  } = await tellChange(ctx, (announced) =>
-    inShapeChange(
+  } = await notifyChange(ctx, (announced) =>
+    runShapeChange(
       ctx,
       database,
       async (tx, changing) => {
@@ -184,7 +184,7 @@ async function takeBack(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable
 }
 
 /** Reverts the load's changes to columns. @throws notUndoable where others need them */
-async function takeBackColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: Evolved) {
+async function takeBackColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: AppliedEvolution) {
   const kept = await revertEvolution(tx, ctx, table, evolved).catch(refuseWhere('23505', 'unique_index'));
   if (kept) throw notUndoable(kept.why, kept.column);
 }

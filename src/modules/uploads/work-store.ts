@@ -1,6 +1,6 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { literal } from '../../tenant-sql/identifiers.ts';
-import type { Evolved } from '../managed-tables/service.ts';
+import type { AppliedEvolution } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type { JobProgress, LoadResult, Reading, WorkedJob } from './job.ts';
 import type { StoredFile } from './receive.ts';
@@ -159,7 +159,7 @@ export interface PublishedLoad {
   addedRows: string | null;
   result?: LoadResult;
   /** The changes to the table's columns. */
-  evolved?: Evolved;
+  evolved?: AppliedEvolution;
 }
 
 /** Ends a job whose rows are in the table; the transaction has locked both. */

@@ -9,7 +9,7 @@ import type { ViewerRules } from '../../sharing/rules.ts';
 import { boundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { findWidget, optionsUnder, runDashboard } from '../dashboards/service.ts';
-import { keptResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
+import { openCachedResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {
   buildFile,
   denials,
@@ -145,7 +145,7 @@ async function answerExecution(
   maxAge?: number,
 ): Promise<PreparedAnswer> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
-    const last = keptResults(own, 'last-results', digest);
+    const last = openCachedResults(own, 'last-results', digest);
     void untilWaking(own).then(async () => {
       const known = await last.find();
       if (known !== undefined) tell(known);
@@ -160,7 +160,7 @@ async function answerExecution(
       const tables = listTables(executions);
       await store(toJson(item, known, { as_of: asOf }), tables);
       const keeping = { length: text.length, seconds: LAST_SECONDS, tables };
-      last.keep(() => toJson(item, known, { as_of: asOf, waking: true }), keeping);
+      last.store(() => toJson(item, known, { as_of: asOf, waking: true }), keeping);
     }
     return text;
   };

@@ -125,7 +125,7 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/managed-tables/changes.ts', WAKING, [
-    { in: 'inChange', text: '        await announced();\n', without: '', title: 'change is announced' },
+    { in: 'runChange', text: '        await announced();\n', without: '', title: 'change is announced' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', PROVISIONING, [
     {
@@ -146,7 +146,7 @@ export const MANAGED_TABLES = [
       tests: UPLOADS,
     },
     {
-      in: 'countNoRows',
+      in: 'resetRowCount',
       text: 'WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)',
       without: '',
       tests: ROW_COUNTS,
