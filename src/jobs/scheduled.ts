@@ -16,7 +16,7 @@ import { eraseEnded } from '../modules/organizations/end/service.ts';
 import { sendDueMessages } from '../modules/outbox/service.ts';
 import { purgeChallenges } from '../modules/passkeys/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
-import { handOutDue, mailConsent, mailPaused, purgeRuns, resumeRuns } from '../modules/schedules/jobs.ts';
+import { createDueRuns, mailConsent, mailPaused, purgeRuns, resumeRuns } from '../modules/schedules/jobs.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
 import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } from '../modules/sign-in/service.ts';
 import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../modules/single-sign-on/service.ts';
@@ -48,7 +48,7 @@ async function runParts(origin: Origin): Promise<void> {
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   try {
     await runEach({
-      schedules: () => handOutDue(context),
+      schedules: () => createDueRuns(context),
       mails: () =>
         sendDueMails(context, {
           sign_in_code: mailCode,

@@ -19,7 +19,7 @@ import { tokenIdFor } from './token-id.ts';
 
 export { purgeRevocations } from './revocation.ts';
 export { reencryptSigningSecrets } from './signing-keys.ts';
-export { pageOfEmbed } from './token.ts';
+export { readEmbedPage } from './token.ts';
 
 /** The terms and the lifetime of a new embed. */
 export interface NewEmbed {

@@ -32,7 +32,7 @@ export const ACTION_TO_SEE = { dashboard: 'dashboards:get', visualization: 'visu
  * of the schedule's maker does not matter.
  * @returns the reason why they see nothing, if so
  */
-export async function readAs(
+export async function resolveReader(
   ctx: CompanyContext,
   item: SharedItem,
   parameters: Record<string, unknown>,
@@ -116,7 +116,7 @@ export async function recipientProblems(
         problems.push({ field: `recipients.${at}.user_id`, message: 'must be a user of the company' });
       continue;
     }
-    const reader = await readAs(
+    const reader = await resolveReader(
       { ...ctx, actor: { kind: 'system', companyId: ctx.actor.companyId } },
       item,
       parameters,

@@ -93,7 +93,7 @@ export const executeShare = (
   });
 
 /** The brand of a share's page, and the sites that may show it in a frame: none, unless it is shared for that. */
-export async function pageOfShare(
+export async function readSharePage(
   ctx: Context,
   token: string,
 ): Promise<{ frames: FrameAncestors; branding?: ViewBranding }> {

@@ -8,13 +8,13 @@ import { downloadsDisabled, policyViolation } from '../../sharing/failures.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { boundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
-import { findWidget, optionsUnder, runDashboard } from '../dashboards/service.ts';
+import { findWidget, readAllowedOptions, runDashboard } from '../dashboards/service.ts';
 import { openCachedResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {
   buildFile,
-  denials,
   type Execution,
   execute,
+  findRefusals,
   type Refusals,
   requireFormat,
   type Visualization,
@@ -42,7 +42,7 @@ export const optionsFor = (
   rules: ViewerRules,
   slug: string,
   search: string,
-) => optionsUnder(ctx, dashboard, rules, { slug, search }, (work) => withSlot(ctx, work));
+) => readAllowedOptions(ctx, dashboard, rules, { slug, search }, (work) => withSlot(ctx, work));
 
 /** The file that a viewer asks for, if any. */
 export interface ExecutionQuery {
@@ -183,7 +183,7 @@ async function answerExecution(
  * The visualizations that a viewer may not see: an enforced value does not apply to them, or the caller is denied them.
  */
 function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): Refusals {
-  const denied = denials(
+  const denied = findRefusals(
     ctx,
     listVisualizations(item).map(({ id }) => id),
   );
