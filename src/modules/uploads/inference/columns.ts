@@ -1,5 +1,5 @@
 import {
-  ANY,
+  ALL_FORMS,
   BLANK,
   DATES,
   DECIMAL_COMMA,
@@ -54,7 +54,7 @@ export interface Hints {
 /** A column before its first row. */
 export function newColumn(): ColumnState {
   return {
-    forms: ANY,
+    forms: ALL_FORMS,
     traits: 0,
     nulls: 0,
     blanks: 0,
@@ -106,7 +106,7 @@ export function isOpen({ decimals, dates }: Hints): boolean {
 
 /** The hints for reading a column's values if its type is changed; for a typed column, from its forms. */
 export function getHints({ forms, decimals, dates }: ColumnState): Hints {
-  if (forms === 0 || forms === ANY) return { decimals, dates };
+  if (forms === 0 || forms === ALL_FORMS) return { decimals, dates };
   return { decimals: forms & DECIMALS || DECIMALS, dates: filterOrders(forms) || DATES };
 }
 
