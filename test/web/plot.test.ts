@@ -111,7 +111,7 @@ describe('a plot', () => {
     expect(slices).toHaveLength(MAX_SLICES);
     expect(slices[0]).toEqual({ label: 'n14', value: 12, of: { name: 'n14', n: 12 } });
     expect(slices.at(-1)).toMatchObject({ label: 'Other', value: 1 + 2 + 3 });
-    expect(slices.at(-1)?.holds?.map(({ label }) => label)).toEqual(['n5', 'n4', 'n3']);
+    expect(slices.at(-1)?.parts?.map(({ label }) => label)).toEqual(['n5', 'n4', 'n3']);
     expect(slices.every(({ value }) => value > 0)).toBe(true);
   });
 

@@ -166,7 +166,7 @@ export interface Slice {
   label: string;
   value: number;
   of?: Point;
-  holds?: Slice[];
+  parts?: Slice[];
 }
 
 /** Parts below this are too small to be told apart. */
@@ -185,9 +185,9 @@ export function makeSlices({ labels, series }: Plot): Slice[] {
   const large = slices.filter(({ value }) => value >= least).length;
   let kept = slices.length - large < 2 ? slices.length : large;
   if (kept + Number(kept < slices.length) > MAX_SLICES) kept = MAX_SLICES - 1;
-  const holds = slices.slice(kept);
-  const other = { label: TEXTS.other, value: sumValues(holds), holds };
-  return [...slices.slice(0, kept), ...(holds.length > 0 ? [other] : [])];
+  const parts = slices.slice(kept);
+  const other = { label: TEXTS.other, value: sumValues(parts), parts };
+  return [...slices.slice(0, kept), ...(parts.length > 0 ? [other] : [])];
 }
 
 export const sumValues = (slices: readonly Slice[]): number => slices.reduce((sum, { value }) => sum + value, 0);
