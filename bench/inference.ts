@@ -6,7 +6,7 @@
  * 1M rows (about 99 MB), nine columns of all six types. Both read the file in blocks of 4 MB; papaparse only decodes
  * them and passes on its rows. The limit is 1.5 times its time.
  */
-import { beginInference, feed, finish } from '../src/modules/uploads/inference/index.ts';
+import { beginInference, finishInference, inferFromBlock } from '../src/modules/uploads/inference/index.ts';
 import { orders } from './orders.ts';
 import { papaparse } from './papaparse.ts';
 import { atMost, verdict } from './verdict.ts';
@@ -20,9 +20,9 @@ function infer(bytes: Uint8Array): number {
   let state = beginInference({ fileName: 'pedidos.csv' });
   while (!state.done) {
     const end = state.offset + Math.max(BLOCK, state.wants);
-    state = feed(state, bytes.subarray(state.offset, end), end >= bytes.length);
+    state = inferFromBlock(state, bytes.subarray(state.offset, end), end >= bytes.length);
   }
-  return finish([state]).schema.total_row_count_estimate;
+  return finishInference([state]).schema.total_row_count_estimate;
 }
 
 /** Seconds of one run, which must read every row. */

@@ -47,7 +47,7 @@ import { directoryUserEndpoints } from './modules/directory/routes.users.directo
 import { publicEmbedEndpoints } from './modules/embeds/routes.public.sharing.ts';
 import { embedEndpoints } from './modules/embeds/routes.sharing.ts';
 import { signingKeyEndpoints } from './modules/embeds/routes.signing-keys.sharing.ts';
-import { pageOfEmbed } from './modules/embeds/service.ts';
+import { readEmbedPage } from './modules/embeds/service.ts';
 import { openEmbedToken } from './modules/embeds/token.ts';
 import { consoleGroupEndpoints } from './modules/groups/routes.console.ts';
 import { groupMemberEndpoints } from './modules/groups/routes.members.organization.ts';
@@ -114,7 +114,7 @@ import { shareContextEndpoints } from './modules/share-contexts/routes.sharing.t
 import { sharePortalEndpoints } from './modules/share-portal/routes.sharing.ts';
 import { publicShareEndpoints } from './modules/shares/routes.public.sharing.ts';
 import { shareEndpoints } from './modules/shares/routes.sharing.ts';
-import { openShareToken, pageOfShare } from './modules/shares/token.ts';
+import { openShareToken, readSharePage } from './modules/shares/token.ts';
 import { signInEndpoints } from './modules/sign-in/routes.console.ts';
 import { passwordlessEndpoints } from './modules/sign-in/routes.passwordless.console.ts';
 import { secondFactorEndpoints } from './modules/sign-in/routes.second-factor.console.ts';
@@ -222,7 +222,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...logoEndpoints,
       ...componentEndpoints,
       ...unsubscribeEndpoints,
-      ...pageEndpoints({ ofEmbed: pageOfEmbed, ofShare: pageOfShare }),
+      ...pageEndpoints({ ofEmbed: readEmbedPage, ofShare: readSharePage }),
     ],
   }),
 ];

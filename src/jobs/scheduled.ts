@@ -7,7 +7,7 @@ import { purgeDataJobs, resumeDataJobs } from '../modules/data-api/jobs.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { purgeRevocations, reencryptSigningSecrets } from '../modules/embeds/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
-import { purgeAsked } from '../modules/knowledge/ask/service.ts';
+import { purgeAskedQuestions } from '../modules/knowledge/ask/service.ts';
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
@@ -16,7 +16,7 @@ import { eraseEnded } from '../modules/organizations/end/service.ts';
 import { sendDueMessages } from '../modules/outbox/service.ts';
 import { purgeChallenges } from '../modules/passkeys/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
-import { handOutDue, mailConsent, mailPaused, purgeRuns, resumeRuns } from '../modules/schedules/jobs.ts';
+import { createDueRuns, mailConsent, mailPaused, purgeRuns, resumeRuns } from '../modules/schedules/jobs.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
 import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } from '../modules/sign-in/service.ts';
 import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../modules/single-sign-on/service.ts';
@@ -48,7 +48,7 @@ async function runParts(origin: Origin): Promise<void> {
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   try {
     await runEach({
-      schedules: () => handOutDue(context),
+      schedules: () => createDueRuns(context),
       mails: () =>
         sendDueMails(context, {
           sign_in_code: mailCode,
@@ -74,7 +74,7 @@ async function runParts(origin: Origin): Promise<void> {
       events: () => tellWaiting(context),
       knowledge_jobs: () => resumeJobs(context),
       knowledge_sources: () => deleteLeftoverSources(context),
-      asked_questions: () => purgeAsked(context),
+      asked_questions: () => purgeAskedQuestions(context),
       schedule_runs: () => resumeRuns(context),
       old_schedule_runs: () => purgeRuns(context),
       data_jobs: () => resumeDataJobs(context),

@@ -1,6 +1,6 @@
 import { type BoundValue, coerceParameter, isChoice, isNoValue } from '../sql-templates/parameters.ts';
-import type { FilterPolicy, Input, Terms } from './terms.ts';
-import { attributeValue, inBoth } from './viewer-attributes.ts';
+import type { FilterPolicy, Input, ViewerTerms } from './terms.ts';
+import { attributeValue, intersectValues } from './viewer-attributes.ts';
 
 /** The rule of a viewer for one input. */
 export interface Rule {
@@ -40,7 +40,7 @@ export interface ViewerRules {
 }
 
 /** Combines a viewer's terms into the rules: the values to choose from, those that are fixed and those that are enforced. */
-export function viewerRules(inputs: readonly Input[], terms: Terms = {}): ViewerRules {
+export function viewerRules(inputs: readonly Input[], terms: ViewerTerms = {}): ViewerRules {
   const rules = new Map(inputs.map((input) => [input.slug, initialRule(input, terms)]));
   const narrowing = new Set<string>();
   for (const policy of terms.policies ?? []) {
@@ -80,17 +80,17 @@ export function viewerRules(inputs: readonly Input[], terms: Terms = {}): Viewer
   };
 }
 
-function initialRule(input: Input, terms: Terms): Rule {
+function initialRule(input: Input, terms: ViewerTerms): Rule {
   const rule = ruleOfEmbed(input, terms);
   if (terms.isInsider || input.viewerAttributes.length === 0) return rule;
   const closed: Rule = { ...rule, access: 'closed', required: false, mustSend: false };
   const value = attributeValue(input, terms.attributes ?? {});
   const fixed = typeof rule.fallback === 'object' ? rule.fallback.fixed : null;
-  const both = value && fixed ? inBoth(value, fixed) : value;
+  const both = value && fixed ? intersectValues(value, fixed) : value;
   return both === undefined ? { ...closed, fallback: 'refused' } : { ...closed, fallback: { fixed: both } };
 }
 
-function ruleOfEmbed(input: Input, { embed, isInsider }: Terms): Rule {
+function ruleOfEmbed(input: Input, { embed, isInsider }: ViewerTerms): Rule {
   const { slug, kind, required } = input;
   const rule: Rule = { input, access: 'open', allowed: null, fallback: 'default', required, mustSend: false };
   if (!embed) return input.origin === 'filter' || isInsider ? rule : { ...rule, access: 'closed' };

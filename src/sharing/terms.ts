@@ -59,7 +59,7 @@ export interface EmbedTerms {
 }
 
 /** The terms that narrow one viewer. More terms never show more. */
-export interface Terms {
+export interface ViewerTerms {
   /** Whether results may be downloaded; where several things share, the answer of each. None is no. */
   downloads?: readonly boolean[];
   /** The policies of the context's grant and of every active share of that context and dashboard. */

@@ -32,7 +32,7 @@ export function attributeValue(
     const coerced = coerceParameter(isChoice(kind) ? 'multi_select' : kind, given);
     const value = 'value' in coerced ? coerced.value : null;
     if (value === null || (value.type === 'list' && value.values.length > 1 && !takesList)) return undefined;
-    left = left === undefined ? value : inBoth(left, value);
+    left = left === undefined ? value : intersectValues(left, value);
     if (left === undefined) return undefined;
   }
   return left;
@@ -42,7 +42,7 @@ export function attributeValue(
  * Returns the values that two values both allow: of lists the values in both, of others the value itself where it is the same;
  * else undefined.
  */
-export function inBoth(
+export function intersectValues(
   one: NonNullable<BoundValue>,
   other: NonNullable<BoundValue>,
 ): NonNullable<BoundValue> | undefined {

@@ -211,7 +211,7 @@ class TemplateParser {
 }
 
 /** A use of a parameter that its kind does not allow, in words for the author; undefined when all are right. */
-export function misuse({ slug, part }: Placeholder, kind: ParameterKind | undefined): string | undefined {
+export function findMisuse({ slug, part }: Placeholder, kind: ParameterKind | undefined): string | undefined {
   if (kind === undefined) return `uses {{${slug}}}, which is not among the parameters`;
   if (kind === 'date_range' && part === 'value') {
     return `uses {{${slug}}}, which is a date range: use {{${slug}.from}} and {{${slug}.to}}`;

@@ -5,7 +5,13 @@ import { getSocket, newClient, watchWaking } from './driver.ts';
 import { databaseFull, databaseUnavailable, resultUnknown } from './failures.ts';
 import { isConnectionProblem, isFull, isPostgresError, isReadOnly, wasNeverSent } from './postgres-error.ts';
 import type { Statement } from './rows.ts';
-import { type Beginning, chooseBeginning, LIMITS, type TenantTx, type TransactionOptions } from './transaction.ts';
+import {
+  buildTransactionStart,
+  LIMITS,
+  type TenantTx,
+  type TransactionOptions,
+  type TransactionStart,
+} from './transaction.ts';
 
 export { isOutOfTime, isPostgresError, isTimeout, type PostgresError } from './postgres-error.ts';
 export type { TenantTx, TransactionOptions } from './transaction.ts';
@@ -83,7 +89,7 @@ class NeonTenantSql implements TenantSql {
   /** Whether the statements may change something, unless the database takes no changes. */
   #mayWrite = false;
   /** The beginning of a transaction that is sent with the next statement. */
-  #beginning: Beginning | undefined;
+  #beginning: TransactionStart | undefined;
   /** Whether the COMMIT was sent with the last statements. */
   #isFinished = false;
   /** PostgreSQL's limit for the current statement. Milliseconds. */
@@ -134,7 +140,7 @@ class NeonTenantSql implements TenantSql {
     this.#inTransaction = true;
     this.#mayWrite = options.readOnly !== true;
     this.#limit = options.statementTimeoutMs ?? LIMITS.statementMs;
-    this.#beginning = chooseBeginning(options);
+    this.#beginning = buildTransactionStart(options);
     try {
       let result: T;
       try {

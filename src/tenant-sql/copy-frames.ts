@@ -1,7 +1,7 @@
 import type { Chunk, Socket } from './driver.ts';
 
 /** The receiver of the rows of a COPY, straight from the socket. */
-export interface RowBytes {
+export interface RowReceiver {
   /** More bytes of the row that is being sent, from `start` up to `end`. They are used again afterwards. */
   take(bytes: Uint8Array, start: number, end: number): void;
   /** The row is complete. */
@@ -17,7 +17,7 @@ const READY_FOR_QUERY = 0x5a;
  * Stands before the driver until the connection is ready for the next query, and takes the rows of COPY out of what arrives: the
  * driver would make an event of each. All other messages are passed on to it. To be installed between two queries.
  */
-export function divertRows(socket: Socket, rows: RowBytes): void {
+export function divertRows(socket: Socket, rows: RowReceiver): void {
   const [driver] = socket.listeners('data');
   if (!driver) throw new Error('nothing reads the connection');
   /** The bytes of a message's head that have arrived; the parts of several chunks. */

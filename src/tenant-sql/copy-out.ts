@@ -1,7 +1,7 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
 import { sendAll } from './batch.ts';
 import type { TenantTx } from './client.ts';
-import { divertRows, type RowBytes } from './copy-frames.ts';
+import { divertRows, type RowReceiver } from './copy-frames.ts';
 import { getSocket } from './driver.ts';
 import { databaseUnavailable } from './failures.ts';
 import type { LineBuffers, Lines } from './line-buffers.ts';
@@ -68,7 +68,7 @@ const CR = 13;
 const LF = 10;
 
 /** The callbacks of the driver while it runs the statements; `submit` and the handlers are node-postgres's interface. */
-class CopyOut implements Submittable, RowBytes {
+class CopyOut implements Submittable, RowReceiver {
   readonly copied: Promise<CopiedOut>;
   readonly #client: Client;
   readonly #statements: Statement[];

@@ -59,14 +59,14 @@ export interface TransactionOptions {
 }
 
 /** `BEGIN` and the settings of a transaction, in both ways of saying them. */
-export interface Beginning {
+export interface TransactionStart {
   /** For the simple protocol, where several statements are one text. */
   text: string;
   /** For the extended one. */
   statements: Statement[];
 }
 
-export function chooseBeginning(options: TransactionOptions): Beginning {
+export function buildTransactionStart(options: TransactionOptions): TransactionStart {
   const isolation = options.isolation === undefined ? '' : ` ISOLATION LEVEL ${options.isolation.toUpperCase()}`;
   const begin = `BEGIN${isolation}${options.readOnly === true ? ' READ ONLY' : ''}`;
   const settings = Object.entries({

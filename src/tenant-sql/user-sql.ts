@@ -99,12 +99,12 @@ export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatem
     if (!(each instanceof UserSqlRun)) throw each;
     await sent;
     const isRun = each.limits.rows > 0 && each.limits.ours !== true;
-    return isRun ? noted(sql, each.result) : each.result;
+    return isRun ? noteExecution(sql, each.result) : each.result;
   });
 }
 
 /** Notes a statement that the database has run, whether it failed or not. @returns its result */
-export async function noted(sql: TenantSql, result: Promise<UserSqlResult>): Promise<UserSqlResult> {
+export async function noteExecution(sql: TenantSql, result: Promise<UserSqlResult>): Promise<UserSqlResult> {
   try {
     const done = await result;
     sql.noteUserSql();

@@ -21,7 +21,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** Names a button that shows a sign: for screen readers, and for whoever rests on it with the mouse. */
-export function named(button: HTMLElement, label: string, title = label): void {
+export function labelButton(button: HTMLElement, label: string, title = label): void {
   button.setAttribute('aria-label', label);
   button.title = title;
 }

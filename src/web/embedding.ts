@@ -20,7 +20,7 @@ export interface Host {
   /** Calls `listener` for messages of the page around, once it is clear that its origin may send them. */
   on(type: Incoming, listener: Listener): void;
   /** Names the origins that may have this page in theirs, as soon as the token says so; empty for any. */
-  allow(origins: readonly string[]): void;
+  allowOrigin(origins: readonly string[]): void;
   /** Tells it something, as soon as its origin is known to be among those. */
   send(type: Outgoing, message?: object): void;
   /** Tells it the code of a failure, which anyone may know who may show this page. */
@@ -81,7 +81,7 @@ export function connectHost(): Host | undefined {
 
   return {
     on: (type, listener) => void listeners.set(type, listener),
-    allow(origins) {
+    allowOrigin(origins) {
       allowed = origins;
       flush();
     },

@@ -41,7 +41,7 @@ export const downloadPath = (base: string, visualizationId: string, format: File
   `${base}/execute?${new URLSearchParams({ format, visualization_id: visualizationId })}`;
 
 /** The way to the API below a token's address, which may come to be another token's. */
-export interface Access {
+export interface TokenAccess {
   /** Describes the shared item. @throws ApiProblem */
   info(): Promise<TokenView>;
   /** Asks below the address. @throws ApiProblem */
@@ -49,7 +49,7 @@ export interface Access {
 }
 
 /** The source behind a token. */
-export function sourceBehind({ info, ask }: Access): Source {
+export function sourceBehind({ info, ask }: TokenAccess): Source {
   return {
     async open() {
       const view = await info();
@@ -60,7 +60,9 @@ export function sourceBehind({ info, ask }: Access): Source {
     },
     options: (slug, search, signal) => ask((base) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal })),
     execute: (parameters, signal, isFresh) =>
-      executedBy((more) => ask((base) => call(`${base}/execute`, { body: { parameters }, signal, isFresh, ...more }))),
+      runExecution((more) =>
+        ask((base) => call(`${base}/execute`, { body: { parameters }, signal, isFresh, ...more })),
+      ),
     download: (id, format, parameters) =>
       ask((base) => callFile(downloadPath(base, id, format), { body: { parameters } })),
   };
@@ -84,7 +86,7 @@ export const optionsPath = (slug: string, search: string): string =>
   `${encodeURIComponent(slug)}/options${search === '' ? '' : `?${new URLSearchParams({ search })}`}`;
 
 /** Executes, by a call that is told what else it has to do. A dashboard answers `results`, a single visualization `result`. */
-export async function executedBy(
+export async function runExecution(
   execute: (more: { onTime: (time: number) => void }) => Promise<ViewAnswer>,
 ): Promise<Executed> {
   // By the server's clock, whatever that of the viewer says.

@@ -26,4 +26,4 @@ export function failureText(code: string): string {
 const LISTS = new Intl.ListFormat(LOCALE, { type: 'unit' });
 
 /** Items in a row, as one writes them in the language of the page. */
-export const listed = (items: readonly string[]): string => LISTS.format(items);
+export const formatList = (items: readonly string[]): string => LISTS.format(items);

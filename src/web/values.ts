@@ -40,7 +40,7 @@ export function toQuery(filters: readonly ViewFilter[], values: ParameterValues)
   const query = new URLSearchParams();
   for (const { slug, kind, default: initial } of filters) {
     const value = values[slug];
-    if (same(value, initial)) continue;
+    if (areEqual(value, initial)) continue;
     if (kind === 'date_range') {
       const { from = '', to = '' } = (value ?? {}) as { from?: string; to?: string };
       query.set(`${slug}.from`, from);
@@ -52,7 +52,7 @@ export function toQuery(filters: readonly ViewFilter[], values: ParameterValues)
 }
 
 /** Whether two values of a filter say the same. */
-export const same = (a: unknown, b: unknown): boolean =>
+export const areEqual = (a: unknown, b: unknown): boolean =>
   isNone(a) || isNone(b) ? isNone(a) && isNone(b) : JSON.stringify(a) === JSON.stringify(b);
 
 /**
@@ -69,9 +69,9 @@ export function toParameters(filters: readonly ViewFilter[], values: ParameterVa
 }
 
 /** The required filters without a value or default. */
-export const unmet = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
+export const listMissing = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
   filters.filter(({ slug, required, default: initial }) => required && isNone(initial) && isNone(values[slug]));
 
 /** The ranges that end before they begin. */
-export const backwards = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
+export const listBackwards = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
   filters.filter(({ slug, kind }) => kind === 'date_range' && isBackwards((values[slug] ?? {}) as DateRange));

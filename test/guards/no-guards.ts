@@ -44,7 +44,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [ACCOUNTS, 'clearDefault', 'eq(accounts.isDefault, true)'],
     [GROUP_PERMISSIONS, 'deleteGroupPermissions', 'inArray(groupPermissions.permissionId'],
     [GROUP_PERMISSIONS, 'deleteOtherGroupPermissions', 'notInArray'],
-    [`${MODULES}/dashboards/store.ts`, 'relink', 'dashboards.id = ${id}'],
+    [`${MODULES}/dashboards/store.ts`, 'replaceLinks', 'dashboards.id = ${id}'],
     [`${MODULES}/groups/user-group-store.ts`, 'leaveGroups', 'inArray(groupBindings.groupId'],
     [SERVICE_ACCOUNTS, 'endServiceAccount', 'isBindingOfPrincipal('],
     [`${MODULES}/users/store.ts`, 'removeMemberships', 'isBindingOfPrincipal('],

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openControlDb } from '../../src/db/client.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/kernel/clock.ts';
-import { DataVersions, type ReadOf, UNKNOWN_TABLES } from '../../src/modules/managed-database/data-versions.ts';
+import { DataVersions, type ResultSource, UNKNOWN_TABLES } from '../../src/modules/managed-database/data-versions.ts';
 import {
   beginDataChange,
   endDataChange,
@@ -74,7 +74,7 @@ describe('a cached result of a company’s data', () => {
         const own = await aDatabase();
         let now = 1_000_000;
         const changes: Change[] = [];
-        const results: { of: ReadOf; order: number }[] = [];
+        const results: { of: ResultSource; order: number }[] = [];
         const touches = (change: Change, read: readonly string[]) =>
           [change.tables, read].some((names) => names.includes('*')) ||
           change.tables.some((table) => read.includes(table));
@@ -111,13 +111,13 @@ describe('a cached result of a company’s data', () => {
 
   it('is no longer current when its table is not among the latest 100 that were changed', async () => {
     const names = Array.from({ length: 130 }, (_, n) => `table_${n}`);
-    const read = (await versionsOf(company, 0)).readVersions(['untouched']) as ReadOf;
+    const read = (await versionsOf(company, 0)).readVersions(['untouched']) as ResultSource;
     for (const [n, name] of names.entries()) {
       await beginDataChange(db, company, { id: `${n}`, tables: [name], now: 0, until: HOUR_MS });
       await endDataChange(db, company, `${n}`);
     }
     const versions = await versionsOf(company, 0);
-    const isCurrent = (table: string) => versions.isCurrent(versions.readVersions([table]) as ReadOf);
+    const isCurrent = (table: string) => versions.isCurrent(versions.readVersions([table]) as ResultSource);
     expect(names.every(isCurrent)).toBe(true);
     // It is not known any more whether it was among those that were changed.
     expect(versions.isCurrent(read)).toBe(false);
@@ -130,12 +130,12 @@ describe('a cached result of a company’s data', () => {
   it('is not current after a change by the previous version of the Worker, which names no table', async () => {
     const own = await aDatabase();
     const read = async (now: number) => (await versionsOf(own, now)).readVersions(['a']);
-    const before = (await read(0)) as ReadOf;
+    const before = (await read(0)) as ResultSource;
     await former.begin(own, 0);
     expect(await read(0)).toBeNull();
     expect((await versionsOf(own, 0)).isCurrent(before)).toBe(false);
     await former.end(own);
-    const after = (await read(0)) as ReadOf;
+    const after = (await read(0)) as ResultSource;
     expect((await versionsOf(own, 0)).isCurrent(after)).toBe(true);
     // One that is under way stays so, whatever this version announces, and for its own hour.
     await former.begin(own, 0);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Condition } from '../../src/db/schema/schedules.ts';
-import { isOrdered, judge } from '../../src/modules/schedules/condition.ts';
+import { isOrdered, judgeCondition } from '../../src/modules/schedules/condition.ts';
 import type { Cell, UserSqlResult } from '../../src/tenant-sql/user-sql.ts';
 import { aContext, dashboardGrant } from '../share-portal/support.ts';
 import type { Answer, Caller } from '../support/api.ts';
@@ -19,7 +19,7 @@ const result = (type: Type, ...cells: Cell[]): UserSqlResult => ({
 });
 
 const holds = async (type: Type, cells: Cell[], op: Condition['op'], value: Condition['value']) => {
-  const verdict = await judge({ column: 'x', op, value }, result(type, ...cells), null);
+  const verdict = await judgeCondition({ column: 'x', op, value }, result(type, ...cells), null);
   return verdict === 'undecidable' ? verdict : verdict.holds;
 };
 
@@ -83,14 +83,16 @@ describe('a comparison in the condition of an alert', () => {
   });
 
   it('cannot be evaluated on a column that the result does not have', async () => {
-    expect(await judge({ column: 'y', op: 'gt', value: 1 }, result('integer', 5), null)).toBe('undecidable');
-    expect(await judge({ column: 'y', op: 'changed', value: null }, result('integer', 5), null)).toBe('undecidable');
+    expect(await judgeCondition({ column: 'y', op: 'gt', value: 1 }, result('integer', 5), null)).toBe('undecidable');
+    expect(await judgeCondition({ column: 'y', op: 'changed', value: null }, result('integer', 5), null)).toBe(
+      'undecidable',
+    );
   });
 });
 
 describe('the condition that a column has changed', () => {
   const look = async (before: string | null, ...cells: Cell[]) => {
-    const verdict = await judge({ column: 'x', op: 'changed', value: null }, result('text', ...cells), before);
+    const verdict = await judgeCondition({ column: 'x', op: 'changed', value: null }, result('text', ...cells), before);
     if (verdict === 'undecidable') throw new Error('It should be decided.');
     return verdict as { holds: boolean; value: string };
   };
@@ -110,12 +112,12 @@ describe('the condition that a column of a truncated result has changed', () => 
   const change = { column: 'x', op: 'changed', value: null } as const;
 
   it('cannot be evaluated if the query has no ORDER BY', async () => {
-    expect(await judge(change, cutResult, 'before', isOrdered('SELECT x FROM t'))).toBe('undecidable');
-    expect(await judge(change, cutResult, 'before', isOrdered('SELECT x FROM t ORDER BY x'))).toMatchObject({
+    expect(await judgeCondition(change, cutResult, 'before', isOrdered('SELECT x FROM t'))).toBe('undecidable');
+    expect(await judgeCondition(change, cutResult, 'before', isOrdered('SELECT x FROM t ORDER BY x'))).toMatchObject({
       holds: true,
     });
     // A comparison holds in any row of those that there are.
-    expect(await judge({ column: 'x', op: 'gt', value: 1 }, cutResult, null)).toMatchObject({ holds: true });
+    expect(await judgeCondition({ column: 'x', op: 'gt', value: 1 }, cutResult, null)).toMatchObject({ holds: true });
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
-import { handOutDue } from '../../src/modules/schedules/jobs.ts';
+import { createDueRuns } from '../../src/modules/schedules/jobs.ts';
 import { resetClock, standAt } from '../support/clock.ts';
 import { countedD1 } from '../support/counted.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
@@ -38,7 +38,7 @@ async function hand(changed: Record<string, unknown> = {}): Promise<{ queue: Hel
     ip: null,
   };
   const { context, close } = openContext(origin, { kind: 'anonymous' });
-  await handOutDue(context);
+  await createDueRuns(context);
   await close();
   return { queue, calls: counted.calls() };
 }

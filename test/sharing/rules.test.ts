@@ -2,14 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import { optionsRule, usableFilters } from '../../src/sharing/filters.ts';
 import { viewerRules } from '../../src/sharing/rules.ts';
-import type { Input, Terms } from '../../src/sharing/terms.ts';
+import type { Input, ViewerTerms } from '../../src/sharing/terms.ts';
 import { boundValues } from '../../src/sharing/values.ts';
 import { combinedAttributes, type ViewerAttributes } from '../../src/sharing/viewer-attributes.ts';
 import type { BoundValue } from '../../src/sql-templates/parameters.ts';
 import { embed, input, list, policy } from './support.ts';
 
 const region = input('region');
-const decide = (terms: Terms, sent: Record<string, unknown>, inputs = [region]): BoundValue | undefined | string => {
+const decide = (
+  terms: ViewerTerms,
+  sent: Record<string, unknown>,
+  inputs = [region],
+): BoundValue | undefined | string => {
   try {
     return boundValues(viewerRules(inputs, terms), sent).get(inputs[0]?.slug ?? '');
   } catch (error) {
@@ -27,7 +31,7 @@ const withDefault = input('region', { default: ['c'] });
 const byArea = input('region', { viewerAttributes: ['area'] });
 const byBoth = input('region', { viewerAttributes: ['area', 'zone'] });
 describe('a filter value in the request of a viewer', () => {
-  const cases: [what: string, terms: Terms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
+  const cases: [what: string, terms: ViewerTerms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
     ['without rules: what is sent', {}, { region: ['a'] }, list('a')],
     ['without rules: nothing', {}, {}, null],
     ['without rules: the default', {}, {}, list('c'), withDefault],
@@ -341,7 +345,7 @@ describe('a visualization that the rules of its viewer do not filter', () => {
   const gone = input('region', { appliesTo: ['v', 'w'], origin: 'parameter' });
   const noChoice = input('region', { appliesTo: ['v'], skips: ['w'], kind: 'text' });
   const fixed = embed({ fixed: { region: ['a'] } });
-  const cases: [what: string, terms: Terms, of: Input[], refused: string[], unenforceable: string[]][] = [
+  const cases: [what: string, terms: ViewerTerms, of: Input[], refused: string[], unenforceable: string[]][] = [
     ['no rules', {}, [narrowedTo], [], []],
     ['a locked filter on all charts', lockedAB, [reached], [], []],
     ['a locked filter not on all charts', lockedAB, [narrowedTo], ['w'], []],
@@ -370,7 +374,7 @@ describe('a visualization that the rules of its viewer do not filter', () => {
   );
 
   it('is refused without naming a filter that the viewer did not send', () => {
-    const told = (of: Input[], terms: Terms, sent: Record<string, unknown>) => {
+    const told = (of: Input[], terms: ViewerTerms, sent: Record<string, unknown>) => {
       try {
         boundValues(viewerRules(of, terms), sent);
       } catch (error) {
@@ -390,7 +394,7 @@ describe('the SQL of filter options', () => {
   const gone = input('region', { origin: 'parameter', appliesTo: ['v'] });
   const DISABLED = 'sharing.filter_disabled';
   const enforced = [['region', list('a', 'b')]];
-  const cases: [what: string, terms: Terms, uses: string[] | null, outcome: unknown, of?: Input[]][] = [
+  const cases: [what: string, terms: ViewerTerms, uses: string[] | null, outcome: unknown, of?: Input[]][] = [
     ['without rules: nothing is bound', {}, ['region'], []],
     ['another filter locked, and used', lockedAB, ['region'], enforced],
     ['another selectable, and used', selectableAB, ['region', 'shop'], enforced],
@@ -484,7 +488,7 @@ describe('the viewer attributes of several memberships', () => {
 });
 
 describe('the permission to download', () => {
-  it.each<[what: string, terms: Terms, allowed: boolean]>([
+  it.each<[what: string, terms: ViewerTerms, allowed: boolean]>([
     ['nothing said', {}, false],
     ['nobody who shares', { downloads: [] }, false],
     ['one that allows', { downloads: [true] }, true],

@@ -1,4 +1,4 @@
-import type { FilterPolicy, Input, PolicyMode, Terms } from '../../src/sharing/terms.ts';
+import type { FilterPolicy, Input, PolicyMode, ViewerTerms } from '../../src/sharing/terms.ts';
 
 /** An input that takes any number of values, unless told otherwise. */
 export const input = (slug: string, overrides: Partial<Input> = {}): Input => ({
@@ -25,7 +25,7 @@ export const policy = (slug: string, mode: PolicyMode, ...allowed_values: string
 });
 
 /** The terms of an embed, empty unless told otherwise. */
-export const embed = (terms: Partial<NonNullable<Terms['embed']>>) => ({
+export const embed = (terms: Partial<NonNullable<ViewerTerms['embed']>>) => ({
   embed: { fixed: {}, allowed: [], required: [], ...terms },
 });
 

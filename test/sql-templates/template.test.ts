@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compileTemplate } from '../../src/sql-templates/compiled.ts';
 import { sqlTokens } from '../../src/sql-templates/lexer.ts';
 import { type BoundValue, coerceParameter, type ParameterKind } from '../../src/sql-templates/parameters.ts';
-import { misuse, parseTemplate, TemplateError, takesList } from '../../src/sql-templates/template.ts';
+import { findMisuse, parseTemplate, TemplateError, takesList } from '../../src/sql-templates/template.ts';
 
 const KINDS = new Map<string, ParameterKind>([
   ['r', 'select'],
@@ -178,7 +178,7 @@ describe('an SQL template', () => {
       takesList(template, 'q', 'select'),
       takesList(template, 'q', 'multi_select'),
     ]).toEqual([true, false, true]);
-    expect(template.placeholders.map((place) => misuse(place, KINDS.get(place.slug)) !== undefined)).toEqual([
+    expect(template.placeholders.map((place) => findMisuse(place, KINDS.get(place.slug)) !== undefined)).toEqual([
       false,
       false,
       true,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ViewCell, ViewChart, ViewColumn } from '../../src/presentation/viewing.ts';
-import { cellTextOf, columnTextsOf, numberStyleOf, numberText, periodTextOf } from '../../src/web/charts/format.ts';
+import { cellTextOf, columnTextsOf, numberText, parseNumberStyle, periodTextOf } from '../../src/web/charts/format.ts';
 import { type Data, MAX_SLICES, makeClouds, makePlot, makeSlices } from '../../src/web/charts/plot.ts';
 
 const chart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
@@ -111,7 +111,7 @@ describe('a plot', () => {
     expect(slices).toHaveLength(MAX_SLICES);
     expect(slices[0]).toEqual({ label: 'n14', value: 12, of: { name: 'n14', n: 12 } });
     expect(slices.at(-1)).toMatchObject({ label: 'Other', value: 1 + 2 + 3 });
-    expect(slices.at(-1)?.holds?.map(({ label }) => label)).toEqual(['n5', 'n4', 'n3']);
+    expect(slices.at(-1)?.parts?.map(({ label }) => label)).toEqual(['n5', 'n4', 'n3']);
     expect(slices.every(({ value }) => value > 0)).toBe(true);
   });
 
@@ -210,7 +210,7 @@ describe('the cells of a table', () => {
   });
 
   it('follow the style of the chart where it fits the values', () => {
-    const text = (options: Record<string, unknown>, value = 1234.5) => numberText(value, numberStyleOf(options));
+    const text = (options: Record<string, unknown>, value = 1234.5) => numberText(value, parseNumberStyle(options));
     expect(text({ format: 'currency', currency: 'USD' })).toBe('$1,234.50');
     expect(text({ format: 'percent' }, 0.1234)).toBe('12.3%');
     expect(text({ decimals: 3, prefix: '≈', suffix: ' kg' })).toBe('≈1,234.500 kg');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ViewFilter } from '../../src/presentation/viewing.ts';
-import { initialValues, isNone, toParameters, toQuery, unmet } from '../../src/web/values.ts';
+import { initialValues, isNone, listMissing, toParameters, toQuery } from '../../src/web/values.ts';
 
 const filter = (slug: string, kind: ViewFilter['kind'], standing: unknown = null, required = false): ViewFilter => ({
   slug,
@@ -52,8 +52,8 @@ describe('the values of filters', () => {
 
   it('are reported as missing if they are required and have no default', () => {
     const filters = [filter('a', 'text', null, true), filter('b', 'text', 'x', true), filter('c', 'text')];
-    expect(unmet(filters, {}).map(({ slug }) => slug)).toEqual(['a']);
-    expect(unmet(filters, { a: 'y' })).toEqual([]);
+    expect(listMissing(filters, {}).map(({ slug }) => slug)).toEqual(['a']);
+    expect(listMissing(filters, { a: 'y' })).toEqual([]);
   });
 
   it('are empty when nothing is entered', () => {

@@ -40,7 +40,7 @@ export const resources = sqliteTable(
     id: id(),
     companyId: companyId(),
     resourceType: text('resource_type', { enum: RESOURCE_TYPES }).notNull(),
-    /** Unique among the unarchived resources of a type: see `Definition.uniqueKeyOf`. */
+    /** Unique among the unarchived resources of a type: see `Definition.makeUniqueKey`. */
     uniqueKey: text('unique_key').notNull(),
     /** The field that lists filter by: type of a concept, kind of a semantic item, type of a node, predicate of a relation. */
     facet: text('facet').notNull(),
@@ -49,7 +49,7 @@ export const resources = sqliteTable(
     objectId: text('object_id'),
     status: text('status', { enum: STATUSES }).notNull(),
     content: json<Content>('content').notNull(),
-    /** The text that `search` searches: see `searchable`. */
+    /** The text that `search` searches: see `toSearchText`. */
     searchText: text('search_text').notNull(),
     validationErrors: json<ValidationError[]>('validation_errors').notNull(),
     /** 1 when new; each change that people make or accept adds 1. */

@@ -5,7 +5,7 @@ export type Delimiter = string;
 export const DELIMITER_PATTERN = /^[\t!#$%\x26*,\x2f:;<=>?@\x5e_`\x7c~]$/;
 
 /** The properties of a file's dialect that a person sets. The rest is found. */
-export interface SaidDialect {
+export interface GivenDialect {
   delimiter?: Delimiter | undefined;
   quote?: Dialect['quote'] | undefined;
   /** The number of lines at the file's beginning that are neither header nor rows. */

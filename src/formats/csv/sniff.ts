@@ -1,5 +1,5 @@
 import type { Decode } from '../text/decode.ts';
-import { type Delimiter, type Dialect, type SaidDialect, SHEET } from './dialect.ts';
+import { type Delimiter, type Dialect, type GivenDialect, SHEET } from './dialect.ts';
 import { type Head, readHead } from './head.ts';
 import { findLayout, type Layout, layoutFromFirst } from './layout.ts';
 import { type Escaping, escapesDelimiter, type Quoting } from './quoting.ts';
@@ -41,7 +41,7 @@ export function sniff(
   decode: Decode,
   quoting: Quoting,
   escaping: Escaping = 'undecided',
-  said: SaidDialect = {},
+  said: GivenDialect = {},
 ): Sniffed {
   const delimiters = said.delimiter === undefined ? DELIMITERS : [said.delimiter];
   const withoutQuotes = () => delimiters.map((delimiter): Dialect => ({ ...UNQUOTED, delimiter }));
@@ -87,7 +87,7 @@ export function sniffSheet(
   isLast: boolean,
   decode: Decode,
   shape: SheetShape,
-  said: SaidDialect = {},
+  said: GivenDialect = {},
 ): Sniffed & { titles: SheetTitle[] } {
   const head = readHead(bytes, isLast, SHEET, decode);
   const layout = sheetLayout(head.records, shape, said.skip_lines !== undefined);

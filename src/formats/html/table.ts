@@ -100,7 +100,7 @@ export class TableText {
       this.#merges.push({ top: this.#row, bottom, left: column, right: this.#column - 1 });
     }
     if (text === '' || !this.#rows.goTo(column)) return;
-    this.#sheet.writer.quotedText(text);
+    this.#sheet.writer.writeQuotedText(text);
     const bytes = encoder.encode(text);
     this.#rows.endCellUntil(column, bottom, classify(bytes, 0, bytes.length, decode) === 0);
   }

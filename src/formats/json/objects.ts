@@ -119,10 +119,10 @@ export class ObjectReader {
       const kind = this.#seen[column] === this.count ? this.#kinds[column] : NULL;
       const start = this.#starts[column] as number;
       const end = this.#ends[column] as number;
-      if (kind === NULL) writer.null();
+      if (kind === NULL) writer.writeNull();
       else if (kind === STRING) this.#text(bytes, start, end, line, column);
       else if (kind === OBJECT || kind === ARRAY) this.#json(bytes, start, end);
-      else writer.bare(withSmallE(bytes, start, end), start, end);
+      else writer.writeBare(withSmallE(bytes, start, end), start, end);
     }
     writer.end();
   }
@@ -130,7 +130,7 @@ export class ObjectReader {
   /** A text; an empty one is null. */
   #text(bytes: Uint8Array, start: number, end: number, line: number, column: number): void {
     if (end - start === 2) {
-      this.#writer.null();
+      this.#writer.writeNull();
       return;
     }
     for (let at = start + 1; at < end - 1; at++) {
@@ -138,10 +138,10 @@ export class ObjectReader {
       const text: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
       if (text.includes('\0')) throw new JsonProblem('nul', line, this.names[column]);
       const encoded = encoder.encode(text);
-      this.#writer.quoted(encoded, 0, encoded.length);
+      this.#writer.writeQuoted(encoded, 0, encoded.length);
       return;
     }
-    this.#writer.quoted(bytes, start + 1, end - 1);
+    this.#writer.writeQuoted(bytes, start + 1, end - 1);
   }
 
   /** An array or object as it stands there, without the space around its parts. */
@@ -160,7 +160,7 @@ export class ObjectReader {
       if (byte === QUOTE) inText = !inText;
       if (inText || byte > 32) out[length++] = byte;
     }
-    this.#writer.quoted(out, 0, length);
+    this.#writer.writeQuoted(out, 0, length);
   }
 }
 

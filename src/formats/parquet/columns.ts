@@ -199,7 +199,7 @@ async function readRows(reader: LeafReader, from: LeafPlace, most: number): Prom
   for (;;) {
     const read = await reader.page(offset);
     if (!read) {
-      found.next = { offset: reader.part.end, skip: 0 };
+      found.next = { offset: reader.chunk.end, skip: 0 };
       return found;
     }
     const { page } = read;

@@ -27,16 +27,16 @@ export interface Column {
 }
 
 /** The values of a leaf in a group. */
-export interface Part {
+export interface ColumnChunk {
   codec: string;
   start: number;
   end: number;
 }
 
-export interface Group {
+export interface RowGroup {
   rows: number;
-  /** The parts of each leaf. */
-  parts: Part[];
+  /** The chunk of each leaf. */
+  chunks: ColumnChunk[];
 }
 
 /** The metadata of a Parquet file. */
@@ -44,7 +44,7 @@ export interface Footer {
   rows: number;
   columns: Column[];
   leaves: Leaf[];
-  groups: Group[];
+  groups: RowGroup[];
 }
 
 /** The largest footer: it is held in memory as objects, some ten times its size. */
@@ -99,9 +99,9 @@ function parsed(bytes: Uint8Array, size: number, most: number): Footer {
       flat: tree.children.length === 0 && own[0]?.repeated === 0,
     };
   });
-  const groups = metadata.row_groups.map((group): Group => {
+  const groups = metadata.row_groups.map((group): RowGroup => {
     if (group.columns.length !== leaves.length) throw new ParquetProblem('damaged');
-    const parts = group.columns.map(({ file_path, crypto_metadata, meta_data: data }) => {
+    const chunks = group.columns.map(({ file_path, crypto_metadata, meta_data: data }) => {
       if (crypto_metadata) throw new ParquetProblem('encrypted');
       if (!data || file_path) throw new ParquetProblem('damaged');
       const { data_page_offset: first, dictionary_page_offset: dictionary, total_compressed_size: length } = data;
@@ -110,7 +110,7 @@ function parsed(bytes: Uint8Array, size: number, most: number): Footer {
       if (!(start >= 0 && end >= start && end <= size)) throw new ParquetProblem('damaged');
       return { codec: data.codec ?? '', start, end };
     });
-    return { rows: toCount(group.num_rows), parts };
+    return { rows: toCount(group.num_rows), chunks };
   });
   const rows = toCount(metadata.num_rows);
   if (groups.reduce((sum, group) => sum + group.rows, 0) !== rows) throw new ParquetProblem('damaged');

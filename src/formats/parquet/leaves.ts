@@ -1,5 +1,5 @@
 import { Fields } from './fields.ts';
-import type { Leaf, Part, ReadBytes } from './footer.ts';
+import type { ColumnChunk, Leaf, ReadBytes } from './footer.ts';
 import {
   checkHeader,
   type FoundHeader,
@@ -32,7 +32,7 @@ const MAX_HEADER_BYTES = 1024 * 1024;
 /** Reads the pages of a leaf in one group. */
 export class LeafReader {
   readonly leaf: Leaf;
-  readonly part: Part;
+  readonly chunk: ColumnChunk;
   readonly column: string;
   readonly #read: ReadBytes;
   readonly #window: number;
@@ -47,11 +47,11 @@ export class LeafReader {
    * @param window the number of bytes that are read at a time, about
    * @param held the bytes that the readers of a group hold together
    */
-  constructor(read: ReadBytes, leaf: Leaf, part: Part, column: string, window: number, held: Held) {
+  constructor(read: ReadBytes, leaf: Leaf, chunk: ColumnChunk, column: string, window: number, held: Held) {
     this.#held = held;
     this.#read = read;
     this.leaf = leaf;
-    this.part = part;
+    this.chunk = chunk;
     this.column = column;
     this.#window = window;
   }
@@ -68,14 +68,14 @@ export class LeafReader {
    * @returns null at the end
    */
   async page(from: number): Promise<{ page: Page; offset: number; next: number } | null> {
-    for (let offset = from; offset < this.part.end; ) {
+    for (let offset = from; offset < this.chunk.end; ) {
       const { header, length } = await this.#header(offset);
       const body = offset + length;
       const next = body + header.compressed_page_size;
-      if (next > this.part.end) throw new ParquetProblem('damaged', this.column);
+      if (next > this.chunk.end) throw new ParquetProblem('damaged', this.column);
       if (header.type === 'DATA_PAGE' || header.type === 'DATA_PAGE_V2') {
         const bytes = await this.#at(body, header.compressed_page_size);
-        const page = readPage(bytes, header, this.leaf, this.part.codec, this.column);
+        const page = readPage(bytes, header, this.leaf, this.chunk.codec, this.column);
         return { page, offset, next };
       }
       offset = next;
@@ -106,10 +106,10 @@ export class LeafReader {
   }
 
   async #readDictionary(): Promise<ArrayLike<unknown>> {
-    const { header, length } = await this.#header(this.part.start);
+    const { header, length } = await this.#header(this.chunk.start);
     if (header.type !== 'DICTIONARY_PAGE') throw new ParquetProblem('damaged', this.column);
-    const bytes = await this.#at(this.part.start + length, header.compressed_page_size);
-    return readDictionary(bytes, header, this.leaf, this.part.codec, this.column);
+    const bytes = await this.#at(this.chunk.start + length, header.compressed_page_size);
+    return readDictionary(bytes, header, this.leaf, this.chunk.codec, this.column);
   }
 
   async #header(offset: number): Promise<FoundHeader> {
@@ -121,17 +121,17 @@ export class LeafReader {
         return found;
       } catch (error) {
         if (error instanceof ParquetProblem) throw error;
-        const isAll = offset + bytes.length >= this.part.end || length >= MAX_HEADER_BYTES;
+        const isAll = offset + bytes.length >= this.chunk.end || length >= MAX_HEADER_BYTES;
         if (isAll) throw new ParquetProblem('damaged', this.column);
       }
     }
   }
 
-  /** Reads a number of bytes from an offset on, fewer at the end of the part. */
+  /** Reads a number of bytes from an offset on, fewer at the end of the chunk. */
   async #at(offset: number, length: number): Promise<Uint8Array> {
-    const end = Math.min(offset + length, this.part.end);
+    const end = Math.min(offset + length, this.chunk.end);
     if (offset < this.#from || end > this.#from + this.#bytes.length) {
-      const most = Math.min(Math.max(length, this.#window), this.part.end - offset, MAX_PAGE_BYTES + MAX_HEADER_BYTES);
+      const most = Math.min(Math.max(length, this.#window), this.chunk.end - offset, MAX_PAGE_BYTES + MAX_HEADER_BYTES);
       const bytes = await this.#read(offset, most);
       if (bytes.length < end - offset) throw new ParquetProblem('damaged', this.column);
       // A large page is not kept.

@@ -1,7 +1,7 @@
 import type { KnownType } from '../records/facts.ts';
 import type { RecordWriter } from '../records/writer.ts';
 import { type ColumnReader, FlatReader, NestedReader, type SliceLimits } from './columns.ts';
-import type { Column, Footer, Group, ReadBytes } from './footer.ts';
+import type { Column, Footer, ReadBytes, RowGroup } from './footer.ts';
 import { type LeafPlace, LeafReader } from './leaves.ts';
 
 /** The progress of writing the rows of a file. Plain data. */
@@ -47,7 +47,7 @@ export async function readParquet(
   const notNumbers = footer.columns.map((_, index) => from.notNumbers[index] ?? 0);
   let { group, row, places } = from;
   for (; group < footer.groups.length; group++, row = 0, places = null) {
-    const own = footer.groups[group] as Group;
+    const own = footer.groups[group] as RowGroup;
     const readers = openReaders(read, footer, own, places);
     while (row < own.rows) {
       row += await writeSome(footer.columns, readers, own.rows - row, writer, notNumbers);
@@ -64,16 +64,16 @@ export async function readParquet(
 function openReaders(
   read: ReadBytes,
   { columns, leaves }: Footer,
-  { parts }: Group,
+  { chunks }: RowGroup,
   places: ParquetState['places'],
 ): ColumnReader[] {
   const window = Math.min(MAX_WINDOW, Math.max(MIN_WINDOW, Math.floor(WINDOWS_BYTES / leaves.length)));
   const held = { bytes: 0 };
   return columns.map((column) => {
     const own = column.leaves.map((leaf) => {
-      const part = parts[leaf] as Group['parts'][number];
-      const [offset, skip] = places?.[leaf] ?? [part.start, 0];
-      const reader = new LeafReader(read, leaves[leaf] as Footer['leaves'][number], part, column.name, window, held);
+      const chunk = chunks[leaf] as RowGroup['chunks'][number];
+      const [offset, skip] = places?.[leaf] ?? [chunk.start, 0];
+      const reader = new LeafReader(read, leaves[leaf] as Footer['leaves'][number], chunk, column.name, window, held);
       return { reader, place: { offset, skip } };
     });
     const [first] = own;
@@ -118,7 +118,7 @@ async function writeSome(
   for (let row = 0; row < rows; row++) {
     for (const { texts, taken } of readers) {
       const index = taken + row;
-      writer.bare(texts.bytes, index === 0 ? 0 : (texts.ends[index - 1] as number), texts.ends[index] as number);
+      writer.writeBare(texts.bytes, index === 0 ? 0 : (texts.ends[index - 1] as number), texts.ends[index] as number);
     }
     writer.end();
   }

@@ -19,7 +19,7 @@ export class RecordWriter {
   #fields = 0;
 
   /** Bytes of complete lines. */
-  get ended(): number {
+  get endedBytes(): number {
     return this.#rowStart;
   }
 
@@ -45,12 +45,12 @@ export class RecordWriter {
     this.#out = larger;
   }
 
-  null(): void {
+  writeNull(): void {
     this.#next(0);
   }
 
   /** A value without quotes. */
-  bare(bytes: Uint8Array, start: number, end: number): void {
+  writeBare(bytes: Uint8Array, start: number, end: number): void {
     this.#next(end - start);
     const out = this.#out;
     let at = this.#at;
@@ -59,7 +59,7 @@ export class RecordWriter {
   }
 
   /** A text. */
-  quoted(bytes: Uint8Array, start: number, end: number): void {
+  writeQuoted(bytes: Uint8Array, start: number, end: number): void {
     this.#next((end - start) * 2 + 2);
     const out = this.#out;
     let at = this.#at;
@@ -77,7 +77,7 @@ export class RecordWriter {
   end(): void {
     if (this.#at === this.#rowStart) {
       this.#fields = 0;
-      this.quoted(this.#out, 0, 0);
+      this.writeQuoted(this.#out, 0, 0);
     }
     this.blank();
   }

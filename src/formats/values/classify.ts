@@ -5,21 +5,21 @@ import { BLANK, HAS_FALSE, HAS_TRUE, HAS_WIDE_SPACE, TELEPHONE } from './forms.t
 import { isCode, isDigit, isTelephone, numberForms } from './numbers.ts';
 
 /** The traits (`HAS_…`) of the value last given to {@link classify}. */
-export let traits = 0;
+export let valueTraits = 0;
 
 function wordForms(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
   const found = booleanAt(bytes, from, to, decode);
   if (found === undefined) return 0;
-  traits |= found[1] ? HAS_TRUE : HAS_FALSE;
+  valueTraits |= found[1] ? HAS_TRUE : HAS_FALSE;
   return found[0];
 }
 
 /**
  * Returns the forms in which the value between `start` and `end` can be read (forms.ts): 0 for text, {@link BLANK} for
- * spaces alone. Sets {@link traits}. Works on bytes: making strings of a million rows costs more than all the rest.
+ * spaces alone. Sets {@link valueTraits}. Works on bytes: making strings of a million rows costs more than all the rest.
  */
 export function classify(bytes: Uint8Array, start: number, end: number, decode: Decode): number {
-  traits = 0;
+  valueTraits = 0;
   let from = start;
   let to = end;
   while (from < to && isSpace(bytes[from] as number)) from++;
@@ -31,7 +31,7 @@ export function classify(bytes: Uint8Array, start: number, end: number, decode: 
     const number = numberForms(bytes, from, to);
     if (number !== 0) return isDigit(bytes[to - 1]) && isCode(bytes, from, to) ? 0 : number;
     const date = dateForms(bytes, from, to);
-    if (date !== 0) traits = dateTraits;
+    if (date !== 0) valueTraits = dateTraits;
     return date;
   }
   if (first >= 43 && first <= 46) {
@@ -51,7 +51,7 @@ function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decod
   const trimmed = value.trim();
   if (trimmed.length === value.length) return 0;
   const forms = classifyString(trimmed);
-  traits |= HAS_WIDE_SPACE;
+  valueTraits |= HAS_WIDE_SPACE;
   return forms;
 }
 

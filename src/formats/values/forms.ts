@@ -6,17 +6,17 @@
 /** An integer within 64 bits. */
 export const INTEGER = 1 << 0;
 /** `1234.56` */
-export const POINT = 1 << 1;
+export const POINT_DECIMAL = 1 << 1;
 /** `1234,56` */
-export const COMMA = 1 << 2;
+export const COMMA_DECIMAL = 1 << 2;
 /** `1.234,56` */
 export const DOT_GROUPS = 1 << 3;
 /** `1,234.56` */
 export const COMMA_GROUPS = 1 << 4;
-export const DECIMALS = POINT | COMMA | DOT_GROUPS | COMMA_GROUPS;
+export const DECIMALS = POINT_DECIMAL | COMMA_DECIMAL | DOT_GROUPS | COMMA_GROUPS;
 /** The decimal forms by their decimal separator: all forms of one separator give a value the same meaning. */
-export const DECIMAL_POINT = POINT | COMMA_GROUPS;
-export const DECIMAL_COMMA = COMMA | DOT_GROUPS;
+export const DECIMAL_POINT = POINT_DECIMAL | COMMA_GROUPS;
+export const DECIMAL_COMMA = COMMA_DECIMAL | DOT_GROUPS;
 
 export const TRUE_FALSE = 1 << 5;
 export const YES_NO = 1 << 6;
@@ -51,7 +51,7 @@ export const MDY = (7 << (FIRST_DATE + 6)) | (7 << (FIRST_DATE + 12));
 export const TELEPHONE = 1 << 29;
 
 /** All forms: those of a column before its first value. */
-export const ANY = INTEGER | DECIMALS | BOOLEANS | DATES | TELEPHONE;
+export const ALL_FORMS = INTEGER | DECIMALS | BOOLEANS | DATES | TELEPHONE;
 
 /** Not a form: stands for a value that consists of spaces. */
 export const BLANK = 1 << 30;
@@ -77,8 +77,8 @@ const SEPARATORS = ['-', '/', '.'];
 /** Names of the formats by their bit, as `evidence` reports them, in order of preference. */
 const NAMES: [number, string][] = [
   [INTEGER, 'integer'],
-  [POINT, '1234.56'],
-  [COMMA, '1234,56'],
+  [POINT_DECIMAL, '1234.56'],
+  [COMMA_DECIMAL, '1234,56'],
   [COMMA_GROUPS, '1,234.56'],
   [DOT_GROUPS, '1.234,56'],
   [TRUE_FALSE, 'true/false'],

@@ -1,4 +1,4 @@
-import { COMMA, COMMA_GROUPS, DECIMALS, DOT_GROUPS, INTEGER, ONE_ZERO, POINT } from './forms.ts';
+import { COMMA_DECIMAL, COMMA_GROUPS, DECIMALS, DOT_GROUPS, INTEGER, ONE_ZERO, POINT_DECIMAL } from './forms.ts';
 
 const POINT_SIGN = 46;
 const COMMA_SIGN = 44;
@@ -89,16 +89,16 @@ export function numberForms(bytes: Uint8Array, start: number, end: number): numb
   }
   const separator = bytes[whole] as number;
   if (separator !== POINT_SIGN && separator !== COMMA_SIGN) {
-    return count > 0 && isExponent(bytes, whole, end) ? POINT | COMMA : 0;
+    return count > 0 && isExponent(bytes, whole, end) ? POINT_DECIMAL | COMMA_DECIMAL : 0;
   }
   const fraction = digitsEnd(bytes, whole + 1, end);
   const decimals = fraction - whole - 1;
   if (count + decimals === 0) return 0;
   const groupShape = count >= 1 && count <= 3 && decimals === 3 && !leadingZero;
   if (fraction === end) {
-    if (separator === POINT_SIGN) return POINT | COMMA_GROUPS | (groupShape ? DOT_GROUPS : 0);
-    return COMMA | DOT_GROUPS | (groupShape ? COMMA_GROUPS : 0);
+    if (separator === POINT_SIGN) return POINT_DECIMAL | COMMA_GROUPS | (groupShape ? DOT_GROUPS : 0);
+    return COMMA_DECIMAL | DOT_GROUPS | (groupShape ? COMMA_GROUPS : 0);
   }
-  if (isExponent(bytes, fraction, end)) return separator === POINT_SIGN ? POINT : COMMA;
+  if (isExponent(bytes, fraction, end)) return separator === POINT_SIGN ? POINT_DECIMAL : COMMA_DECIMAL;
   return groupShape ? groupedForms(bytes, whole, end, separator) : 0;
 }

@@ -1,5 +1,5 @@
 import { MISFIT } from './conversion.ts';
-import { COMMA, DECIMALS, DOT_GROUPS, INTEGER, POINT } from './forms.ts';
+import { COMMA_DECIMAL, DECIMALS, DOT_GROUPS, INTEGER, POINT_DECIMAL } from './forms.ts';
 import { isDigit, numberForms } from './numbers.ts';
 
 const POINT_SIGN = 46;
@@ -33,8 +33,8 @@ export function writeDecimal(
 ): number {
   const end = copyNumber(out, at, bytes, from, to);
   if (end === MISFIT || (numberForms(out, at, end) & DECIMALS & form) === 0) return MISFIT;
-  if (form === POINT) return end;
-  const group = form === COMMA ? 0 : form === DOT_GROUPS ? POINT_SIGN : COMMA_SIGN;
+  if (form === POINT_DECIMAL) return end;
+  const group = form === COMMA_DECIMAL ? 0 : form === DOT_GROUPS ? POINT_SIGN : COMMA_SIGN;
   let next = at;
   for (let index = at; index < end; index++) {
     const byte = out[index] as number;

@@ -1,6 +1,6 @@
 import * as record from './biff-records.ts';
 import { RecordsDamaged } from './biff-records.ts';
-import { BiffTexts, charactersAt, cleaned, decoderOfPage } from './biff-texts.ts';
+import { BiffTexts, charactersAt, cleanText, decoderOfPage } from './biff-texts.ts';
 import type { ByteStream } from './compound.ts';
 import { builtinFormat, customFormat, NUMBER, type NumberFormat } from './number-format.ts';
 import type { Texts } from './texts.ts';
@@ -120,8 +120,8 @@ class BookReader {
   }
 
   #sheetName(content: DataView): string {
-    if (this.#edition < 8) return cleaned(this.#shortText(content, 6));
-    return cleaned(charactersAt(content, 8, content.getUint8(6), (content.getUint8(7) & 1) !== 0));
+    if (this.#edition < 8) return cleanText(this.#shortText(content, 6));
+    return cleanText(charactersAt(content, 8, content.getUint8(6), (content.getUint8(7) & 1) !== 0));
   }
 
   book(): Omit<BiffBook, 'read'> {

@@ -1,7 +1,7 @@
 import { type BiffBook, toBytes } from './biff-book.ts';
 import * as record from './biff-records.ts';
 import { RecordsDamaged } from './biff-records.ts';
-import { charactersAt, cleaned } from './biff-texts.ts';
+import { charactersAt, cleanText } from './biff-texts.ts';
 import { formatNumber } from './cells.ts';
 import type { Merge } from './merges.ts';
 import { NUMBER, type NumberFormat } from './number-format.ts';
@@ -138,10 +138,10 @@ export class BiffCells {
     if (edition === 8 && !isShort) {
       const wide = (content.getUint8(at + 2) & 1) !== 0;
       const room = Math.floor((content.byteLength - at - 3) / (wide ? 2 : 1));
-      return cleaned(charactersAt(content, at + 3, Math.min(room, content.getUint16(at, true)), wide));
+      return cleanText(charactersAt(content, at + 3, Math.min(room, content.getUint16(at, true)), wide));
     }
     const [length, from] = isShort ? [content.getUint8(at), at + 1] : [content.getUint16(at, true), at + 2];
-    return cleaned(decoder.decode(toBytes(content).subarray(from, from + length)));
+    return cleanText(decoder.decode(toBytes(content).subarray(from, from + length)));
   }
 
   #merged(content: DataView): void {

@@ -39,7 +39,7 @@ export function charactersAt(view: DataView, at: number, count: number, wide: bo
 }
 
 /** Removes NUL, which text cannot hold, and replaces unpaired surrogates. */
-export const cleaned = (text: string): string => text.replaceAll('\0', '').toWellFormed();
+export const cleanText = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
 /**
  * Reads the shared texts (MS-XLS 2.4.265) record by record. A text may continue in the next record, which then states
@@ -96,7 +96,7 @@ export class BiffTexts {
   }
 
   #close(): void {
-    this.texts.appendText(cleaned(this.#partial));
+    this.texts.appendText(cleanText(this.#partial));
     this.texts.endText();
     this.#isOpen = false;
   }

@@ -6,8 +6,8 @@ import {
   type Choice,
   type Converted,
   type Counts,
-  chosen,
-  considered,
+  considerSheet,
+  getChosenSheet,
   isTable,
   NO_CHOICE,
   type SheetOutput,
@@ -72,9 +72,9 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<Converted<T> | 
       const { counts, text, sheet: facts } = converted;
       const result = { text, sheet: { ...facts, ...names } };
       if (wanted !== undefined || isTable(counts)) return result;
-      choice = considered(choice, counts, result);
+      choice = considerSheet(choice, counts, result);
     }
-    return chosen(choice);
+    return getChosenSheet(choice);
   } catch (error) {
     // Reading past the end of a record that is too short throws a range error.
     const isDamaged = [CompoundDamaged, RecordsDamaged, RangeError].some((kind) => error instanceof kind);
@@ -205,9 +205,9 @@ class BiffRows {
     }
     if (!this.#rows.goTo(column)) return;
     const { texts } = this.#book;
-    if (typeof value === 'number') this.#writer.quoted(texts.bytes(value), texts.start(value), texts.end(value));
-    else if (isText) this.#writer.quotedText(value);
-    else this.#writer.bareText(value);
+    if (typeof value === 'number') this.#writer.writeQuoted(texts.bytes(value), texts.start(value), texts.end(value));
+    else if (isText) this.#writer.writeQuotedText(value);
+    else this.#writer.writeBareText(value);
     this.#rows.endCell(column);
   }
 

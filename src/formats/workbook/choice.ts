@@ -45,7 +45,7 @@ export const NO_CHOICE: Choice<never> = { first: null, list: null };
 export const isTable = ({ filled, narrow }: Counts): boolean => filled - narrow > 1;
 
 /** Takes note of a sheet that is no table by itself. */
-export function considered<T>({ first, list }: Choice<T>, { filled, narrow }: Counts, sheet: T): Choice<T> {
+export function considerSheet<T>({ first, list }: Choice<T>, { filled, narrow }: Counts, sheet: T): Choice<T> {
   if (filled === 0) return { first, list };
   return {
     first: first ?? { sheet, isNames: filled - narrow === 1 },
@@ -54,7 +54,7 @@ export function considered<T>({ first, list }: Choice<T>, { filled, narrow }: Co
 }
 
 /** The sheet to be read where none is a table. Names alone before lists are a template that somebody has to fill in. */
-export const chosen = <T>({ first, list }: Choice<T>): T | null =>
+export const getChosenSheet = <T>({ first, list }: Choice<T>): T | null =>
   (first?.isNames ? null : list) ?? first?.sheet ?? null;
 
 /** The output to which the text of a sheet is written. */

@@ -9,7 +9,7 @@ const decoder = new TextDecoder();
 const MAX_FILL_LENGTH = 1024 * 1024;
 
 /** A row begins left of the assumed first column: the sheet has to be converted again from that column. */
-export class BeginsFurtherLeft extends Error {
+export class EarlierColumnFound extends Error {
   readonly column: number;
 
   constructor(column: number) {
@@ -54,9 +54,9 @@ export class MergedRows {
     this.#added = [];
   }
 
-  /** Moves to a column, from 0, to write its value. False if the row is already past it. @throws BeginsFurtherLeft */
+  /** Moves to a column, from 0, to write its value. False if the row is already past it. @throws EarlierColumnFound */
   goTo(column: number): boolean {
-    if (column < this.#first) throw new BeginsFurtherLeft(column);
+    if (column < this.#first) throw new EarlierColumnFound(column);
     if (this.#fills.length > 0) this.#fill(column);
     const there = this.#writer.goTo(column - this.#first);
     this.#cellMark = this.#writer.mark;
@@ -74,7 +74,7 @@ export class MergedRows {
     const mark = this.#cellMark;
     this.#cellMark = -1;
     if (mark < 0 || until <= this.#writer.row + 1) return;
-    const value = this.#writer.since(mark);
+    const value = this.#writer.getBytesSince(mark);
     if (isCategory ?? value[0] === QUOTE) this.#added.push({ column, until, text: decoder.decode(value) });
   }
 
@@ -97,7 +97,7 @@ export class MergedRows {
       if (place > column) return;
       // A cell with a value of its own keeps it.
       if (place === column || until <= this.#writer.row) continue;
-      if (this.#writer.goTo(place - this.#first)) this.#writer.bareText(text);
+      if (this.#writer.goTo(place - this.#first)) this.#writer.writeBareText(text);
     }
   }
 }

@@ -49,7 +49,7 @@ export class RowWriter {
   }
 
   /** Bytes of completed rows. */
-  get ended(): number {
+  get endedBytes(): number {
     return this.#rowStart;
   }
 
@@ -74,7 +74,7 @@ export class RowWriter {
     return this.#at === this.#rowStart;
   }
 
-  /** The current position, for `undo` and `since`. */
+  /** The current position, for `undo` and `getBytesSince`. */
   get mark(): number {
     return this.#at;
   }
@@ -87,7 +87,7 @@ export class RowWriter {
   }
 
   /** Writes a value without quotes. */
-  bare(bytes: Uint8Array, start: number, end: number): void {
+  writeBare(bytes: Uint8Array, start: number, end: number): void {
     this.#values++;
     this.#copy(bytes, start, end);
   }
@@ -98,7 +98,7 @@ export class RowWriter {
   }
 
   /** Writes a value without quotes. Almost all are ASCII and short: a call of the encoder would take longer. */
-  bareText(text: string): void {
+  writeBareText(text: string): void {
     this.#values++;
     const mark = this.#at;
     this.#reserve(text.length + ROOM);
@@ -115,7 +115,7 @@ export class RowWriter {
   }
 
   /** Writes a value in quotes. */
-  quoted(bytes: Uint8Array, start: number, end: number): void {
+  writeQuoted(bytes: Uint8Array, start: number, end: number): void {
     this.#reserve((end - start) * 2 + ROOM);
     const out = this.#out;
     let at = this.#at;
@@ -132,13 +132,13 @@ export class RowWriter {
     this.#at = at;
   }
 
-  quotedText(text: string): void {
+  writeQuotedText(text: string): void {
     const bytes = encoder.encode(text);
-    this.quoted(bytes, 0, bytes.length);
+    this.writeQuoted(bytes, 0, bytes.length);
   }
 
   /** The bytes written since a mark of this row. */
-  since(mark: number): Uint8Array {
+  getBytesSince(mark: number): Uint8Array {
     return this.#out.slice(mark, this.#at);
   }
 

@@ -20,7 +20,7 @@ export class SheetText {
 
   /** Whether there is enough to be passed on. */
   get isFull(): boolean {
-    return this.writer.ended >= TEXT_BYTES;
+    return this.writer.endedBytes >= TEXT_BYTES;
   }
 
   /** Passes on the rows that are complete. @param merges the merged cells that begin in the first rows */

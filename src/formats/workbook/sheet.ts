@@ -2,7 +2,7 @@ import type { Namespaces } from '../xml/namespaces.ts';
 import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../xml/reader.ts';
 import { decodeText, sliceText, XmlUnreadable } from '../xml/text.ts';
 import { NUMERIC, readType } from './cell-types.ts';
-import { CellWriter, type Opened } from './cell-writer.ts';
+import { CellWriter, type WorkbookData } from './cell-writer.ts';
 import { columnAt, integerAt, unescapeText } from './cells.ts';
 import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';
@@ -57,10 +57,10 @@ export function namesIn(head: Uint8Array): Namespaces {
  * Converts the complete rows of a block, which holds the sheet's XML from `state.offset` on: all of them, or until
  * their text fills {@link TEXT_BYTES}. Without a complete row the state stays the same.
  * @returns the rows as {@link RowWriter} writes them
- * @throws XmlUnreadable, WorkbookTooLarge, {@link BeginsFurtherLeft}
+ * @throws XmlUnreadable, WorkbookTooLarge, {@link EarlierColumnFound}
  */
 export function convertRows(
-  workbook: Opened,
+  workbook: WorkbookData,
   merges: Merges,
   state: SheetState,
   block: Uint8Array,
@@ -77,7 +77,7 @@ class RowConverter {
   readonly #rows: MergedRows;
   readonly #cellWriter: CellWriter;
 
-  constructor(workbook: Opened, merges: Merges, state: SheetState, block: Uint8Array) {
+  constructor(workbook: WorkbookData, merges: Merges, state: SheetState, block: Uint8Array) {
     this.#state = { ...state };
     this.#reader = new XmlReader(block, { names: state.names });
     this.#writer = new RowWriter(state);
@@ -106,7 +106,7 @@ class RowConverter {
         }
       }
       taken = reader.at;
-      isFull = this.#writer.ended >= TEXT_BYTES;
+      isFull = this.#writer.endedBytes >= TEXT_BYTES;
       if (state.done || isFull) break;
     }
     if (isLast && !state.done && !isFull) throw new XmlUnreadable('a sheet that is cut off');

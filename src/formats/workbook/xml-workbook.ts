@@ -9,8 +9,8 @@ import { formatNumber } from './cells.ts';
 import {
   type Choice,
   type Converted,
-  chosen,
-  considered,
+  considerSheet,
+  getChosenSheet,
   isTable,
   MAX_SHEET_NAME,
   NO_CHOICE,
@@ -19,7 +19,7 @@ import {
   toNames,
 } from './choice.ts';
 import { MAX_BYTES, MAX_COLUMNS, MAX_ROWS, mostText, WorkbookTooLarge } from './limits.ts';
-import { BeginsFurtherLeft, MergedRows } from './merged-rows.ts';
+import { EarlierColumnFound, MergedRows } from './merged-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
 import { customFormat, NUMBER, type NumberFormat } from './number-format.ts';
 import { SheetText } from './sheet-text.ts';
@@ -61,7 +61,7 @@ export async function convertXmlWorkbook<T>(file: XmlWorkbookFile<T>): Promise<C
     try {
       return await conversion.run();
     } catch (error) {
-      if (!(error instanceof BeginsFurtherLeft)) throw error;
+      if (!(error instanceof EarlierColumnFound)) throw error;
       firsts.set(conversion.sheet, error.column);
     }
   }
@@ -129,9 +129,9 @@ class Conversion<T> {
     let choice: Choice<Converted<T>> = NO_CHOICE;
     for (const { result, counts } of shown.length > 0 ? shown : this.#seen) {
       if (isTable(counts)) return result;
-      choice = considered(choice, counts, result);
+      choice = considerSheet(choice, counts, result);
     }
-    return chosen(choice);
+    return getChosenSheet(choice);
   }
 
   async #feed(piece: Uint8Array): Promise<void> {
@@ -356,8 +356,8 @@ class OpenSheet<T> {
       this.#merges.push({ top: row, bottom, left: column, right: column + across });
     }
     if (text === '' || !rows.goTo(column)) return;
-    if (isText) this.text.writer.quotedText(text);
-    else this.text.writer.bareText(text);
+    if (isText) this.text.writer.writeQuotedText(text);
+    else this.text.writer.writeBareText(text);
     rows.endCellUntil(column, bottom);
   }
 

@@ -11,7 +11,7 @@ import {
   type ManagedTable,
   TableChanged,
   tableAfter,
-  type WrittenTo,
+  type WrittenPosition,
   writeParquetFile,
 } from '../managed-tables/service.ts';
 import { viewShareEvent } from '../share-activity/views.ts';
@@ -151,7 +151,7 @@ interface TablePosition {
   /** The table before; an empty text before the first. */
   id: string;
   /** The table of which a part is written. */
-  within?: { table: string; folder: string; number: number; from: WrittenTo };
+  within?: { table: string; folder: string; number: number; from: WrittenPosition };
   /** The number of times that the next table has changed. */
   changes?: number;
 }

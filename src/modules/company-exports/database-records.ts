@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import { qualified } from '../../tenant-sql/identifiers.ts';
-import { databaseToRead } from '../managed-database/service.ts';
+import { openDatabaseToRead } from '../managed-database/service.ts';
 
 const WORK = 'of work under way, without meaning afterwards';
 
@@ -52,7 +52,7 @@ export async function readDatabaseRecords(
   { name, shown }: (typeof EXPORTED_DATABASE_KINDS)[number],
   after: string,
 ): Promise<{ id: string; line: string }[]> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   if (!database) return [];
   return database.query(
     `SELECT id, line FROM (

@@ -5,9 +5,9 @@ import { description, displayName, slug } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isChoice, MAX_TEXT_LENGTH } from '../../sql-templates/parameters.ts';
 import {
-  kindsOf,
-  lengthOf,
   MAX_DASHBOARD_LENGTH,
+  mapKinds,
+  measureLength,
   parameterFields,
   parameterProblems,
   templateProblems,
@@ -127,7 +127,7 @@ function lengthProblems(filters: readonly Filter[], visualizations: readonly Vis
     { field, message: `must hold at most ${most} characters of ${what} together` },
   ];
   return [
-    ...(sum(visualizations.map(lengthOf)) > MAX_DASHBOARD_LENGTH
+    ...(sum(visualizations.map(measureLength)) > MAX_DASHBOARD_LENGTH
       ? tooLong('layout', MAX_DASHBOARD_LENGTH, 'SQL and parameters')
       : []),
     ...(sum(filters.map(({ options }) => optionsSql(options)?.length ?? 0)) > MAX_OPTIONS_LENGTH
@@ -146,6 +146,6 @@ function optionProblems(
     const none = Array.isArray(given) && given.length === 0;
     return none ? [] : [{ field, message: 'are only allowed for filters of kind select or multi_select' }];
   }
-  const others = kindsOf(filters.filter((filter) => filter.slug !== own));
+  const others = mapKinds(filters.filter((filter) => filter.slug !== own));
   return Array.isArray(given) ? [] : templateProblems(given.sql, others, `${field}.sql`);
 }

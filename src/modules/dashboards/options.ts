@@ -42,7 +42,7 @@ export interface OptionsWanted {
  * The options of a filter that somebody may choose under these rules.
  * @param query runs the queries of the database; static options need none
  */
-export async function optionsUnder(
+export async function readAllowedOptions(
   ctx: CompanyContext,
   { filters }: { filters: readonly Filter[] },
   rules: ViewerRules,

@@ -11,9 +11,9 @@ import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts
 import { notProvisioned } from '../managed-database/failures.ts';
 import { executionFailed, visualizationNotFound } from '../visualizations/failures.ts';
 import {
+  buildFile,
   executionSchema,
   fileMediaTypes,
-  fileOf,
   requireFormat,
   viewExecution,
   widgetQuery,
@@ -166,7 +166,7 @@ export const dashboardEndpoints = [
       if (format) {
         const { visualization, execution } = await executeWidget(ctx, id, widgetId, parameters);
         const file = { name: visualization.name, format, safe: safe === 'true' };
-        return fileOf(execution, file, explains(visualization.id));
+        return buildFile(execution, file, explains(visualization.id));
       }
       requireFormat(widgetId);
       const executions = await executeDashboard(ctx, id, parameters);

@@ -12,38 +12,38 @@ import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import {
-  denials,
   type Executed,
   type Execution,
   execute,
+  findRefusals,
   type Refusals,
   requireNotDenied,
   requireSharingAll,
+  requireSharingIfSeen,
   selectVisualizations,
-  unseenAt,
   type Visualization,
   visualizationNotFound,
 } from '../visualizations/service.ts';
 import { type DashboardChanges, filterProblems, type NewDashboard, widgetIds } from './definition.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import { dashboardInputs, optionsSql, valuesFor } from './inputs.ts';
-import { type OptionsWanted, optionsUnder } from './options.ts';
+import { type OptionsWanted, readAllowedOptions } from './options.ts';
 import {
   type Dashboard,
+  deleteLinks,
   deleteDashboard as deleteRow,
   insertDashboard,
   readDashboards,
-  relink,
+  replaceLinks,
   selectDashboard,
   selectDashboardVisualizations,
-  unlink,
   updateDashboard,
 } from './store.ts';
 
 export type { Filter, FilterOption, Widget } from '../../db/schema/dashboards.ts';
 export { dashboardNotFound } from './failures.ts';
 export { dashboardInputs } from './inputs.ts';
-export { optionsUnder } from './options.ts';
+export { readAllowedOptions } from './options.ts';
 export {
   type DashboardVersions,
   dashboardsUnchanged,
@@ -96,7 +96,7 @@ export async function getDashboardWithCharts(
 ): Promise<{ dashboard: Dashboard; charts: Visualization[] }> {
   const loaded = await loadDashboard(ctx, id);
   const charts = placedOn(loaded);
-  const denied = denials(
+  const denied = findRefusals(
     ctx,
     charts.map((chart) => chart.id),
   );
@@ -111,7 +111,7 @@ export async function dashboardOptions(ctx: PrincipalContext, id: string, wanted
   const { dashboard, visualizations } = await loadDashboard(ctx, id);
   const rules = viewerRules(dashboardInputs(dashboard, visualizations), { isInsider: true });
   try {
-    return await optionsUnder(ctx, dashboard, rules, wanted);
+    return await readAllowedOptions(ctx, dashboard, rules, wanted);
   } catch (error) {
     const message = error instanceof Failure ? databaseMessage(error) : undefined;
     const isTold = message !== undefined && isAllowed(ctx.actor, 'dashboards:update', id);
@@ -136,7 +136,7 @@ export async function createDashboard(ctx: PrincipalContext, input: NewDashboard
     updatedAt: now,
   };
   const insert = insertDashboard(ctx.db, record, { canChangeSlug: input.slug === undefined });
-  const unit = { inserted: insert, links: relink(ctx.db, record.companyId, record.id) };
+  const unit = { inserted: insert, links: replaceLinks(ctx.db, record.companyId, record.id) };
   const [made] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
   if (!made) throw visualizationNotFound();
   return made;
@@ -155,8 +155,8 @@ export function changeDashboard(ctx: PrincipalContext, id: string, changes: Dash
     const unseen =
       shownBy(next) === shownBy(present)
         ? undefined
-        : await unseenAt(ctx, { type: 'dashboard', id }, () => requireSharing(ctx, next, present));
-    const unit = { updated: updateDashboard(ctx.db, next, unseen), links: relink(ctx.db, next.companyId, id) };
+        : await requireSharingIfSeen(ctx, { type: 'dashboard', id }, () => requireSharing(ctx, next, present));
+    const unit = { updated: updateDashboard(ctx.db, next, unseen), links: replaceLinks(ctx.db, next.companyId, id) };
     return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
   });
 }
@@ -164,7 +164,7 @@ export function changeDashboard(ctx: PrincipalContext, id: string, changes: Dash
 export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   const { deleted } = await commit(ctx.db, {
-    links: unlink(ctx.db, companyId, id),
+    links: deleteLinks(ctx.db, companyId, id),
     deleted: deleteRow(ctx.db, companyId, id),
   });
   if (deleted.length === 0) throw dashboardNotFound();
@@ -251,7 +251,7 @@ function executeLoaded(
   only?: Visualization,
 ): Promise<Execution[]> {
   const rules = viewerRules(dashboardInputs(loaded.dashboard, loaded.visualizations), { isInsider: true });
-  const refusals = denials(
+  const refusals = findRefusals(
     ctx,
     loaded.visualizations.map((visualization) => visualization.id),
   );

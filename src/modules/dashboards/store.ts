@@ -48,9 +48,9 @@ export const updateDashboard = (db: ControlDb, record: Dashboard, unseen: number
 };
 
 /** Statements that make the links of a dashboard those of its stored layout. For the batch of every write. */
-export const relink = (db: ControlDb, companyId: string, id: string) =>
+export const replaceLinks = (db: ControlDb, companyId: string, id: string) =>
   [
-    unlink(db, companyId, id),
+    deleteLinks(db, companyId, id),
     db
       .insert(dashboardVisualizations)
       .select(
@@ -58,7 +58,7 @@ export const relink = (db: ControlDb, companyId: string, id: string) =>
       ),
   ] as const;
 
-export const unlink = (db: ControlDb, companyId: string, id: string) =>
+export const deleteLinks = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(dashboardVisualizations)
     .where(and(eq(dashboardVisualizations.companyId, companyId), eq(dashboardVisualizations.dashboardId, id)));

@@ -8,7 +8,7 @@ import { boundValues, canonicalValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { userSqlFailures } from '../../tenant-sql/failures.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
-import { keptResults, UNKNOWN_TABLES } from '../managed-database/service.ts';
+import { openCachedResults, UNKNOWN_TABLES } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { execute, requireNotDenied, type Visualization, visualizationInputs } from '../visualizations/service.ts';
 import { endpointNotFound } from './failures.ts';
@@ -60,12 +60,12 @@ export async function executeEndpoint(
     const values = valuesFor(visualization, parseParameters(query, visualization.parameters));
     const seconds = endpoint.cacheSeconds;
     if (seconds === 0) return { ...(await run(ctx, visualization, values)), cached: false };
-    const kept = keptResults(ctx, 'data-results', await computeKey(endpoint, visualization, values));
+    const kept = openCachedResults(ctx, 'data-results', await computeKey(endpoint, visualization, values));
     const known = await kept.find();
     if (known !== undefined) return { ...JSON.parse(known), cached: true };
     const { tables = UNKNOWN_TABLES, ...result } = await run(ctx, visualization, values);
     const text = JSON.stringify(result);
-    kept.keep(() => text, { length: text.length, seconds, tables });
+    kept.store(() => text, { length: text.length, seconds, tables });
     return { ...result, cached: false };
   });
 }

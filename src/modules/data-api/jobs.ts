@@ -8,7 +8,7 @@ import { bytesIn, SegmentWriter } from '../../platform/segments.ts';
 import { resultTooLarge } from '../../tenant-sql/failures.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
-import { getVisualization, resultWriter, statementOf } from '../visualizations/service.ts';
+import { compileStatement, getVisualization, resultWriter } from '../visualizations/service.ts';
 import { asExecutionFailure } from './execute.ts';
 import { RETENTION_MS } from './job-service.ts';
 import { claimDue, type DataJob, deleteJob, giveUpJob, selectOldJobs } from './job-store.ts';
@@ -82,7 +82,7 @@ async function writeWhole(ctx: CompanyContext, job: DataJob, limits: typeof JOB_
 
 async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS, batchRows: number) {
   const visualization = await getVisualization(ctx, job.visualizationId);
-  const statement = statementOf({ visualization, values: new Map(job.values) });
+  const statement = compileStatement({ visualization, values: new Map(job.values) });
   const sql = await openReadonlyDatabase(ctx);
   try {
     const writer = resultWriter({ format: job.format });

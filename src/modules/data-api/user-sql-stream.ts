@@ -2,7 +2,7 @@ import { Failure } from '../../kernel/failure.ts';
 import type { CompiledSql } from '../../sql-templates/compiled.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { resultTooLarge } from '../../tenant-sql/failures.ts';
-import { namesIn, noted, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
+import { namesIn, noteExecution, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
 import { makeFetchSteps, makeOpeningSteps, type Steps } from '../../tenant-sql/user-sql-steps.ts';
 
 /** The number of rows in the first batch; the size of these decides on the number in the next one. */
@@ -45,7 +45,7 @@ export async function* streamUserSql(
     makeOpeningSteps(statement, names, Math.ceil(milliseconds)),
   );
   for (let isFirst = true; ; isFirst = false) {
-    const { columns, rows, truncated } = await (isFirst ? noted(sql, run.result) : run.result);
+    const { columns, rows, truncated } = await (isFirst ? noteExecution(sql, run.result) : run.result);
     if (truncated) throw resultTooLarge();
     const isLast = rows.length < wanted;
     if (!isLast) ({ run, wanted } = fetchRows(Math.min(batchRows, rowsAfter(rows.length, run.bytes))));

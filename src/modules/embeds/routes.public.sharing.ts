@@ -22,7 +22,7 @@ import {
   viewSharedItem,
 } from '../viewing/service.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
-import { type EmbedViewer, embedOptions, executeEmbed, type OpenedEmbed, rulesOfEmbed } from './token.ts';
+import { type EmbedViewer, embedOptions, executeEmbed, makeEmbedRules, type OpenedEmbed } from './token.ts';
 
 const dashboardEndpoint = endpointFor<Principal, EmbedViewer<SharedItem & { type: 'dashboard' }>>();
 const visualizationEndpoint = endpointFor<Principal, EmbedViewer>();
@@ -51,7 +51,7 @@ const viewInfo = (baseUrl: string, opened: OpenedEmbed) => ({
   },
   expires_at: isoTimestamp(opened.claims.expiresAt),
 });
-const viewItem = (opened: OpenedEmbed) => viewSharedItem(opened.item, rulesOfEmbed(opened));
+const viewItem = (opened: OpenedEmbed) => viewSharedItem(opened.item, makeEmbedRules(opened));
 
 /** The routes for holders of an embed token. */
 export const publicEmbedEndpoints = [

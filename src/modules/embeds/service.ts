@@ -10,7 +10,7 @@ import { embedProblems } from '../../sharing/terms.ts';
 import type { Viewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { prepareShareEvent } from '../share-activity/service.ts';
-import { inputsOf, loadSharedItem, recordOf, requireSharingOf, type SharedItem } from '../viewing/service.ts';
+import { getRecord, listInputs, loadSharedItem, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { recordEmbedding } from '../visualizations/queries.ts';
 import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
 import { listSubjects, requireSharingEverything, revokeAllStatements } from './revocation.ts';
@@ -19,7 +19,7 @@ import { tokenIdFor } from './token-id.ts';
 
 export { purgeRevocations } from './revocation.ts';
 export { reencryptSigningSecrets } from './signing-keys.ts';
-export { pageOfEmbed } from './token.ts';
+export { readEmbedPage } from './token.ts';
 
 /** The terms and the lifetime of a new embed. */
 export interface NewEmbed {
@@ -67,7 +67,7 @@ async function tryGenerateEmbed(
     id: wanted.viewer.id,
     attributes: asText(wanted.viewer.attributes) as ViewerAttributes,
   };
-  const problems = embedProblems(inputsOf(item), terms);
+  const problems = embedProblems(listInputs(item), terms);
   if (problems.length > 0) throw invalid(problems);
   const target = { type, id };
   const tokenId = tokenIdFor(target, ctx.newId());
@@ -110,7 +110,7 @@ async function tryGenerateEmbed(
     },
   });
   const { recorded, told } = await commit(ctx.db, {
-    recorded: recordEmbedding(ctx.db, type, recordOf(item), claims.expiresAt),
+    recorded: recordEmbedding(ctx.db, type, getRecord(item), claims.expiresAt),
     told: event.statement,
   });
   if (recorded.length === 0) return undefined;

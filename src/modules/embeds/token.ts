@@ -18,10 +18,10 @@ import {
   type ExecutionQuery,
   executeFor,
   framesFor,
-  inputsOf,
+  listInputs,
+  makeRules,
   optionsFor,
   requireOrigin,
-  rulesOf,
   type SharedItem,
   sharedDashboard,
   sharedVisualization,
@@ -83,7 +83,7 @@ async function openHostToken(ctx: Context, type: TargetType, token: HostToken, c
     if (expired) throw invalidToken();
     const viewer = toViewer(ctx, claims, read);
     // A token that we would not have made.
-    if (embedProblems(inputsOf(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
+    if (embedProblems(listInputs(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
     return viewer;
   };
   return count ? recordRefusals(ctx, claims, open) : open();
@@ -130,8 +130,8 @@ function toViewer(
 }
 
 /** The viewer's rules: their values, filters and downloads. */
-export const rulesOfEmbed = ({ claims, item }: OpenedEmbed): ViewerRules =>
-  rulesOf(item, {
+export const makeEmbedRules = ({ claims, item }: OpenedEmbed): ViewerRules =>
+  makeRules(item, {
     embed: claims.terms,
     attributes: claims.viewer?.attributes ?? {},
     downloads: [claims.allowDownloads],
@@ -143,7 +143,7 @@ export const embedOptions = (
   search: string,
 ) => {
   const { opened } = ctx.actor;
-  return recordRefusals(ctx, opened.claims, () => optionsFor(ctx, opened.item, rulesOfEmbed(opened), slug, search));
+  return recordRefusals(ctx, opened.claims, () => optionsFor(ctx, opened.item, makeEmbedRules(opened), slug, search));
 };
 
 /** Executes the embedded dashboard or visualization, or downloads the result of one visualization. */
@@ -154,14 +154,14 @@ export const executeEmbed = (
 ) =>
   recordRefusals(ctx, ctx.actor.opened.claims, async () => {
     const { opened } = ctx.actor;
-    const { answer, downloaded } = await executeFor(ctx, opened.item, rulesOfEmbed(opened), parameters, query);
+    const { answer, downloaded } = await executeFor(ctx, opened.item, makeEmbedRules(opened), parameters, query);
     if (downloaded) recordEvent(ctx, 'embed.downloaded', opened.claims, downloaded);
     else recordEvent(ctx, 'embed.executed', opened.claims);
     return answer;
   });
 
 /** The settings of an embed's page by its token. No site may show the page in a frame when the token is invalid. */
-export async function pageOfEmbed(
+export async function readEmbedPage(
   ctx: Context,
   token: string,
 ): Promise<{ frames: FrameAncestors; locale?: Locale; branding?: Branding }> {

@@ -7,7 +7,7 @@ export type DataState = Pick<
 >;
 
 /** The source of a result: the tables that it was read from, and the version of the company's data before that. */
-export interface ReadOf {
+export interface ResultSource {
   tables: readonly string[];
   version: number;
 }
@@ -41,12 +41,12 @@ export class DataVersions {
   }
 
   /** The source for a result of these tables that is read from now on; null while one of them is being changed. */
-  readVersions(tables: readonly string[]): ReadOf | null {
+  readVersions(tables: readonly string[]): ResultSource | null {
     return this.#areSettled(tables) ? { tables, version: this.version } : null;
   }
 
   /** Whether a result still shows the present rows of its tables. */
-  isCurrent({ tables, version }: ReadOf): boolean {
+  isCurrent({ tables, version }: ResultSource): boolean {
     return this.#areSettled(tables) && this.#findLastChange(tables) <= version;
   }
 

@@ -3,7 +3,7 @@ import { readText } from '../../platform/bounded.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { findCached, putCached } from '../../platform/edge-cache.ts';
 import { logError } from '../../platform/log.ts';
-import type { DataVersions, ReadOf } from './data-versions.ts';
+import type { DataVersions, ResultSource } from './data-versions.ts';
 
 /** The most characters of a result that is cached. */
 const MAX_LENGTH = 2 * 1024 * 1024;
@@ -20,7 +20,7 @@ interface Keeping {
  * isolate lives; encrypted for the company. A result's address has all that it depends on but the data; its source is stored with
  * it, so that after a change of its tables it is not found any more.
  */
-export class KeptResults {
+export class CachedResults {
   readonly #ctx: CompanyContext;
   readonly #versionsOf: (ctx: CompanyContext) => Promise<DataVersions | null>;
   readonly #kind: string;
@@ -51,7 +51,7 @@ export class KeptResults {
       if (!found) return undefined;
       const text = await decrypt(this.#ctx.config.ENCRYPTION_KEYS, await readText(found.body), this.#address);
       const end = text.indexOf('\n');
-      return versions.isCurrent(JSON.parse(text.slice(0, end)) as ReadOf) ? text.slice(end + 1) : undefined;
+      return versions.isCurrent(JSON.parse(text.slice(0, end)) as ResultSource) ? text.slice(end + 1) : undefined;
     } catch (error) {
       logError('kept_result_not_found', error);
       return undefined;
@@ -59,7 +59,7 @@ export class KeptResults {
   }
 
   /** Caches a result, whose tables were read after the context had read their versions. Nothing waits for it. */
-  keep(text: () => string, { length, seconds, tables }: Keeping): void {
+  store(text: () => string, { length, seconds, tables }: Keeping): void {
     if (length <= MAX_LENGTH) this.#ctx.defer(this.#put(text(), seconds, tables));
   }
 

@@ -9,7 +9,7 @@ import { tenantNames, throughPooler } from '../../tenant-sql/roles.ts';
 import { countUse } from '../usage/queries.ts';
 import { DataVersions } from './data-versions.ts';
 import { notProvisioned } from './failures.ts';
-import { KeptResults } from './kept-results.ts';
+import { CachedResults } from './kept-results.ts';
 import { migrate, TENANT_SCHEMA_VERSION } from './migrations.ts';
 import { provision as provisionDatabase } from './provisioning.ts';
 import { readerConnections } from './reader-connections.ts';
@@ -18,7 +18,7 @@ import * as store from './store.ts';
 import { isWaking, noteWaking } from './waking.ts';
 
 export { type Changing, changeData } from './data-changes.ts';
-export { type DataState, DataVersions, type ReadOf, UNKNOWN_TABLES } from './data-versions.ts';
+export { type DataState, DataVersions, type ResultSource, UNKNOWN_TABLES } from './data-versions.ts';
 export { renewConnections } from './record.ts';
 export { recordSizes, type Sizes, selectDataState } from './store.ts';
 
@@ -122,8 +122,11 @@ async function readDataVersions(ctx: CompanyContext): Promise<DataVersions | nul
 }
 
 /** The cached results of the present data for `kind`. @param key a digest of everything else that they depend on */
-export const keptResults = (ctx: CompanyContext, kind: 'last-results' | 'data-results', key: string): KeptResults =>
-  new KeptResults(ctx, readDataVersions, kind, key);
+export const openCachedResults = (
+  ctx: CompanyContext,
+  kind: 'last-results' | 'data-results',
+  key: string,
+): CachedResults => new CachedResults(ctx, readDataVersions, kind, key);
 
 /** Resolves when the database, which has slept, makes a connection of the context wait; otherwise never. */
 export const untilWaking = (ctx: CompanyContext): Promise<void> => getOpened(ctx).waking.promise;
@@ -141,7 +144,7 @@ export async function openDatabaseIfAny(ctx: CompanyContext): Promise<TenantSql 
  * As `openDatabaseIfAny`, for statements that only read: through the pooler, where a burst of them costs the database no connections,
  * unless the context has a connection of its own already.
  */
-export async function databaseToRead(ctx: CompanyContext): Promise<TenantSql | undefined> {
+export async function openDatabaseToRead(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await getConnection(ctx);
   if (!connection) return undefined;
   const opened = getOpened(ctx);
@@ -291,17 +294,20 @@ const sqlOptions = ({ config }: CompanyContext): TenantSqlOptions =>
   config.NEON_WS_PROXY === undefined ? {} : { wsProxy: config.NEON_WS_PROXY };
 
 /** Selects the columns of the service's own tables in the company's Postgres that name the user who did something. */
-const MAKERS = `SELECT table_name, column_name FROM information_schema.columns
+const SELECT_USER_COLUMNS = `SELECT table_name, column_name FROM information_schema.columns
   WHERE table_schema = 'console' AND data_type = 'text' AND column_name ~ '_by(_user_id)?$' ORDER BY 1, 2`;
 
-type Maker = { table_name: string; column_name: string };
+type UserColumn = { table_name: string; column_name: string };
 
 /** Counts the tables, uploads and other records in the company's Postgres that these users made. */
-export async function readMakers(ctx: CompanyContext, ids: readonly string[]): Promise<Record<string, unknown>[]> {
+export async function countUserRecords(
+  ctx: CompanyContext,
+  ids: readonly string[],
+): Promise<Record<string, unknown>[]> {
   const database = await openDatabaseIfAny(ctx);
   if (!database || ids.length === 0) return [];
   const found: Record<string, unknown>[] = [];
-  for (const { table_name: table, column_name: column } of await database.query<Maker>(MAKERS)) {
+  for (const { table_name: table, column_name: column } of await database.query<UserColumn>(SELECT_USER_COLUMNS)) {
     const named = `SELECT count(*)::int AS count FROM console.${table} WHERE ${column} = ANY($1)`;
     const [row] = await database.query<{ count: number }>(named, [ids]);
     if (row && row.count > 0) found.push({ kind: table, as: column, count: row.count });
@@ -310,11 +316,11 @@ export async function readMakers(ctx: CompanyContext, ids: readonly string[]): P
 }
 
 /** Replaces these users by another id in all records of the company's Postgres. @returns the number of changed rows */
-export async function replaceMakers(ctx: CompanyContext, ids: readonly string[], by: string): Promise<number> {
+export async function replaceUserIds(ctx: CompanyContext, ids: readonly string[], by: string): Promise<number> {
   const database = await openDatabaseIfAny(ctx);
   if (!database || ids.length === 0) return 0;
   let replaced = 0;
-  for (const { table_name: table, column_name: column } of await database.query<Maker>(MAKERS)) {
+  for (const { table_name: table, column_name: column } of await database.query<UserColumn>(SELECT_USER_COLUMNS)) {
     const renaming = `WITH renamed AS (UPDATE console.${table} SET ${column} = $2 WHERE ${column} = ANY($1) RETURNING 1)
       SELECT count(*)::int AS count FROM renamed`;
     replaced += (await database.query<{ count: number }>(renaming, [ids, by]))[0]?.count ?? 0;

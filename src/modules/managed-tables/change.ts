@@ -7,9 +7,9 @@ import type { Column } from '../../tenant-sql/columns.ts';
 import { addColumns, alterColumns, lockAgainstWrites, renameColumns, renameTable } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
 import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
-import { changeInTime, inShapeChange } from './changes.ts';
+import { changeInTime, runShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
-import { convertColumn, isNull, misfit, selectObstacles } from './conversions.ts';
+import { convertColumn, misfitObstacle, nullObstacle, selectObstacles } from './conversions.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
 import { mayReadRows } from './rows.ts';
 import { type Changing, lockTable, requireTablesDatabase, toTableKey } from './service.ts';
@@ -64,7 +64,7 @@ export async function changeTable(ctx: PrincipalContext, id: string, changes: Ta
   };
   const named = ({ displayName }: ManagedTable) => (oldName === undefined ? [] : [id, oldName, displayName]);
   const database = await requireTablesDatabase(ctx);
-  return changeInTime(database, (options) => inShapeChange(ctx, database, work, named, options));
+  return changeInTime(database, (options) => runShapeChange(ctx, database, work, named, options));
 }
 
 /** Applies a plan to a table's columns. @param showsValues whether a refusal may show the value that causes it */
@@ -142,11 +142,11 @@ async function findLosses(
     { text: "SET LOCAL TIME ZONE 'UTC'", values: [] },
     selectObstacles(
       name,
-      converted.map(({ from, to }) => misfit(from, to.type)),
+      converted.map(({ from, to }) => misfitObstacle(from, to.type)),
     ),
     selectObstacles(
       name,
-      required.map(({ from }) => isNull(from.name)),
+      required.map(({ from }) => nullObstacle(from.name)),
     ),
   ]);
   const misfitIn = new Map(converted.map((each, at) => [each, misfits?.found[at]]));

@@ -10,7 +10,7 @@ import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts
 import { type Changing, changeData } from '../managed-database/service.ts';
 import { storeMessage } from '../outbox/service.ts';
 import { tableBusy, tableInUse } from './failures.ts';
-import { type Room, withinTableQuota } from './room.ts';
+import { type SpaceEffect, withinTableQuota } from './room.ts';
 
 export type { Changing };
 
@@ -18,11 +18,11 @@ export type { Changing };
 const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
 
 /** Turns a database error that other transactions cause into `tableBusy`; any other error stays. */
-export const busyOr = (error: unknown): unknown =>
+export const toTableBusy = (error: unknown): unknown =>
   isPostgresError(error) && BUSY.has(error.code) ? tableBusy().because(error) : error;
 
 /** The longest time for a table change that a request waits for, in milliseconds; a dead connection takes five seconds more. */
-export const ANSWERED_MS = 24_000;
+export const MAX_CHANGE_WAIT_MS = 24_000;
 /** The time by which a statement ends before its transaction does, as a transaction's timeout costs the connection. */
 const MARGIN_MS = 1_000;
 
@@ -34,18 +34,18 @@ export async function changeInTime<T>(
   database: TenantSql,
   change: (options: TransactionOptions) => Promise<T>,
 ): Promise<T> {
-  const until = Date.now() + ANSWERED_MS;
+  const until = Date.now() + MAX_CHANGE_WAIT_MS;
   await database.connect();
   const timeoutMs = Math.max(2 * MARGIN_MS, until - Date.now());
   try {
     return await change({ timeoutMs, statementTimeoutMs: timeoutMs - MARGIN_MS });
   } catch (error) {
-    throw inUseOr(error);
+    throw toTableInUse(error);
   }
 }
 
 /** Turns `tableBusy` and a timeout into `tableInUse`, for a change of the table itself; any other error stays. */
-export const inUseOr = (error: unknown): unknown => {
+export const toTableInUse = (error: unknown): unknown => {
   if (tableBusy.matches(error)) return tableInUse().because(error.cause);
   const isEnded = databaseUnavailable.matches(error) && isOutOfTime(error.cause);
   return isEnded ? tableInUse().because(error.cause) : error;
@@ -63,7 +63,7 @@ export async function inTransaction<T>(
   try {
     return await database.transaction(work, options);
   } catch (error) {
-    throw busyOr(error);
+    throw toTableBusy(error);
   }
 }
 
@@ -71,10 +71,10 @@ export async function inTransaction<T>(
 type Change<T> = (tx: TenantTx, changing: Changing) => Promise<T>;
 
 /** The options of a change: those of its transaction, and its effect on the space of tables, which is measured if absent. */
-export type ChangeOptions = TransactionOptions & { room?: Room };
+export type ChangeOptions = TransactionOptions & { room?: SpaceEffect };
 
 /** Runs a transaction that changes rows or names of tables: see `changeData` and `withinTableQuota`. */
-export const inChange = <T>(
+export const runChange = <T>(
   ctx: CompanyContext,
   database: TenantSql,
   work: Change<T>,
@@ -98,7 +98,7 @@ export const inChange = <T>(
  * Runs a transaction that adds, deletes or renames tables or changes their columns.
  * @param tablesOf ids and names of the tables that it changed, old and new; none if it changed nothing
  */
-export const inShapeChange = <T>(
+export const runShapeChange = <T>(
   ctx: CompanyContext,
   database: TenantSql,
   work: Change<T>,
@@ -106,7 +106,7 @@ export const inShapeChange = <T>(
   options?: ChangeOptions,
 ): Promise<T> =>
   changeShape(ctx, tablesOf, (announced) =>
-    inChange(
+    runChange(
       ctx,
       database,
       async (tx, changing) => {
@@ -123,7 +123,7 @@ export const inShapeChange = <T>(
  * is stored before the change is committed, as that of a check is.
  * @param work the change, which waits for `announced` before it commits
  */
-export async function tellChange<T>(
+export async function notifyChange<T>(
   ctx: CompanyContext,
   work: (announced: Promise<unknown>) => Promise<T>,
 ): Promise<T> {

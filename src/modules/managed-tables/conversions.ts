@@ -77,15 +77,18 @@ export interface Obstacle {
 }
 
 /** The obstacle of a value that `to` cannot hold without loss, shown by at most 100 of its characters. */
-export function misfit(from: Column, to: ColumnType): Obstacle {
+export function misfitObstacle(from: Column, to: ColumnType): Obstacle {
   const column = quoted(from.name);
   const fits = findConversion(from.type, to).fits(column);
   return { where: `${column} IS NOT NULL AND NOT (${fits})`, told: `left(${column}::text, 100)` };
 }
 
-export const isNull = (column: string): Obstacle => ({ where: `${quoted(column)} IS NULL`, told: "''::text" });
+export const nullObstacle = (column: string): Obstacle => ({ where: `${quoted(column)} IS NULL`, told: "''::text" });
 
-export const isFilled = (column: string): Obstacle => ({ where: `${quoted(column)} IS NOT NULL`, told: "''::text" });
+export const filledObstacle = (column: string): Obstacle => ({
+  where: `${quoted(column)} IS NOT NULL`,
+  told: "''::text",
+});
 
 /**
  * A query that looks for obstacles, at most a thousand, in one pass over the table: single queries would take a pass each.

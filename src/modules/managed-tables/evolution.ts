@@ -4,12 +4,12 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Column, ColumnType } from '../../tenant-sql/columns.ts';
 import { alterColumns, columnDefinition } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
-import { convertColumn, isFilled, misfit, selectObstacles } from './conversions.ts';
+import { convertColumn, filledObstacle, misfitObstacle, selectObstacles } from './conversions.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
 /** The changes that a load makes to the columns of its table. Plain data. */
-export interface Evolved {
+export interface AppliedEvolution {
   /** The names of the nullable columns that it adds. */
   added: string[];
   /** The columns that it changes to a type that takes every value of the type before. */
@@ -31,7 +31,7 @@ export async function evolveTable(
   ctx: CompanyContext,
   table: ManagedTable,
   added: Column[],
-  widened: Evolved['widened'],
+  widened: AppliedEvolution['widened'],
 ): Promise<ManagedTable> {
   const types = new Map(widened.map(({ name, to }) => [name, to]));
   const columns = table.columns.map((column) => ({ ...column, type: types.get(column.name) ?? column.type }));
@@ -62,7 +62,7 @@ export async function revertEvolution(
   tx: TenantTx,
   ctx: CompanyContext,
   table: ManagedTable,
-  { added, widened }: Evolved,
+  { added, widened }: AppliedEvolution,
 ): Promise<EvolutionKept | undefined> {
   const before = new Map(widened.map(({ name, from }) => [name, from]));
   const kept = table.columns.filter(({ name }) => !added.includes(name));
@@ -73,8 +73,8 @@ export async function revertEvolution(
   const [, [obstacles]] = await tx.queryAll<[unknown, { found: (string | null)[] }]>([
     IN_UTC,
     selectObstacles(table.displayName, [
-      ...added.map(isFilled),
-      ...narrowed.map(({ column, from }) => misfit(column, from)),
+      ...added.map(filledObstacle),
+      ...narrowed.map(({ column, from }) => misfitObstacle(column, from)),
     ]),
   ]);
   const lost = obstacles?.found.findIndex((found) => found !== null) ?? -1;

@@ -12,10 +12,10 @@ import {
   BATCH_ROWS,
   declareIds,
   FETCH_IDS,
-  type Next,
+  type NextRows,
+  type RowWalk,
   selectBatch,
   selectRows,
-  type Walk,
 } from './row-batches.ts';
 import type { RowOrder } from './row-pages.ts';
 import { toRow } from './row-view.ts';
@@ -28,10 +28,10 @@ export const EXPORT_FORMATS = ['csv', 'ndjson', 'xlsx', 'parquet'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** The formats whose first bytes depend on all rows, which are read before. */
-export const SURVEYED: ReadonlySet<ExportFormat> = new Set(['xlsx', 'parquet']);
+export const SURVEYED_FORMATS: ReadonlySet<ExportFormat> = new Set(['xlsx', 'parquet']);
 
 /** The rows to write, their order and the way to write them. */
-export interface Selected extends Walk {
+export interface ExportSelection extends RowWalk {
   order: RowOrder | null;
   safe: boolean;
   /** Whether single values may be long: a few of them may fill the memory. */
@@ -49,7 +49,7 @@ export interface Writer {
 }
 
 /** The writer of each format, for rows of one transaction. */
-export const WRITERS: Record<ExportFormat, (selected: Selected) => Writer> = {
+export const WRITERS: Record<ExportFormat, (selected: ExportSelection) => Writer> = {
   csv: writeCsv,
   ndjson: writeNdjson,
   xlsx: writeXlsx,
@@ -59,7 +59,7 @@ export const WRITERS: Record<ExportFormat, (selected: Selected) => Writer> = {
 const encoder = new TextEncoder();
 
 /** Writes CSV: Postgres makes the lines itself, the Worker passes them on. */
-function writeCsv(selected: Selected): Writer {
+function writeCsv(selected: ExportSelection): Writer {
   let parts: AsyncGenerator<Uint8Array> | undefined;
   return {
     header: encoder.encode(csvLine(['id', ...selected.shown.map(({ name }) => name)])),
@@ -72,7 +72,7 @@ function writeCsv(selected: Selected): Writer {
 }
 
 /** Yields lines while Postgres sends more. It pauses between two batches: the larger they are, the less. */
-async function* writeLines(selected: Selected, tx: TenantTx, milliseconds: number): AsyncGenerator<Uint8Array> {
+async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds: number): AsyncGenerator<Uint8Array> {
   const { shown, rows: selection, safe, hasLongValues } = selected;
   const steps = chooseSteps(selected);
   const buffers = new LineBuffers(BUFFERS, BUFFER_BYTES);
@@ -118,7 +118,7 @@ const MOST_BATCH_BYTES = 8 * LEAST_BATCH_BYTES;
 const QUICK_MS = 2_000;
 
 /** Writes rows as the list shows them, one a line. */
-function writeNdjson(selected: Selected): Writer {
+function writeNdjson(selected: ExportSelection): Writer {
   const nextRows = rowReader(selected);
   return {
     header: new Uint8Array(),
@@ -131,7 +131,7 @@ function writeNdjson(selected: Selected): Writer {
 }
 
 /** Writes a workbook with one sheet, which has the name of the table. */
-function writeXlsx(selected: Selected): Writer {
+function writeXlsx(selected: ExportSelection): Writer {
   const { table, shown, rows: selection, safe } = selected;
   const nextRows = rowReader(selected);
   const book = new WorkbookWriter(table, ['id', ...shown.map(({ name }) => name)]);
@@ -155,7 +155,7 @@ function writeXlsx(selected: Selected): Writer {
 }
 
 /** Returns a function that reads the next rows; none at the end. */
-function rowReader(selected: Selected): (tx: TenantTx) => Promise<RawRow[]> {
+function rowReader(selected: ExportSelection): (tx: TenantTx) => Promise<RawRow[]> {
   const steps = chooseSteps(selected);
   const list = asRows(selected.shown);
   return async (tx) => {
@@ -171,12 +171,12 @@ function rowReader(selected: Selected): (tx: TenantTx) => Promise<RawRow[]> {
 /** The steps from one batch to the next. */
 interface Steps {
   /** The next batch, of at most `rows` rows; null at the end. */
-  next(tx: TenantTx, rows: number): Promise<Next | null>;
+  next(tx: TenantTx, rows: number): Promise<NextRows | null>;
   /** Called after `rows` rows of it were read; `lastId` returns the id of the last one. */
   took(rows: number, lastId: () => string): void;
 }
 
-const chooseSteps = (selected: Selected): Steps =>
+const chooseSteps = (selected: ExportSelection): Steps =>
   selected.order ? alongCursor(selected, selected.order) : alongIds();
 
 /** The steps in insertion order: each batch follows the last id of the one before. */
@@ -191,7 +191,7 @@ function alongIds(): Steps {
 }
 
 /** The steps in any other order: a cursor holds the ids, so that Postgres sorts once. */
-function alongCursor(selected: Selected, order: RowOrder): Steps {
+function alongCursor(selected: ExportSelection, order: RowOrder): Steps {
   let ids: string[] | undefined;
   return {
     async next(tx, rows) {

@@ -12,7 +12,7 @@ const COPIED_BYTES = 512 * 1024;
 const NOT_YET = new Error('not taken yet');
 
 /** Thrown where the reader of an export takes no more. */
-export class TakenNoMore extends Error {}
+export class ReaderGone extends Error {}
 
 /** The output of an export: straight to its reader, or by way of R2 once the reader is slower than Postgres. */
 export class ExportOutput {
@@ -53,7 +53,7 @@ export class ExportOutput {
 
   /** Resolves when the reader has taken everything. */
   async end(): Promise<void> {
-    await withinTime(MAX_TAKING_MS, this.#finish(), () => new TakenNoMore('the export is taken too slowly'));
+    await withinTime(MAX_TAKING_MS, this.#finish(), () => new ReaderGone('the export is taken too slowly'));
   }
 
   async #finish(): Promise<void> {
@@ -77,7 +77,7 @@ export class ExportOutput {
 
   async #send(bytes: Uint8Array): Promise<void> {
     await this.#taker.write(bytes).catch((error) => {
-      throw new TakenNoMore('nobody takes the export any more', { cause: error });
+      throw new ReaderGone('nobody takes the export any more', { cause: error });
     });
   }
 }

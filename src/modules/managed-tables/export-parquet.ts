@@ -7,14 +7,14 @@ import {
 } from '../../formats/parquet/write.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
-import type { Selected, Writer } from './export-formats.ts';
+import type { ExportSelection, Writer } from './export-formats.ts';
 import type { RawRow } from './page.ts';
 import { parquetValue } from './parquet-values.ts';
-import { usualBatchRows, type Walk } from './row-batches.ts';
+import { type RowWalk, usualBatchRows } from './row-batches.ts';
 import { measureScales } from './surveys.ts';
 
 /** Writes Parquet: each batch of rows is a row group. */
-export function writeParquet(selected: Selected, nextRows: (tx: TenantTx) => Promise<RawRow[]>): Writer {
+export function writeParquet(selected: ExportSelection, nextRows: (tx: TenantTx) => Promise<RawRow[]>): Writer {
   const { shown } = selected;
   let file: ParquetFile | undefined;
   let columns: ParquetColumn[] = [];
@@ -47,7 +47,7 @@ export function readValues(rows: RawRow[], type: ParquetType, at: number) {
  * The columns of the file. A decimal column is a Parquet decimal, with as many digits after the point as the rows need, if
  * all of them fit; else it is text. No digit is lost.
  */
-export async function readColumns(tx: TenantTx, { table, shown, rows }: Walk): Promise<ParquetColumn[]> {
+export async function readColumns(tx: TenantTx, { table, shown, rows }: RowWalk): Promise<ParquetColumn[]> {
   const decimals = shown.filter(({ type }) => type === 'decimal');
   const scales = await measureScales(tx, table, decimals, rows, DECIMAL_DIGITS);
   const chooseType = ({ name, type }: Column): ParquetType => {

@@ -4,8 +4,8 @@ import { isTimeout, type TenantSql, type TenantTx } from '../../tenant-sql/clien
 import { isSelective } from '../../tenant-sql/row-filters.ts';
 import { openLastingDatabase } from '../managed-database/service.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
-import { type ExportFormat, SURVEYED, WRITERS } from './export-formats.ts';
-import { ExportOutput, TakenNoMore } from './export-output.ts';
+import { type ExportFormat, SURVEYED_FORMATS, WRITERS } from './export-formats.ts';
+import { ExportOutput, ReaderGone } from './export-output.ts';
 import { enterExport } from './export-store.ts';
 import { selectionTooSlow, tableNotFound, tooManyExports, tooManyRows } from './failures.ts';
 import { countRows } from './row-pages.ts';
@@ -62,7 +62,7 @@ export async function exportRows(ctx: CompanyContext, tableId: string, request: 
     } catch (error) {
       begun.reject(error);
       const cause = error instanceof BrokenOff ? error.cause : error;
-      if (hasBegun && !(cause instanceof TakenNoMore)) logError('export_broke_off', error);
+      if (hasBegun && !(cause instanceof ReaderGone)) logError('export_broke_off', error);
       await abort(error);
     }
   }
@@ -132,7 +132,7 @@ function readAll(
         }
       } catch (error) {
         if (hasBegun) throw new BrokenOff('the export broke off', { cause: error });
-        throw (isSelective(rows) || SURVEYED.has(format)) && isTimeout(error) ? selectionTooSlow() : error;
+        throw (isSelective(rows) || SURVEYED_FORMATS.has(format)) && isTimeout(error) ? selectionTooSlow() : error;
       }
     };
     // The pause between two statements is as long as somebody takes for what the first one read, and R2 for the rest.

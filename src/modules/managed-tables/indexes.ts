@@ -6,7 +6,7 @@ import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
 import * as sql from '../../tenant-sql/indexes.ts';
 import { openDatabaseIfAny, scheduleSweep } from '../managed-database/service.ts';
-import { ANSWERED_MS, busyOr, changeShape, inUseOr } from './changes.ts';
+import { changeShape, MAX_CHANGE_WAIT_MS, toTableBusy, toTableInUse } from './changes.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import {
   duplicatesForIndex,
@@ -73,7 +73,7 @@ export async function createIndex(
   await requireTableRoom(ctx, database);
   // Should all that follows break off, rows are held against an index that nobody sees.
   await scheduleSweep(ctx, ctx.now() + SWEEP_MS);
-  const until = Date.now() + ANSWERED_MS;
+  const until = Date.now() + MAX_CHANGE_WAIT_MS;
   return withIndexLock(database, tableId, () =>
     withCurrentTable(database, key, async (_, onTable) => {
       const { table, indexes } = await read(database, key);
@@ -117,7 +117,7 @@ export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId:
   await read(database, key);
   if (!ID_PATTERN.test(indexId)) throw indexNotFound();
   await scheduleSweep(ctx, ctx.now() + SWEEP_MS);
-  const until = Date.now() + ANSWERED_MS;
+  const until = Date.now() + MAX_CHANGE_WAIT_MS;
   await withIndexLock(database, tableId, async () => {
     const { table, indexes } = await read(database, key);
     const index = indexes.find(({ id, valid }) => valid && id === indexId);
@@ -230,14 +230,14 @@ async function explained(
     const longest = await store.readLongest(database, table.displayName, columns, refusal.place);
     return tooLongForIndex({ field: 'columns', column: columns.join('", "'), ...longest });
   }
-  return inUseOr(busyOr(error));
+  return toTableInUse(toTableBusy(error));
 }
 
 async function drop(database: TenantSql, id: string, milliseconds: number): Promise<void> {
   try {
     await database.executeAlone(sql.dropIndex(id), Math.max(1, milliseconds));
   } catch (error) {
-    throw inUseOr(busyOr(error));
+    throw toTableInUse(toTableBusy(error));
   }
 }
 

@@ -2,9 +2,9 @@ import type { CompanyContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { moveFromTrash } from '../../tenant-sql/ddl.ts';
-import { databaseToRead } from '../managed-database/service.ts';
+import { openDatabaseToRead } from '../managed-database/service.ts';
 import { restoredNameTaken, tableNotFound } from './failures.ts';
-import { type Changing, inShapeChange, requireTablesDatabase, toTableKey } from './service.ts';
+import { type Changing, requireTablesDatabase, runShapeChange, toTableKey } from './service.ts';
 import { isNameTaken } from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
 import { keptSince } from './trash.ts';
@@ -15,7 +15,7 @@ export async function listDeletedTables(
   ctx: CompanyContext,
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ total: number; records: DeletedTable[] }> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   if (!database) return { total: 0, records: [] };
   const window = { limit: perPage, offset: (page - 1) * perPage };
   return store.readDeletedSince(database, ctx.actor.companyId, keptSince(ctx), window);
@@ -35,5 +35,5 @@ export async function restoreTable(ctx: CompanyContext, id: string): Promise<Man
     }
   };
   const named = ({ displayName }: ManagedTable) => [id, displayName];
-  return inShapeChange(ctx, await requireTablesDatabase(ctx), work, named, { room: 'adds' });
+  return runShapeChange(ctx, await requireTablesDatabase(ctx), work, named, { room: 'adds' });
 }

@@ -32,7 +32,7 @@ const readBytes = async (tx: TenantTx, companyId: string): Promise<number> => {
 const MEASURE_LOCK = 519_204_878;
 
 /** The known effect of a change on the space of tables. */
-export type Room = 'adds' | 'frees';
+export type SpaceEffect = 'adds' | 'frees';
 
 /** Thrown to roll back a change that would exceed the quota. */
 class PassesQuota extends Error {}
@@ -46,7 +46,7 @@ class PassesQuota extends Error {}
 export async function withinTableQuota<T>(
   ctx: CompanyContext,
   database: TenantSql,
-  room: Room | undefined,
+  room: SpaceEffect | undefined,
   change: (within: <R>(tx: TenantTx, work: () => Promise<R>) => Promise<R>) => Promise<T>,
 ): Promise<T> {
   const { companyId } = ctx.actor;

@@ -21,7 +21,7 @@ export const usualBatchRows = (shown: Column[]): number =>
   Math.min(BATCH_ROWS, Math.ceil(BATCH_BYTES / (36 + (32 + 16) * shown.length)));
 
 /** A walk through rows of a table. */
-export interface Walk {
+export interface RowWalk {
   table: string;
   /** The columns to show, besides `id`. */
   shown: Column[];
@@ -29,13 +29,13 @@ export interface Walk {
 }
 
 /** The next rows: up to `rows` after an id, in insertion order, or those with these ids. */
-export type Next = { after: string | null; rows: number } | { ids: string[] };
+export type NextRows = { after: string | null; rows: number } | { ids: string[] };
 
 /**
  * Selects the next rows of a walk in its order.
  * @param list the select list: expressions over the table, called `source`
  */
-export function selectRows({ table, rows }: Walk, next: Next, list: string, bind: Bind): string {
+export function selectRows({ table, rows }: RowWalk, next: NextRows, list: string, bind: Bind): string {
   if ('ids' in next)
     return `
       SELECT ${list}
@@ -53,7 +53,7 @@ export function selectRows({ table, rows }: Walk, next: Next, list: string, bind
  * costs Postgres as much as to read them.
  * @param list the select list: expressions over the columns of `selectedColumns`, in `batch`
  */
-export function selectBatch(walk: Walk, next: Next, list: string, bind: Bind): string {
+export function selectBatch(walk: RowWalk, next: NextRows, list: string, bind: Bind): string {
   const place = 'ids' in next ? 'listed.place' : ofSource('id');
   const part = selectRows(walk, next, `${place} AS place, ${selectedColumns(walk.shown)}`, bind);
   return `
@@ -67,7 +67,7 @@ export function selectBatch(walk: Walk, next: Next, list: string, bind: Bind): s
 }
 
 /** Opens a cursor over the ids of the selected rows in this order; `FETCH_IDS` reads from it. */
-export function declareIds({ table, rows }: Walk, order: RowOrder): Statement {
+export function declareIds({ table, rows }: RowWalk, order: RowOrder): Statement {
   const { values, bind } = bindings();
   const ids = `SELECT source."id" FROM ${fromTable(table)} ${where(makeConditions(rows, bind))} ORDER BY ${orderBy(order, false)}`;
   return { text: `DECLARE walked NO SCROLL CURSOR FOR ${ids}`, values };
@@ -96,14 +96,14 @@ export const asCsv = (columns: Column[], safe: boolean, from: 'source' | 'batch'
     `${from}."id"`,
     ...columns.map(({ name, type }, index) => {
       const value = from === 'source' ? ofSource(name) : `batch.c${index}`;
-      return (safe && type === 'text' ? noFormula : CSV[type])(value);
+      return (safe && type === 'text' ? withoutFormulaSql : CSV[type])(value);
     }),
   ].join(', ');
 
 const asItIs = (value: string): string => value;
 
 /** The SQL of a text that a spreadsheet takes for no formula: a quote goes before these first characters. */
-export const noFormula = (value: string): string =>
+export const withoutFormulaSql = (value: string): string =>
   `CASE WHEN left(${value}, 1) IN ('=', '+', '-', '@', E'\\t', E'\\r') THEN '''' || ${value} ELSE ${value} END`;
 
 const CSV: Record<ColumnType, (value: string) => string> = {

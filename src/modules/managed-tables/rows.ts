@@ -24,11 +24,11 @@ import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
 import { type Row, toRow } from './row-view.ts';
 import {
   type Changing,
-  inChange,
   inTransaction,
   lockTable,
   requireTablesDatabase,
   requireTablesDatabaseToRead,
+  runChange,
   toTableKey,
 } from './service.ts';
 import * as store from './store.ts';
@@ -118,7 +118,7 @@ export async function insertRows(
       }
       return count;
     };
-    return explainRefusal(ctx, database, key, encoded, () => inChange(ctx, database, insert, { room: 'adds' }));
+    return explainRefusal(ctx, database, key, encoded, () => runChange(ctx, database, insert, { room: 'adds' }));
   };
   return limitLargeRows(rows, () => withCurrentTable(database, key, write));
 }
@@ -136,7 +136,7 @@ export async function updateRow(
   const database = await requireTablesDatabase(ctx);
   const written: Written = { columns: [], texts: () => [] };
   const row = await explainRefusal(ctx, database, toTableKey(ctx, tableId), written, () =>
-    inChange(ctx, database, async (tx, changing) => {
+    runChange(ctx, database, async (tx, changing) => {
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
       changing(table.displayName);
@@ -178,7 +178,7 @@ export const mayReadRows = (ctx: PrincipalContext, tableId: string): boolean =>
   isAllowed(ctx.actor, 'managed-tables:data-read', tableId);
 
 export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
-  await inChange(
+  await runChange(
     ctx,
     await requireTablesDatabase(ctx),
     async (tx, changing) => {

@@ -5,8 +5,8 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
-import { databaseToRead, openDatabaseIfAny, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
-import { type Changing, changeInTime, inChange, inShapeChange, tellChange } from './changes.ts';
+import { openDatabaseIfAny, openDatabaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { type Changing, changeInTime, notifyChange, runChange, runShapeChange } from './changes.ts';
 import { tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as indexes from './index-store.ts';
 import * as store from './store.ts';
@@ -16,8 +16,8 @@ import { markDeleted } from './trash-store.ts';
 import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
 
-export { type Changing, inChange, inShapeChange, inTransaction, tellChange } from './changes.ts';
-export { type Evolved, evolveTable, revertEvolution } from './evolution.ts';
+export { type Changing, inTransaction, notifyChange, runChange, runShapeChange } from './changes.ts';
+export { type AppliedEvolution, evolveTable, revertEvolution } from './evolution.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
 export { readTableSizes, requireTableRoom } from './room.ts';
@@ -27,7 +27,7 @@ export { column, columnList, type ManagedTable, type TableSource, tableName } fr
 export { purgeTrash, TRASH_RETENTION_MS } from './trash.ts';
 export { selectUndoLimit, toUndoLimit, type UndoEnd, type UndoLimit, type UndoLimitRow } from './undo-store.ts';
 export { sweepExports } from './waiting-export.ts';
-export { TableChanged, tableAfter, type WrittenTo, writeParquetFile } from './whole-table.ts';
+export { TableChanged, tableAfter, type WrittenPosition, writeParquetFile } from './whole-table.ts';
 
 export interface TablePage {
   total: number;
@@ -49,7 +49,7 @@ export async function requireTablesDatabase(ctx: CompanyContext): Promise<Tenant
 
 /** As `requireTablesDatabase`, for statements that only read. */
 export async function requireTablesDatabaseToRead(ctx: CompanyContext): Promise<TenantSql> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   if (!database) throw tableNotFound();
   return database;
 }
@@ -62,7 +62,7 @@ export async function listTables(
   ctx: CompanyContext,
   { page, perPage, search }: { page: number; perPage: number; search: string },
 ): Promise<TablePage> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   if (!database) return { total: 0, records: [] };
   return store.readTables(database, ctx.actor.companyId, {
     search: search.toLowerCase(),
@@ -74,7 +74,7 @@ export async function listTables(
 
 /** The company's living tables with one of these ids or names; none before provisioning. */
 export async function findTables(ctx: CompanyContext, idsOrNames: string[]): Promise<ManagedTable[]> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   return database && idsOrNames.length > 0 ? store.findTables(database, ctx.actor.companyId, idsOrNames) : [];
 }
 
@@ -86,7 +86,7 @@ export interface KeyedTable {
 
 /** As `findTables`, with the columns that identify rows. */
 export async function findKeyedTables(ctx: CompanyContext, idsOrNames: string[]): Promise<KeyedTable[]> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   if (!database || idsOrNames.length === 0) return [];
   return indexes.findKeyedTables(database, ctx.actor.companyId, idsOrNames);
 }
@@ -117,7 +117,7 @@ export async function createTable(ctx: PrincipalContext, { display_name, columns
       throw store.isNameTaken(error) ? tableNameTaken(display_name) : error;
     }
   };
-  return inShapeChange(ctx, database, work, () => [id, display_name], { room: 'adds' });
+  return runShapeChange(ctx, database, work, () => [id, display_name], { room: 'adds' });
 }
 
 /** Inserts a table into the catalogue, in the transaction that creates it. This reserves its name: see `isNameTaken`. */
@@ -139,7 +139,7 @@ export async function registerTable(
 
 /** Whether a living table has this name, for an early answer. Only `registerTable` reserves a name. */
 export async function isNameInUse(ctx: CompanyContext, displayName: string): Promise<boolean> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   return database !== undefined && (await store.nameInUse(database, ctx.actor.companyId, displayName));
 }
 
@@ -172,7 +172,7 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
   };
   const database = await requireTablesDatabase(ctx);
   await changeInTime(database, (options) =>
-    inShapeChange(ctx, database, work, (name) => [id, name], { ...options, room: 'frees' }),
+    runShapeChange(ctx, database, work, (name) => [id, name], { ...options, room: 'frees' }),
   );
 }
 
@@ -195,13 +195,13 @@ export async function truncateTable(ctx: CompanyContext, id: string): Promise<0>
     changing(table.displayName);
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
-    await store.countNoRows(tx, toTableKey(ctx, id), isoTimestamp(ctx.now()));
+    await store.resetRowCount(tx, toTableKey(ctx, id), isoTimestamp(ctx.now()));
     await endUndo(tx, toTableKey(ctx, id), 'truncated');
-    await store.tellTruncated(tx, toTableKey(ctx, id));
+    await store.notifyTruncated(tx, toTableKey(ctx, id));
     await announced;
     return 0 as const;
   };
-  return tellChange(ctx, (announced) =>
-    changeInTime(database, (options) => inChange(ctx, database, work(announced), { ...options, room: 'frees' })),
+  return notifyChange(ctx, (announced) =>
+    changeInTime(database, (options) => runChange(ctx, database, work(announced), { ...options, room: 'frees' })),
   );
 }

@@ -219,7 +219,7 @@ export const countRows = ({ id, companyId }: TableKey, change: number, at: strin
 });
 
 /** Sets the row count to zero, in a transaction that has emptied the table. */
-export async function countNoRows(tx: TenantTx, { id, companyId }: TableKey, at: string): Promise<void> {
+export async function resetRowCount(tx: TenantTx, { id, companyId }: TableKey, at: string): Promise<void> {
   await tx.execute(
     `WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)
      UPDATE console.managed_tables SET row_count = 0, count_version = count_version + 1, updated_at = $3 WHERE ${LIVING}`,
@@ -228,7 +228,7 @@ export async function countNoRows(tx: TenantTx, { id, companyId }: TableKey, at:
 }
 
 /** Notifies webhook endpoints that the transaction has emptied the table. */
-export async function tellTruncated(tx: TenantTx, { id, companyId }: TableKey): Promise<void> {
+export async function notifyTruncated(tx: TenantTx, { id, companyId }: TableKey): Promise<void> {
   await tx.execute(
     `SELECT console.tell_table('table.truncated', managed_tables) FROM console.managed_tables WHERE ${LIVING}`,
     [id, companyId],

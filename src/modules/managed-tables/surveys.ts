@@ -1,7 +1,7 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { bindings, makeConditions, ofSource, type RowSelection, where } from '../../tenant-sql/row-filters.ts';
-import { noFormula } from './row-batches.ts';
+import { withoutFormulaSql } from './row-batches.ts';
 import { fromTable } from './row-pages.ts';
 
 /**
@@ -38,7 +38,7 @@ export async function measureScales(
 /**
  * Finds a column with a value of more than `characters` UTF-16 characters among the selected rows. Reads all rows, but only the
  * length of long texts.
- * @param safe whether texts are written as by `noFormula`
+ * @param safe whether texts are written as by `withoutFormulaSql`
  */
 export async function findLongColumn(
   tx: TenantTx,
@@ -51,7 +51,7 @@ export async function findLongColumn(
   if (written.length === 0) return undefined;
   const { values, bind } = bindings();
   const found = written.map(({ name, type }, at) => {
-    const value = safe && type === 'text' ? noFormula(ofSource(name)) : ofSource(name);
+    const value = safe && type === 'text' ? withoutFormulaSql(ofSource(name)) : ofSource(name);
     // Digits have a byte each. Characters beyond the first 65,536 are two of UTF-16, and four bytes.
     const isLong =
       type === 'decimal'

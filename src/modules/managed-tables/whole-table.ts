@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import { type ParquetColumn, ParquetFile } from '../../formats/parquet/write.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { bindings } from '../../tenant-sql/row-filters.ts';
-import { databaseToRead } from '../managed-database/service.ts';
+import { openDatabaseToRead } from '../managed-database/service.ts';
 import { readColumns, readValues } from './export-parquet.ts';
 import { enterExport } from './export-store.ts';
 import type { RawRow } from './page.ts';
@@ -12,7 +12,7 @@ import { readTableAfter } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
 /** The last row of a table that is written, in the order of ids, and the columns of its files. */
-export interface WrittenTo {
+export interface WrittenPosition {
   after: string;
   columns: ParquetColumn[];
 }
@@ -41,7 +41,7 @@ const NO_SUCH_THING = /^42/;
 
 /** The company's next living table in the order of ids; undefined at the end. */
 export async function tableAfter(ctx: CompanyContext, id: string): Promise<ManagedTable | undefined> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   return database && readTableAfter(database, ctx.actor.companyId, id);
 }
 
@@ -54,13 +54,13 @@ export async function tableAfter(ctx: CompanyContext, id: string): Promise<Manag
 export async function writeParquetFile(
   ctx: CompanyContext,
   table: ManagedTable,
-  from: WrittenTo | null,
+  from: WrittenPosition | null,
   sink: RowSink,
-): Promise<WrittenTo | null> {
+): Promise<WrittenPosition | null> {
   const { id, companyId, displayName, columns: shown } = table;
   const walk = { table: displayName, shown, rows: { filters: [], search: '', texts: [] } };
   const database = await requireTablesDatabase(ctx);
-  const write = async (tx: TenantTx): Promise<WrittenTo | null> => {
+  const write = async (tx: TenantTx): Promise<WrittenPosition | null> => {
     const { schemaVersion } = await enterExport(tx, { id, companyId }, displayName);
     if (schemaVersion !== table.schemaVersion) throw new TableChanged();
     const found = await readColumns(tx, walk);

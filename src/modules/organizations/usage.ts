@@ -4,7 +4,7 @@ import { formatDay } from '../../logs/log.ts';
 import type { UsedDay } from '../../logs/used-days.ts';
 import { callObject } from '../../platform/objects.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
-import { databaseToRead, recordSizes } from '../managed-database/service.ts';
+import { openDatabaseToRead, recordSizes } from '../managed-database/service.ts';
 import { measureCompany, readLoadedDays } from '../uploads/service.ts';
 import { dayNumber, type Held, selectHeld, selectUsedDays } from '../usage/queries.ts';
 
@@ -50,7 +50,7 @@ export async function readUsage(ctx: CompanyContext, from: number, to: number): 
 }
 
 async function loadedDays(ctx: CompanyContext, from: string, to: string): Promise<Map<string, number>> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   return database ? readLoadedDays(database, ctx.actor.companyId, from, to) : new Map();
 }
 
@@ -62,7 +62,7 @@ export async function heldBy(ctx: Context, companyIds: readonly string[]): Promi
 
 /** Measures how much the company of the context holds, and keeps that for lists. While its Postgres is away, it stays as it was. */
 export async function measure(ctx: CompanyContext): Promise<void> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   if (!database) return;
   try {
     await recordSizes(ctx.db, ctx.actor.companyId, await measureCompany(ctx, database));

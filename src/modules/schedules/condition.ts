@@ -24,7 +24,7 @@ const HOLDS: Record<Exclude<Condition['op'], 'changed'>, (order: number) => bool
  * @param isOrdered whether the statement orders its rows
  * @returns `undecidable` also if the result has no such column, or the value is not of its type
  */
-export async function judge(
+export async function judgeCondition(
   { column, op, value }: Pick<Condition, 'column' | 'op' | 'value'>,
   { columns, rows, truncated }: UserSqlResult,
   before: string | null,

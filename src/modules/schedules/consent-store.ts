@@ -8,7 +8,7 @@ import { afterChange, byId, exists, insertWhen } from '../../db/statements.ts';
 export type MailConsent = typeof mailConsents.$inferSelect;
 
 /** An address, in lower case, and the company whose schedules are to send to it. */
-export interface Addressed {
+export interface MailAddress {
   companyId: string;
   email: string;
 }
@@ -16,14 +16,15 @@ export interface Addressed {
 /** The most scheduled mails to one outside address since a moment, of all companies together. */
 const MOST_MAILS = 50;
 
-const isConsentOfAddress = ({ companyId, email }: Addressed): SQL =>
+const isConsentOfAddress = ({ companyId, email }: MailAddress): SQL =>
   and(eq(mailConsents.companyId, companyId), eq(mailConsents.email, email)) as SQL;
 
 /** Holds where the address has ended all mails of the company. */
-const hasEnded = (to: Addressed): SQL => exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.endedAt));
+const hasEnded = (to: MailAddress): SQL =>
+  exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.endedAt));
 
 /** Holds where the address is that of an active user of the company, who needs no consent and has no limit. */
-const isUsers = ({ companyId, email }: Addressed): SQL =>
+const isUsers = ({ companyId, email }: MailAddress): SQL =>
   exists(
     users,
     eq(users.companyId, companyId),
@@ -33,17 +34,17 @@ const isUsers = ({ companyId, email }: Addressed): SQL =>
   );
 
 /** Holds where the address has consented, or has signed in to the portal. */
-const hasAgreed = (to: Addressed): SQL =>
+const hasAgreed = (to: MailAddress): SQL =>
   or(
     exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.agreedAt)),
     exists(outsiders, eq(outsiders.companyId, to.companyId), eq(outsiders.email, to.email)),
   ) as SQL;
 
-const isBelowLimit = ({ email }: Addressed, since: number): SQL =>
+const isBelowLimit = ({ email }: MailAddress, since: number): SQL =>
   sql`(select count(*) from ${scheduledMails} where ${and(eq(scheduledMails.email, email), gt(scheduledMails.sentAt, since))}) < ${MOST_MAILS}`;
 
 /** Holds where an address may be mailed, at the moment of the write that begins the mail. */
-export const mayBeMailed = (to: Addressed, since: number): SQL =>
+export const mayBeMailed = (to: MailAddress, since: number): SQL =>
   and(not(hasEnded(to)), or(isUsers(to), and(hasAgreed(to), isBelowLimit(to, since)))) as SQL;
 
 /** Counts a mail, if the statement before it in the batch began one. */
@@ -51,7 +52,7 @@ export const countMail = (db: ControlDb, record: typeof scheduledMails.$inferSel
   insertWhen(db, scheduledMails, record, afterChange);
 
 /** Removes a mail from the count, as it was not sent. */
-export const uncountMail = (db: ControlDb, { companyId, email }: Addressed, runId: string) =>
+export const uncountMail = (db: ControlDb, { companyId, email }: MailAddress, runId: string) =>
   db
     .delete(scheduledMails)
     .where(
@@ -70,7 +71,7 @@ export const deleteCounted = (db: ControlDb, before: number, limit: number) =>
     );
 
 /** The consent of an address to mails of a company. */
-export interface Standing {
+export interface ConsentStatus {
   hasEnded: boolean;
   isUsers: boolean;
   hasAgreed: boolean;
@@ -79,13 +80,13 @@ export interface Standing {
 }
 
 /** Selects the consent of an address: always one row. */
-export const selectStanding = (db: ControlDb, to: Addressed, since: number) =>
-  db.all<Record<keyof Standing, 0 | 1>>(sql`select ${hasEnded(to)} as hasEnded, ${isUsers(to)} as isUsers,
+export const selectConsentStatus = (db: ControlDb, to: MailAddress, since: number) =>
+  db.all<Record<keyof ConsentStatus, 0 | 1>>(sql`select ${hasEnded(to)} as hasEnded, ${isUsers(to)} as isUsers,
     ${hasAgreed(to)} as hasAgreed, ${isBelowLimit(to, since)} as isBelowLimit,
     ${exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.askedAt))} as wasAsked`);
 
 /** Records that an address is about to be asked for consent: once, and not if it has answered. Without a row no mail is sent. */
-export const beginAsking = (db: ControlDb, { id, companyId, email }: Addressed & { id: string }, now: number) =>
+export const beginAsking = (db: ControlDb, { id, companyId, email }: MailAddress & { id: string }, now: number) =>
   db
     .insert(mailConsents)
     .values({ id, companyId, email, askedAt: now, agreedAt: null, endedAt: null })
@@ -110,7 +111,7 @@ export const selectConsent = (db: ControlDb, companyId: string, id: string) =>
     .where(byId(mailConsents, companyId, id));
 
 /** Records the consent of an address, unless it has ended all mails. */
-export const agree = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'companyId' | 'id'>, now: number) =>
+export const recordConsent = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'companyId' | 'id'>, now: number) =>
   db
     .update(mailConsents)
     .set({ agreedAt: sql`coalesce(${mailConsents.agreedAt}, ${now})` })
@@ -118,7 +119,7 @@ export const agree = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'compa
     .returning({ id: mailConsents.id });
 
 /** Records, for good, that an address has ended all mails of the company. */
-export const endAll = (db: ControlDb, { id, companyId, email }: Addressed & { id: string }, now: number) =>
+export const endAllMails = (db: ControlDb, { id, companyId, email }: MailAddress & { id: string }, now: number) =>
   db
     .insert(mailConsents)
     .values({ id, companyId, email, askedAt: null, agreedAt: null, endedAt: now })

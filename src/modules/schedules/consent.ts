@@ -4,7 +4,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { MailRefused } from '../../platform/mail.ts';
 import { selectCompany } from '../companies/service.ts';
 import { consentMail, type MailRequest, mailedCompany, requestMail, type SendingContext } from '../mails/service.ts';
-import { type Addressed, agree, beginAsking, selectStanding, undoAsking } from './consent-store.ts';
+import { beginAsking, type MailAddress, recordConsent, selectConsentStatus, undoAsking } from './consent-store.ts';
 import { consentUrls, unsubscribeBy, verifyToken } from './links.ts';
 import { type Recipient, readSchedule, type Schedule } from './store.ts';
 
@@ -18,8 +18,11 @@ export type Refusal = 'ended' | 'not_agreed' | 'too_many_mails';
  * The reason why an address gets no mail of a company's schedules, if any: users of the company get them, others only after
  * their consent and within the limit of a day. `isAsked` says whether the address was asked for consent.
  */
-async function readStanding(ctx: Context, to: Addressed): Promise<{ refusal: Refusal | undefined; isAsked: boolean }> {
-  const [standing] = await selectStanding(ctx.db, to, countedSince(ctx));
+async function readStanding(
+  ctx: Context,
+  to: MailAddress,
+): Promise<{ refusal: Refusal | undefined; isAsked: boolean }> {
+  const [standing] = await selectConsentStatus(ctx.db, to, countedSince(ctx));
   const isAsked = Boolean(standing?.wasAsked);
   if (!standing || standing.hasEnded) return { refusal: 'ended', isAsked };
   if (standing.isUsers) return { refusal: undefined, isAsked };
@@ -72,11 +75,11 @@ export async function mailConsent(
 }
 
 /** Records the answer of the address in a token. @returns false if the token is not valid, or its address has ended all mails */
-export async function answerBy(ctx: Context, token: string, isYes: boolean): Promise<boolean> {
+export async function recordAnswer(ctx: Context, token: string, isYes: boolean): Promise<boolean> {
   const consent = (await verifyToken(ctx, token))?.consent;
   if (!consent) return false;
   ctx.setOwner(consent.companyId);
   if (!isYes) return unsubscribeBy(ctx, token, true);
-  const { agreed } = await commit(ctx.db, { agreed: agree(ctx.db, consent, ctx.now()) });
+  const { agreed } = await commit(ctx.db, { agreed: recordConsent(ctx.db, consent, ctx.now()) });
   return agreed.length > 0;
 }

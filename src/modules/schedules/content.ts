@@ -8,8 +8,8 @@ import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { type Section, sectionBytes } from '../mails/service.ts';
-import { type SharedItem, visualizationsOf } from '../viewing/service.ts';
-import { type Execution, resultFile, type Visualization, type Written } from '../visualizations/service.ts';
+import { listVisualizations, type SharedItem } from '../viewing/service.ts';
+import { type Execution, resultFile, type Visualization, type WritingOptions } from '../visualizations/service.ts';
 
 /** The most rows, columns, characters of a cell, and numbers of a result in a mail. */
 const SHOWN = { rows: 10, columns: 6, characters: 120, numbers: 6 };
@@ -25,7 +25,7 @@ export interface Widget {
 
 /** The widgets in the order of the layout. */
 export function toWidgets(item: SharedItem, executions: readonly Execution[]): Widget[] {
-  const byId = new Map(visualizationsOf(item).map((each) => [each.id, each]));
+  const byId = new Map(listVisualizations(item).map((each) => [each.id, each]));
   return executions.flatMap((execution) => {
     const visualization = byId.get(execution.visualizationId);
     return visualization ? [{ visualization, execution }] : [];
@@ -167,7 +167,7 @@ function freeName(title: string, ending: string, taken: Set<string>): string {
 }
 
 /** Writes a result as a file. @returns null where it takes more bytes, `failed` where the format cannot hold it */
-async function writeFile(how: Written, result: UserSqlResult, maxBytes: number) {
+async function writeFile(how: WritingOptions, result: UserSqlResult, maxBytes: number) {
   try {
     return await readBounded(resultFile(how, result), maxBytes);
   } catch (error) {

@@ -13,7 +13,7 @@ import {
   textForOutsiders,
 } from '../mails/service.ts';
 import type { SharedItem } from '../viewing/service.ts';
-import { isOrdered, judge, type Verdict } from './condition.ts';
+import { isOrdered, judgeCondition, type Verdict } from './condition.ts';
 import { countedSince, readRefusal } from './consent.ts';
 import { attachFiles, type MailContent, summarize, toWidgets, type Widget } from './content.ts';
 import { unsubscribeUrl, viewUrl } from './links.ts';
@@ -165,7 +165,7 @@ async function verdictFor(
   if (!widget || 'failure' in widget.execution) return 'undecidable';
   const known = recipients.find((recipient) => recipient.kind === kind && recipient.subject === subject);
   const { execution, visualization } = widget;
-  return judge(condition, execution.result, known?.lastValue ?? null, isOrdered(visualization.sql));
+  return judgeCondition(condition, execution.result, known?.lastValue ?? null, isOrdered(visualization.sql));
 }
 
 /** Records why nothing is sent unless the condition is met. @returns the value to keep if it is, else undefined */

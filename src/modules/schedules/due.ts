@@ -6,7 +6,7 @@ import { log, logError } from '../../platform/log.ts';
 import { countedSince } from './consent.ts';
 import { deleteCounted } from './consent-store.ts';
 import { MIN_INTERVAL_MS, nextOccurrence } from './cron.ts';
-import { type Due, deleteOldRuns, handOut, selectDue, selectLeft } from './run-store.ts';
+import { type Due, deleteOldRuns, insertDueRuns, selectDue, selectStalledCompanies } from './run-store.ts';
 
 /** The most schedules that one unit of work hands out, and the most units of one scheduled run. */
 const BATCH_SIZE = 1000;
@@ -30,14 +30,14 @@ const DELETED_PER_BATCH = 1000;
  * one after another. So a company with many runs delays only its own. After an outage a schedule runs once, however many
  * occurrences were missed.
  */
-export async function handOutDue(ctx: Context): Promise<void> {
+export async function createDueRuns(ctx: Context): Promise<void> {
   const now = ctx.now();
   const sent = new Map<string, number>();
   for (let unit = 0; unit < MOST_UNITS; unit += 1) {
     const due = await selectDue(ctx.db, now, BATCH_SIZE);
     if (due.length === 0) return;
     const handed = due.map((schedule) => ({ ...schedule, runId: ctx.newId(), next: nextAfter(schedule, now) }));
-    const { runs } = await commit(ctx.db, handOut(ctx.db, handed, now));
+    const { runs } = await commit(ctx.db, insertDueRuns(ctx.db, handed, now));
     await ctx.jobs.sendAll(runs.flatMap(({ companyId }) => messageFor(companyId, sent)));
     log('schedules_handed_out', { count: runs.length });
     if (due.length < BATCH_SIZE) return;
@@ -64,7 +64,7 @@ function nextAfter(due: Due, now: number): number | null {
 /** Sends messages again for runs that nothing has begun, or whose attempt was cut off. */
 export async function resumeRuns(ctx: Context): Promise<void> {
   const now = ctx.now();
-  const left = await selectLeft(ctx.db, { now, before: now - RESUME_AFTER_MS, limit: COMPANIES_PER_BATCH });
+  const left = await selectStalledCompanies(ctx.db, { now, before: now - RESUME_AFTER_MS, limit: COMPANIES_PER_BATCH });
   await ctx.jobs.sendAll(left.map(({ companyId }) => ({ type: 'schedules.run', companyId })));
 }
 

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import { findSecret, hmacSha256, newestSecret, sameSecret, toBase64Url } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
-import { endAll, type MailConsent, selectConsent } from './consent-store.ts';
+import { endAllMails, type MailConsent, selectConsent } from './consent-store.ts';
 import type { Recipient, Schedule } from './store.ts';
 import { selectRecipients, unsubscribe } from './store.ts';
 
@@ -90,7 +90,7 @@ export async function unsubscribeBy(ctx: Context, token: string, isAll: boolean)
   ctx.setOwner(company.id);
   if (scheduleId === null || (isAll && canEndAll(holder))) {
     const to = { id: ctx.newId(), companyId: company.id, email: recipient.subject };
-    await commit(ctx.db, { ended: endAll(ctx.db, to, ctx.now()) });
+    await commit(ctx.db, { ended: endAllMails(ctx.db, to, ctx.now()) });
   } else if (isAll) return false;
   else await commit(ctx.db, { unsubscribed: unsubscribe(ctx.db, company.id, scheduleId, recipient, ctx.now()) });
   return true;

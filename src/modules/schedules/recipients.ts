@@ -12,7 +12,7 @@ import { boundValues } from '../../sharing/values.ts';
 import { selectCompany } from '../companies/service.ts';
 import { rulesOfAddress } from '../share-portal/service.ts';
 import { selectUser } from '../users/service.ts';
-import { recordOf, rulesOf, type SharedItem, type View, viewFor } from '../viewing/service.ts';
+import { getRecord, makeRules, type SharedItem, type View, viewFor } from '../viewing/service.ts';
 import type { Recipient } from './store.ts';
 
 /** A recipient who may see the results of a schedule. */
@@ -32,7 +32,7 @@ export const ACTION_TO_SEE = { dashboard: 'dashboards:get', visualization: 'visu
  * of the schedule's maker does not matter.
  * @returns the reason why they see nothing, if so
  */
-export async function readAs(
+export async function resolveReader(
   ctx: CompanyContext,
   item: SharedItem,
   parameters: Record<string, unknown>,
@@ -45,12 +45,12 @@ export async function readAs(
   }
   const actor = await userActor(ctx, subject);
   if (!actor) return 'left';
-  if (!isAllowed(actor, ACTION_TO_SEE[item.type], recordOf(item).id)) return 'not_allowed';
+  if (!isAllowed(actor, ACTION_TO_SEE[item.type], getRecord(item).id)) return 'not_allowed';
   const { email, name } = actor;
   return viewed({ ...ctx, actor }, item, insiderRules(item), parameters, { email, name, files: true });
 }
 
-const insiderRules = (item: SharedItem): ViewerRules => rulesOf(item, { isInsider: true });
+const insiderRules = (item: SharedItem): ViewerRules => makeRules(item, { isInsider: true });
 
 async function viewed(
   ctx: CompanyContext,
@@ -116,7 +116,7 @@ export async function recipientProblems(
         problems.push({ field: `recipients.${at}.user_id`, message: 'must be a user of the company' });
       continue;
     }
-    const reader = await readAs(
+    const reader = await resolveReader(
       { ...ctx, actor: { kind: 'system', companyId: ctx.actor.companyId } },
       item,
       parameters,

@@ -5,7 +5,7 @@ import { type PlainContent, pageLocale, pageResponse } from '../../http/page.ts'
 import { endpoint } from '../../http/surfaces/sharing.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { viewBranding } from '../companies/service.ts';
-import { answerBy } from './consent.ts';
+import { recordAnswer } from './consent.ts';
 import { nothingToAgreeTo, nothingToEnd } from './failures.ts';
 import { canEndAll, type TokenHolder, unsubscribeBy, verifyToken } from './links.ts';
 
@@ -144,7 +144,7 @@ export const unsubscribeEndpoints = [
     },
     async ({ ctx, params, query, request }) => {
       const isYes = query.answer === 'yes';
-      const isDone = await answerBy(ctx, params.token, isYes);
+      const isDone = await recordAnswer(ctx, params.token, isYes);
       if (wantsPage(request)) {
         return page(ctx, request, params.token, ({ consent: texts, unsubscribe: { doneAll } }, company) => ({
           title: texts.title,

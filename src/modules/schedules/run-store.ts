@@ -28,13 +28,13 @@ export const selectDue = (db: ControlDb, now: number, limit: number) =>
     order by place, next_run_at, id limit ${limit}`);
 
 /** A due schedule with the id of its run and its next occurrence. */
-export interface HandedOut extends Due {
+export interface DueRun extends Due {
   runId: string;
   next: number | null;
 }
 
 /** Inserts the runs of occurrences, each once even if others do so too, and sets the next occurrences. */
-export function handOut(db: ControlDb, handed: readonly HandedOut[], now: number) {
+export function insertDueRuns(db: ControlDb, handed: readonly DueRun[], now: number) {
   const list = JSON.stringify(handed.map(({ id, nextRunAt, next, runId }) => ({ id, at: nextRunAt, next, runId })));
   return {
     runs: db
@@ -212,7 +212,10 @@ export const recordValue = (db: ControlDb, run: ScheduleRun, recipient: Recipien
     .where(isRecipient(run.companyId, run.scheduleId, recipient));
 
 /** Companies with runs that were due before a moment while no attempt holds any: their message was lost. */
-export const selectLeft = (db: ControlDb, { now, before, limit }: { now: number; before: number; limit: number }) =>
+export const selectStalledCompanies = (
+  db: ControlDb,
+  { now, before, limit }: { now: number; before: number; limit: number },
+) =>
   db
     .selectDistinct({ companyId: scheduleRuns.companyId })
     .from(scheduleRuns)

@@ -10,7 +10,7 @@ import { selectUser } from '../users/service.ts';
 import { loadSharedItem } from '../viewing/service.ts';
 import { recordRefusal, sendTo, toOutcome } from './delivery.ts';
 import { mailPaused } from './paused.ts';
-import { type Reader, readAs } from './recipients.ts';
+import { type Reader, resolveReader } from './recipients.ts';
 import {
   claimRun,
   type Delivery,
@@ -78,7 +78,7 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
   if (!item) return finish(ctx, run, schedule, ['target_deleted']);
   const groups = new Map<string, { recipient: Recipient; reader: Reader }[]>();
   for (const recipient of await remainingRecipients(ctx, run, schedule)) {
-    const reader = await readAs(ctx, item, schedule.parameters, recipient);
+    const reader = await resolveReader(ctx, item, schedule.parameters, recipient);
     if (typeof reader === 'string') await insertOutcome(ctx.db, run, recipient, toOutcome(reader));
     else if (!(await recordRefusal(ctx, run, schedule, recipient))) {
       groups.set(reader.view.digest, [...(groups.get(reader.view.digest) ?? []), { recipient, reader }]);

@@ -10,7 +10,7 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isTimeZone } from '../../kernel/time-zones.ts';
 import { TARGET_TYPES, type TargetType } from '../../sharing/share-event.ts';
 import { selectDashboardVisualizations } from '../dashboards/service.ts';
-import { loadSharedItem, visualizationsOf } from '../viewing/service.ts';
+import { listVisualizations, loadSharedItem } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { askRecipients } from './consent.ts';
 import { cronProblem, nextOccurrence } from './cron.ts';
@@ -258,7 +258,7 @@ async function validate(
       message: 'must be a time zone of the IANA database, such as America/Sao_Paulo',
     });
   }
-  if (condition && !visualizationsOf(item).some(({ id }) => id === condition.visualization_id)) {
+  if (condition && !listVisualizations(item).some(({ id }) => id === condition.visualization_id)) {
     const message = item.type === 'dashboard' ? 'must be on the dashboard' : 'must be the visualization that is sent';
     problems.push({ field: 'condition.visualization_id', message });
   }

@@ -16,7 +16,7 @@ import { callObject } from '../../platform/objects.ts';
 import { type ShareEvent, type ShareEventType, TARGET_TYPES, type TargetType } from '../../sharing/share-event.ts';
 import { exportLog, readAnalytics, readLog } from '../company-log/service.ts';
 import { shareEventNotFound, tooManyIntervals } from './failures.ts';
-import { nameReads, selectDeniedContexts, selectGrantTypes } from './store.ts';
+import { selectDeniedContexts, selectGrantTypes, selectNames } from './store.ts';
 
 export { countView, type NewShareEvent, prepareShareEvent, recordShareEvent, refusalReason } from './record.ts';
 
@@ -157,7 +157,7 @@ export async function shareAnalytics(
   const byStart = new Map(found.series.map((counts) => [counts.start, counts]));
   const { shares, dashboards } = await readTogether(
     ctx.db,
-    nameReads(ctx.db, companyId, {
+    selectNames(ctx.db, companyId, {
       shares: found.top.shares.map(({ key }) => key),
       dashboards: found.top.dashboards.map(({ key }) => key),
     }),

@@ -28,7 +28,7 @@ export function selectDeniedContexts(db: ControlDb, companyId: string, denied: R
 }
 
 /** Names of shares and dashboards. */
-export const nameReads = (db: ControlDb, companyId: string, ids: { shares: string[]; dashboards: string[] }) => ({
+export const selectNames = (db: ControlDb, companyId: string, ids: { shares: string[]; dashboards: string[] }) => ({
   shares: db
     .select({ id: dashboardShares.id, name: dashboardShares.name })
     .from(dashboardShares)

@@ -8,7 +8,7 @@ import { slugFrom } from '../../kernel/text.ts';
 import { policyProblems } from '../../sharing/terms.ts';
 import type { DashboardVersions } from '../dashboards/service.ts';
 import { type NewShareEvent, prepareShareEvent } from '../share-activity/service.ts';
-import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
+import { listInputs, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { requireSeeing, requireSharing, requireSharingSomeType, typesNotShared } from './permission.ts';
 import {
@@ -157,7 +157,7 @@ async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): 
   for (const item of items) requireSharingOf(ctx, item);
   for (const [index, item] of items.entries()) {
     const { filter_policies } = grants[index] as Grant;
-    problems.push(...policyProblems(inputsOf(item), filter_policies, `grants.${index}.filter_policies`));
+    problems.push(...policyProblems(listInputs(item), filter_policies, `grants.${index}.filter_policies`));
   }
   if (problems.length > 0) throw invalid(problems);
   return items.flatMap((item) => (item.type === 'dashboard' ? [item.dashboard] : []));

@@ -3,7 +3,7 @@ import type { ViewerRules } from '../../sharing/rules.ts';
 import type { FilterPolicy } from '../../sharing/terms.ts';
 import { combinedAttributes, type ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { type EmbedOptions, selectActiveShares } from '../shares/service.ts';
-import { recordOf, rulesOf, type SharedItem } from '../viewing/service.ts';
+import { getRecord, makeRules, type SharedItem } from '../viewing/service.ts';
 import { selectGrantsToAddress } from './store.ts';
 
 /**
@@ -15,7 +15,7 @@ export function memberRules(
   shares: readonly { filterPolicies: FilterPolicy[]; embedOptions: EmbedOptions }[],
   memberships: readonly { attributes: ViewerAttributes | null }[],
 ): ViewerRules {
-  return rulesOf(item, {
+  return makeRules(item, {
     policies: [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)],
     attributes: combinedAttributes(memberships.map(({ attributes }) => attributes ?? {})),
     downloads: shares.map(({ embedOptions }) => embedOptions.allow_downloads === true),
@@ -31,7 +31,7 @@ export async function rulesOfAddress(
   item: SharedItem,
   email: string,
 ): Promise<ViewerRules | undefined> {
-  const { id } = recordOf(item);
+  const { id } = getRecord(item);
   const [grant] = await selectGrantsToAddress(db, companyId, { type: item.type, id }, email);
   if (!grant) return undefined;
   const { contextId } = grant;

@@ -15,7 +15,7 @@ import {
   type SharedItem,
   sharedDashboard,
 } from '../viewing/service.ts';
-import { denials, type Refusals, requireNotDenied } from '../visualizations/service.ts';
+import { findRefusals, type Refusals, requireNotDenied } from '../visualizations/service.ts';
 import { invalidContextId } from './failures.ts';
 import { memberRules } from './member-rules.ts';
 import {
@@ -144,7 +144,7 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
     contextId,
     item,
     rules: memberRules(item, grant, shares, own),
-    denied: denials(
+    denied: findRefusals(
       ctx,
       item.visualizations.map(({ id }) => id),
     ),

@@ -13,7 +13,7 @@ import { isChoice } from '../../sql-templates/parameters.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { prepareShareEvent, readViews } from '../share-activity/service.ts';
 import { readContext, shareContextNotFound } from '../share-contexts/service.ts';
-import { inputsOf, loadSharedItem, optionsSource, requireSharingOf, type SharedItem } from '../viewing/service.ts';
+import { listInputs, loadSharedItem, optionsSource, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
 import {
@@ -216,7 +216,11 @@ async function visibleShare(ctx: PrincipalContext, id: string): Promise<Dashboar
 }
 
 function validateTerms(ctx: PrincipalContext, item: SharedItem, terms: Partial<ShareTerms>): void {
-  const problems: FieldProblem[] = policyProblems(inputsOf(item), terms.filterPolicies ?? [], 'share_filter_policies');
+  const problems: FieldProblem[] = policyProblems(
+    listInputs(item),
+    terms.filterPolicies ?? [],
+    'share_filter_policies',
+  );
   if (terms.expiresAt != null && terms.expiresAt <= ctx.now()) {
     problems.push({ field: 'expires_at', message: 'must be in the future' });
   }
@@ -258,7 +262,7 @@ export const embedCandidates = (ctx: PrincipalContext, dashboardId: string) =>
 async function candidates(ctx: PrincipalContext, dashboardId: string, fits: (input: Input) => boolean) {
   requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   const item: SharedItem = await loadSharedItem(ctx, 'dashboard', dashboardId);
-  return inputsOf(item)
+  return listInputs(item)
     .filter(fits)
     .map(({ slug, label, kind }) => ({ slug, label, kind, options_source: optionsSource(item, slug) }));
 }

@@ -14,9 +14,9 @@ import {
   type ExecutionQuery,
   executeFor,
   framesFor,
+  makeRules,
   optionsFor,
   requireOrigin,
-  rulesOf,
   type SharedItem,
   sharedDashboard,
 } from '../viewing/service.ts';
@@ -93,7 +93,7 @@ export const executeShare = (
   });
 
 /** The brand of a share's page, and the sites that may show it in a frame: none, unless it is shared for that. */
-export async function pageOfShare(
+export async function readSharePage(
   ctx: Context,
   token: string,
 ): Promise<{ frames: FrameAncestors; branding?: ViewBranding }> {
@@ -109,7 +109,7 @@ export async function pageOfShare(
 }
 
 const rulesOfShare = ({ share, item }: OpenedShare): ViewerRules =>
-  rulesOf(item, {
+  makeRules(item, {
     policies: share.filterPolicies,
     downloads: [share.embedOptions.allow_downloads === true],
   });

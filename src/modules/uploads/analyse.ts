@@ -9,22 +9,22 @@ import {
   areSettled,
   beginInference,
   checkValues,
-  type Doubt,
-  doubtsOf,
-  feed,
-  finish,
+  findWideningCandidates,
+  finishInference,
+  type GivenOptions,
   type Inference,
   type InferenceState,
+  inferFromBlock,
   type Position,
-  type Said,
   type TableColumn,
   tableName,
+  type WideningCandidate,
 } from './inference/index.ts';
 import type { JobError, JobProgress, Source, WorkedJob } from './job.ts';
-import { type Look, lookProblem } from './look.ts';
+import { type Reanalysis, toOptionProblem } from './look.ts';
 import { JobProblem, Superseded, tableGone } from './problems.ts';
 import { type StoredFile, sumBytes } from './receive.ts';
-import { deleteMade, type Item, listSources, nextUnprepared, prepareItem, toItems } from './sources.ts';
+import { deleteConvertedTexts, type Item, listSources, nextUnprepared, prepareItem, toItems } from './sources.ts';
 import { failWork, saveProgress, type Work, workOnJob } from './work.ts';
 import { finishAnalysis } from './work-store.ts';
 
@@ -41,11 +41,11 @@ const ANALYSIS = 6;
 interface AnalysisState {
   analysis: typeof ANALYSIS;
   /** The options that a person gave for reading the files; null in the first analysis of a job. */
-  look: Look | null;
+  look: Reanalysis | null;
   items: Item[];
   finished: InferenceState[];
   reading: InferenceState | null;
-  widening: { file: number; position: Position | null; wants: number; doubts: Doubt[] } | null;
+  widening: { file: number; position: Position | null; wants: number; doubts: WideningCandidate[] } | null;
 }
 
 /**
@@ -74,7 +74,7 @@ async function analyse(work: Work<AnalysisState>): Promise<boolean> {
   }
   const table = await columnsOfTable(work);
   if (table && job.evolve === 'widen') {
-    const inference = finish(state.finished, table, job.key);
+    const inference = finishInference(state.finished, table, job.key);
     state = { ...state, widening: state.widening ?? beginWidening(inference) };
     while (!isTried(state, inference)) {
       if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
@@ -89,7 +89,7 @@ const beginWidening = (inference: Inference): NonNullable<AnalysisState['widenin
   file: 0,
   position: null,
   wants: 1,
-  doubts: doubtsOf(inference),
+  doubts: findWideningCandidates(inference),
 });
 
 const isTried = ({ widening }: AnalysisState, { files }: Inference): boolean =>
@@ -111,7 +111,7 @@ async function tryNextBlock(ctx: CompanyContext, before: AnalysisState, inferenc
   return { state: { ...before, widening: { file, ...after } }, bytes: block.bytes.length };
 }
 
-/** Ends an analysis with a problem. A later look does not fail the job: it waits again, with its previous schema. */
+/** Ends an analysis with a problem. A reanalysis does not fail the job: it waits again, with its previous schema. */
 async function endWith(work: Work<AnalysisState | FetchState>, error: JobError): Promise<void> {
   const { ctx, database, job } = work;
   const look = getLook(job);
@@ -120,7 +120,7 @@ async function endWith(work: Work<AnalysisState | FetchState>, error: JobError):
   const rows = schema.total_row_count_estimate;
   const bytes = sumBytes(reading.sources);
   const outcome = {
-    schema: { ...schema, problem: lookProblem(look, error) },
+    schema: { ...schema, problem: toOptionProblem(look, error) },
     reading,
     progress: { rows_processed: rows, rows_total: rows, bytes_processed: bytes, bytes_total: bytes },
   };
@@ -128,18 +128,22 @@ async function endWith(work: Work<AnalysisState | FetchState>, error: JobError):
   await forget(ctx, { jobId: job.id, look: look.number, only: true }, reading.sources);
 }
 
-/** The look of a job's analysis, also from a state of an earlier version of the program. */
-const getLook = ({ state }: WorkedJob<AnalysisState | FetchState>): Look | null =>
+/** The reanalysis of a job, if it has one, also from a state of an earlier version of the program. */
+const getLook = ({ state }: WorkedJob<AnalysisState | FetchState>): Reanalysis | null =>
   state && 'look' in state ? state.look : null;
 
 /** Deletes objects that the analysis made; those that remain are deleted with the job. */
-async function forget(ctx: CompanyContext, made: Parameters<typeof deleteMade>[1], texts: Source[]): Promise<void> {
-  await deleteMade(ctx, made, texts).catch((error) =>
+async function forget(
+  ctx: CompanyContext,
+  made: Parameters<typeof deleteConvertedTexts>[1],
+  texts: Source[],
+): Promise<void> {
+  await deleteConvertedTexts(ctx, made, texts).catch((error) =>
     logError('made_not_deleted', error, { company_id: ctx.actor.companyId, job_id: made.jobId }),
   );
 }
 
-const newState = (files: StoredFile[], look: Look | null): AnalysisState => ({
+const newState = (files: StoredFile[], look: Reanalysis | null): AnalysisState => ({
   analysis: ANALYSIS,
   look,
   items: toItems(files),
@@ -175,7 +179,7 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
       said: getSaid(source, before),
     });
   const block = await readBlock(ctx.files, source, from.offset, Math.max(blockBytes(ctx.config), from.wants));
-  const after = feed(from, block.bytes, block.last);
+  const after = inferFromBlock(from, block.bytes, block.last);
   const state = after.done
     ? { ...before, finished: [...finished, after], reading: null }
     : { ...before, reading: after };
@@ -183,7 +187,7 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
 }
 
 /** The reading options for a text. A text made of a sheet or of records has a fixed form: options for text files do not apply. */
-function getSaid({ sheet, records, delimiter }: Source, { look }: AnalysisState): Said {
+function getSaid({ sheet, records, delimiter }: Source, { look }: AnalysisState): GivenOptions {
   if (records) return {};
   const { sheet: _, ...said } = look?.said ?? {};
   const { header, skip_lines } = said;
@@ -198,7 +202,7 @@ async function saveSchema(
 ): Promise<void> {
   const { ctx, database, job } = work;
   const growth = job.evolve === 'none' ? null : { doubts: state.widening?.doubts ?? null };
-  const { schema, ...reading } = finish(state.finished, table, job.key, growth);
+  const { schema, ...reading } = finishInference(state.finished, table, job.key, growth);
   const texts = listSources(state.items);
   const [file] = job.files;
   // Several texts of one file come from an archive, whose name says what they are together.

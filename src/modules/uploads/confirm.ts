@@ -1,6 +1,6 @@
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import type { InferredColumn, InferredSchema } from './inference/index.ts';
-import type { Confirmation, ConfirmedColumn, ConfirmedSchema, Evolution } from './job.ts';
+import type { Confirmation, ConfirmedColumn, ConfirmedSchema, PlannedEvolution } from './job.ts';
 
 type Sent = Confirmation['columns'][number];
 
@@ -76,7 +76,7 @@ export function matchTableColumns(
   const matching = new Matching();
   const { new_columns: offered, ignored_columns: ignored = [], changed_columns: changed = [] } = schema;
   const inFiles = new Set([...schema.columns, ...ignored, ...(offered ?? [])].map((column) => column.source_index));
-  const evolution: Evolution = { added: [], widened: [] };
+  const evolution: PlannedEvolution = { added: [], widened: [] };
   const matched = confirmed.flatMap((column, place) => {
     const target = schema.columns.find(({ name }) => name === column.name);
     if (!target) {

@@ -15,9 +15,9 @@ export type JobStatus = 'queued' | 'analisando' | 'waiting_confirm' | 'inserting
 export type UploadMode = 'create' | 'append' | 'replace' | 'upsert';
 
 /** The changes that a load may make to its table's columns: none, new columns, or also wider types. */
-export const EVOLVES = ['none', 'add', 'widen'] as const;
+export const EVOLVE_MODES = ['none', 'add', 'widen'] as const;
 
-export type Evolve = (typeof EVOLVES)[number];
+export type EvolveMode = (typeof EVOLVE_MODES)[number];
 
 /** The progress of the present phase, in rows and bytes of all files. The total of rows is null until it is known. */
 export interface JobProgress {
@@ -80,11 +80,11 @@ export interface ConfirmedSchema {
   columns: ConfirmedColumn[];
   time_zone: string | null;
   /** The columns that the load adds to the existing table, and the former types of those it widens; absent for neither. */
-  evolution?: Evolution;
+  evolution?: PlannedEvolution;
 }
 
 /** The columns that a load changes, by their names. */
-export interface Evolution {
+export interface PlannedEvolution {
   added: string[];
   widened: { name: string; from: ColumnType }[];
 }
@@ -134,7 +134,7 @@ export interface UploadJob {
   createdByUserId: string;
   files: StoredFile[];
   mode: UploadMode;
-  evolve: Evolve;
+  evolve: EvolveMode;
   status: JobStatus;
   inferredSchema: InferredSchema | null;
   confirmedSchema: ConfirmedSchema | null;

@@ -18,21 +18,21 @@ export function keepRows(table: string, jobId: string, reader: string): string {
 }
 
 /** Locks the kept rows until the transaction ends; fails with 42P01 where they have been dropped. */
-export const holdKept = (jobId: string): string => `LOCK TABLE ${kept(jobId)} IN ACCESS SHARE MODE`;
+export const lockKeptRows = (jobId: string): string => `LOCK TABLE ${kept(jobId)} IN ACCESS SHARE MODE`;
 
 /** Copies kept rows back into their table, under their ids. */
-export function bringBack(table: string, jobId: string, columns: Column[]): string {
+export function restoreKeptRows(table: string, jobId: string, columns: Column[]): string {
   const names = ['id', ...columns.map(({ name }) => name)].map(quoted).join(', ');
   return `INSERT INTO ${qualified('public', table)} (${names}) SELECT ${names} FROM ${kept(jobId)}`;
 }
 
-export const dropKept = (jobId: string): string => `DROP TABLE IF EXISTS ${kept(jobId)}`;
+export const dropKeptRows = (jobId: string): string => `DROP TABLE IF EXISTS ${kept(jobId)}`;
 
 /**
  * Removes the rows that a load has added to a table of schema `public`.
  * @param beginning the first 24 characters of their ids; the other 12 are a counter (see `countRowIds`)
  */
-export function removeAdded(table: string, beginning: string): string {
+export function deleteAddedRows(table: string, beginning: string): string {
   const [from, to] = ['100000000000', 'ffffffffffff'].map((rest) => `${literal(beginning + rest)}::uuid`);
   return `DELETE FROM ${qualified('public', table)} WHERE "id" BETWEEN ${from} AND ${to}`;
 }

@@ -1,7 +1,7 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
-import type { Evolved } from '../managed-tables/service.ts';
+import type { AppliedEvolution } from '../managed-tables/service.ts';
 import type { JobProgress, JobStatus, UploadMode } from './job.ts';
 import type { StoredFile } from './receive.ts';
 import { type JobKey, KEY } from './store.ts';
@@ -24,7 +24,7 @@ export interface Load {
   /** The first characters of the ids of the added rows, where they were added to others. */
   addedRows: string | null;
   /** The changes to the table's columns; null where it made none. */
-  evolved: Evolved | null;
+  evolved: AppliedEvolution | null;
   undoneAt: string | null;
 }
 
@@ -41,7 +41,7 @@ export interface LoadRow {
   loaded: string;
   created_by_user_id: string;
   added_rows: string | null;
-  evolved: Evolved | null;
+  evolved: AppliedEvolution | null;
   undone_at: string | null;
 }
 

@@ -7,8 +7,8 @@ import type { JobError, Reading } from './job.ts';
 /** The most lines before the table: titles are not longer. */
 const MAX_SKIPPED_LINES = 1000;
 
-/** The body of a second look: the options for reading the files. Absent ones are inferred. */
-export const lookBody = z.object({
+/** The body of a reanalysis: the options for reading the files. Absent ones are inferred. */
+export const readingOptions = z.object({
   header: z.boolean().optional().meta({ description: 'Whether the first record holds the names of the columns.' }),
   delimiter: z
     .string()
@@ -36,21 +36,21 @@ export const lookBody = z.object({
 });
 
 /** The options that a person gave for reading a job's files. Plain data. */
-export type SaidOfFiles = z.output<typeof lookBody>;
+export type ReadingOptions = z.output<typeof readingOptions>;
 
 /** A later analysis of a job. Its number is higher than those of all earlier ones. */
-export interface Look {
+export interface Reanalysis {
   number: number;
-  said: SaidOfFiles;
+  said: ReadingOptions;
 }
 
-type Member = keyof SaidOfFiles;
+type Member = keyof ReadingOptions;
 
 const OF_TEXTS: Member[] = ['delimiter', 'quote', 'encoding'];
 const OF_LINES: Member[] = ['header', 'skip_lines'];
 
 /** The problems of options that no file of the job takes: a workbook has no delimiter, a text no sheet. */
-export function problemsOfLook(said: SaidOfFiles, { sources }: Reading): FieldProblem[] {
+export function findOptionProblems(said: ReadingOptions, { sources }: Reading): FieldProblem[] {
   const hasTexts = sources.some(({ sheet, records }) => sheet === null && !records);
   const hasLines = sources.some(({ records }) => !records);
   const hasSheets = sources.some(({ sheet }) => sheet !== null && sheet.name !== null);
@@ -86,7 +86,7 @@ const BLAMED: Record<string, Member[]> = {
 };
 
 /** Names the option to blame, without text of any cell: a line that was declared a header may be a row. */
-export function lookProblem({ said }: Look, { code, message, file }: JobError): LookProblem {
+export function toOptionProblem({ said }: Reanalysis, { code, message, file }: JobError): LookProblem {
   const members = (Object.keys(said) as Member[]).filter((member) => said[member] !== undefined);
   const field = BLAMED[code]?.find((member) => members.includes(member)) ?? members[0] ?? 'files';
   const told =

@@ -48,12 +48,12 @@ export async function continueParquet(
   const writer = new RecordWriter();
   let own = 0;
   const pass = async () => {
-    own += writer.ended;
+    own += writer.endedBytes;
     if (from.written + own > MAX_TEXT_BYTES) throw new problems.JobProblem(problems.parquetTextTooLarge(name));
     await output.write(writer.take());
   };
   const isFull = async () => {
-    if (writer.ended > PASSED_BYTES || own + writer.ended > budget) await pass();
+    if (writer.endedBytes > PASSED_BYTES || own + writer.endedBytes > budget) await pass();
     return own > budget;
   };
   try {

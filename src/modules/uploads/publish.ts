@@ -8,15 +8,15 @@ import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
+  type AppliedEvolution,
   type Changing,
   countRows,
-  type Evolved,
   evolveTable,
-  inShapeChange,
   isNameTaken,
   lockTable,
   type ManagedTable,
   registerTable,
+  runShapeChange,
 } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
 import type { JobProgress } from './job.ts';
@@ -37,7 +37,7 @@ import { appendRows, DRAW_BEGINNING, stagingTable, vacuum } from './staging.ts';
 import { lockJob } from './store.ts';
 import { upsertRows } from './upsert.ts';
 import type { Work } from './work.ts';
-import { finishLoad, type Placed } from './work-store.ts';
+import { finishLoad, type PublishedLoad } from './work-store.ts';
 
 /** The longest time for indexing or moving the rows of an upload, which takes seconds for the largest one. Milliseconds. */
 const PUBLISH_TIMEOUT_MS = 10 * 60_000;
@@ -64,7 +64,7 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   const isOfRows = job.mode === 'append' && !requireConfirmed(job).evolution;
   const changed = () => (isOfRows ? [] : tables);
   const options = { statementTimeoutMs: PUBLISH_TIMEOUT_MS, room: 'adds' } as const;
-  await inShapeChange(ctx, database, move, changed, options).catch(async (error: unknown) => {
+  await runShapeChange(ctx, database, move, changed, options).catch(async (error: unknown) => {
     if (error instanceof RowRefused) throw await locateRefusedRow(ctx, job, state, error);
     throw refusedByIndex(error) ?? error;
   });
@@ -94,7 +94,7 @@ async function createTable(
   { ctx, job }: Work<LoadState>,
   state: LoadState,
   changing: Changing,
-): Promise<Placed> {
+): Promise<PublishedLoad> {
   const { display_name: name, columns } = requireConfirmed(job);
   changing(name);
   const id = state.table_id;
@@ -116,7 +116,12 @@ async function createTable(
 }
 
 /** Moves the rows of the staging table into the existing table. */
-async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState, changing: Changing): Promise<Placed> {
+async function moveRows(
+  tx: TenantTx,
+  work: Work<LoadState>,
+  state: LoadState,
+  changing: Changing,
+): Promise<PublishedLoad> {
   const { ctx, job } = work;
   const { table: present, evolving } = await lockUnchangedTable(tx, work);
   changing(present.displayName);
@@ -140,9 +145,9 @@ async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState, c
 }
 
 /** The changes to the columns of a table that are still needed before the rows fit: another load may have made some. */
-interface Evolving {
+interface MissingEvolution {
   added: Column[];
-  widened: Evolved['widened'];
+  widened: AppliedEvolution['widened'];
 }
 
 /** Changes the columns of a locked table. @returns the table after that, and the changes of the load */
@@ -150,8 +155,8 @@ async function evolve(
   tx: TenantTx,
   ctx: CompanyContext,
   table: ManagedTable,
-  { added, widened }: Evolving,
-): Promise<{ table: ManagedTable; evolved?: { evolved: Evolved } }> {
+  { added, widened }: MissingEvolution,
+): Promise<{ table: ManagedTable; evolved?: { evolved: AppliedEvolution } }> {
   if (added.length + widened.length === 0) return { table };
   if (table.columns.length + added.length > MAX_COLUMNS) throw new JobProblem(tooManyColumnsEver);
   try {
@@ -169,7 +174,7 @@ async function evolve(
 async function lockUnchangedTable(
   tx: TenantTx,
   { ctx, job }: Work<LoadState>,
-): Promise<{ table: ManagedTable; evolving: Evolving }> {
+): Promise<{ table: ManagedTable; evolving: MissingEvolution }> {
   const { columns, evolution } = requireConfirmed(job);
   const table = await lockTable(tx, ctx, job.userTableId ?? '', evolution ? 'shape' : 'rows').catch(
     (error: unknown) => {
@@ -179,7 +184,7 @@ async function lockUnchangedTable(
   const present = new Map(table.columns.map((column) => [column.name, column]));
   const isNew = new Set(evolution?.added);
   const narrow = new Map(evolution?.widened.map(({ name, from }) => [name, from]));
-  const evolving: Evolving = { added: [], widened: [] };
+  const evolving: MissingEvolution = { added: [], widened: [] };
   const same = columns.every(({ source_index: _, ...wanted }) => {
     const { name, type, nullable } = wanted;
     const column = present.get(name);

@@ -1,5 +1,5 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
-import type { Evolve, UploadMode } from './job.ts';
+import type { EvolveMode, UploadMode } from './job.ts';
 
 /** A resumable upload: its bytes come in any number of requests, one after the other. */
 export interface ResumableUpload {
@@ -11,7 +11,7 @@ export interface ResumableUpload {
   /** The table that the rows go into, and the mode; null and `create` for a new one. */
   userTableId: string | null;
   mode: UploadMode;
-  evolve: Evolve;
+  evolve: EvolveMode;
   key: string[] | null;
   /** The metadata as the sender wrote it. */
   metadata: string;
@@ -34,7 +34,7 @@ export interface UploadKey {
 }
 
 /** The progress of an upload. */
-export type Reached = Pick<ResumableUpload, 'received' | 'pieces'>;
+export type UploadProgress = Pick<ResumableUpload, 'received' | 'pieces'>;
 
 interface Row {
   id: string;
@@ -44,7 +44,7 @@ interface Row {
   mime_type: string;
   user_table_id: string | null;
   mode: UploadMode;
-  evolve: Evolve;
+  evolve: EvolveMode;
   key_columns: string[] | null;
   metadata: string;
   length: string;
@@ -142,7 +142,7 @@ export async function claimUpload(
   return row && toUpload(row);
 }
 
-interface Writing extends Reached {
+interface Writing extends UploadProgress {
   writer: string;
   /** The time of the write, in ISO 8601. */
   at: string;
@@ -223,7 +223,7 @@ export async function deleteExpired(tx: TenantTx, companyId: string, until: stri
 }
 
 /** The ids among these of begun uploads, whose files are still needed. */
-export async function begunAmong(tx: TenantTx, companyId: string, ids: readonly string[]): Promise<Set<string>> {
+export async function findBegunUploads(tx: TenantTx, companyId: string, ids: readonly string[]): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>(
     'SELECT id FROM console.resumable_uploads WHERE company_id = $1 AND id = ANY($2::text[]) AND NOT is_finished',
     [companyId, [...ids]],

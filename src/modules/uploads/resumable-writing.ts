@@ -72,9 +72,9 @@ export class Writing {
   /** Bytes of the piece that is being received. */
   #length = 0;
   /** The progress with the bytes that are being received. */
-  #reached: uploads.Reached;
+  #reached: uploads.UploadProgress;
   /** The progress that the row has. */
-  #saved: uploads.Reached;
+  #saved: uploads.UploadProgress;
   #savedAt: number;
   /** Pieces that this request has stored and that the row does not name. */
   #uncounted: string[] = [];
@@ -201,7 +201,7 @@ export class Writing {
     this.#reached = { received, pieces: [...pieces, name] };
   }
 
-  async #save(reached: uploads.Reached): Promise<void> {
+  async #save(reached: uploads.UploadProgress): Promise<void> {
     this.#savedAt = this.#ctx.now();
     const writing = { ...reached, writer: this.#writer, at: isoTimestamp(this.#savedAt) };
     const kept = await uploads.keepWriting(this.#database, this.#upload, { ...writing, seconds: WRITER_SECONDS });
@@ -222,7 +222,7 @@ export class Writing {
     await this.#discard([...this.#uncounted, ...replaced]);
   }
 
-  #counted(reached: uploads.Reached): void {
+  #counted(reached: uploads.UploadProgress): void {
     this.#saved = reached;
     this.#uncounted = this.#uncounted.filter((name) => !reached.pieces.includes(name));
   }

@@ -22,9 +22,9 @@ import {
   tooManyFiles,
   wrongFileType,
 } from './failures.ts';
-import { confirmation, EVOLVES } from './job.ts';
+import { confirmation, EVOLVE_MODES } from './job.ts';
 import { ACCEPTED_TYPES } from './kinds.ts';
-import { lookBody } from './look.ts';
+import { readingOptions } from './look.ts';
 import {
   activeJobs,
   analyseAgain,
@@ -86,7 +86,7 @@ const fromUrl = z.object({
     .max(4)
     .optional()
     .meta({ description: 'For `upsert`: the columns of the key; `id` for the ids of the rows.' }),
-  evolve: z.enum(EVOLVES).optional().meta({
+  evolve: z.enum(EVOLVE_MODES).optional().meta({
     description:
       'For an existing table: whether the load may change its columns, as in uploading files into it. Other than `none` needs `managed-tables:update` too.',
   }),
@@ -140,7 +140,7 @@ export const uploadEndpoints = [
           description:
             'For `upsert`: repeat the field for each column of the key. `id` means the ids of the rows, as exports have them: a row whose id the table does not have fails the job. Anywhere in the form.',
         }),
-        evolve: z.enum(EVOLVES).optional().meta({
+        evolve: z.enum(EVOLVE_MODES).optional().meta({
           description:
             '`add` proposes columns of the files that the table lacks as new ones; `widen` besides a wider type for columns whose values do not fit. `none` when not sent. Anywhere in the form.',
         }),
@@ -215,7 +215,7 @@ export const uploadEndpoints = [
       summary: 'Analyze the files of an upload job again',
       description:
         'Reads all files of a job that waits for confirmation again, with what is said here; the rest is inferred. The job then waits again. If the files cannot be read so, it waits as before, with `inferred_schema.problem`. A member that none of the files has (a workbook has no delimiter, JSON and Parquet have none of these) is 422. To say `header: true` or `skip_lines` of files that somebody else sent also needs `managed-tables:data-read`, because names of columns are shown to all.',
-      body: lookBody,
+      body: readingOptions,
       returns: ok(z.object({ status: z.literal('queued') })),
       fails: [jobNotFound, notWaitingConfirm, invalid, ...tenantSqlFailures],
     },

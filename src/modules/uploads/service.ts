@@ -10,15 +10,15 @@ import { resourceArn } from '../../permissions/arn.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
-import { databaseToRead, openDatabaseIfAny, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { openDatabaseIfAny, openDatabaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import {
   getTable,
   inTransaction,
   isNameInUse,
   lockTable,
+  notifyChange,
   tableName,
   tableNameTaken,
-  tellChange,
 } from '../managed-tables/service.ts';
 import { matchColumns, matchTableColumns } from './confirm.ts';
 import { failLockedJob } from './fail-job.ts';
@@ -28,12 +28,12 @@ import { isById } from './inference/index.ts';
 import {
   type Confirmation,
   type ConfirmedSchema,
-  EVOLVES,
-  type Evolve,
+  EVOLVE_MODES,
+  type EvolveMode,
   type UploadJob,
   type UploadMode,
 } from './job.ts';
-import { problemsOfLook, type SaidOfFiles } from './look.ts';
+import { findOptionProblems, type ReadingOptions } from './look.ts';
 import { cancelled } from './problems.ts';
 import { discardFiles, makePrefix, receiveForm, type StoredFile, sumBytes, type UploadForm } from './receive.ts';
 import { requireFileRoom, requireSomeRoom, withinFileQuota } from './room.ts';
@@ -88,8 +88,8 @@ export function toMode(sent: string | null): Exclude<UploadMode, 'create'> {
 }
 
 /** Reads from a form or header how a load may change columns; `none` where it is absent. */
-export function toEvolve(sent: string | null): Evolve {
-  const evolve = EVOLVES.find((each) => each === (sent ?? 'none'));
+export function toEvolve(sent: string | null): EvolveMode {
+  const evolve = EVOLVE_MODES.find((each) => each === (sent ?? 'none'));
   if (!evolve) throw wrongEvolve();
   return evolve;
 }
@@ -101,7 +101,7 @@ export interface Address {
   table_id?: string | undefined;
   mode?: 'append' | 'replace' | 'upsert' | undefined;
   key?: string[] | undefined;
-  evolve?: Evolve | undefined;
+  evolve?: EvolveMode | undefined;
 }
 
 /**
@@ -149,7 +149,7 @@ async function insertJob(
     evolve = 'none',
     keys,
     tableId,
-  }: { mode: UploadMode; evolve?: Evolve; keys: string[]; tableId: string | null },
+  }: { mode: UploadMode; evolve?: EvolveMode; keys: string[]; tableId: string | null },
 ): Promise<void> {
   const bytes = sumBytes(job.files);
   if (tableId === null) {
@@ -164,7 +164,12 @@ async function insertJob(
 }
 
 /** Requires the permissions to change or remove rows, or to change columns by hand, for a load that does so. */
-export function requireChanging(ctx: PrincipalContext, mode: UploadMode, tableId: string | null, evolve: Evolve): void {
+export function requireChanging(
+  ctx: PrincipalContext,
+  mode: UploadMode,
+  tableId: string | null,
+  evolve: EvolveMode,
+): void {
   if (evolve !== 'none') requireAction(ctx.actor, 'managed-tables:update', tableId ?? '*');
   if (mode === 'replace' || mode === 'upsert') requireAction(ctx.actor, 'managed-tables:data-write', tableId ?? '*');
 }
@@ -213,7 +218,8 @@ async function startJob(
 export const jobArn = (ctx: PrincipalContext, id: string): Promise<string> => findArn(openDatabaseIfAny, ctx, id);
 
 /** As `jobArn`, for a request that only reads. */
-export const jobArnToRead = (ctx: PrincipalContext, id: string): Promise<string> => findArn(databaseToRead, ctx, id);
+export const jobArnToRead = (ctx: PrincipalContext, id: string): Promise<string> =>
+  findArn(openDatabaseToRead, ctx, id);
 
 async function findArn(open: typeof openDatabaseIfAny, ctx: PrincipalContext, id: string): Promise<string> {
   const database = ID_PATTERN.test(id) ? await open(ctx) : undefined;
@@ -223,19 +229,19 @@ async function findArn(open: typeof openDatabaseIfAny, ctx: PrincipalContext, id
 
 export async function getJob(ctx: PrincipalContext, id: string): Promise<UploadJob> {
   const key = toJobKey(ctx, id);
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   return permitted(ctx, 'managed-tables:list', database && (await store.readJob(database, key)));
 }
 
 /** Returns a stamp for each of these jobs that differs after each change. */
 export async function jobStamps(ctx: CompanyContext, ids: readonly string[]): Promise<Map<string, string>> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   return database ? store.readLastChanges(database, ctx.actor.companyId, ids) : new Map();
 }
 
 /** The active jobs, newest first, up to 500, without those of tables that are denied. Empty before provisioning. */
 export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
-  const database = await databaseToRead(ctx);
+  const database = await openDatabaseToRead(ctx);
   if (!database) return [];
   return store.readActiveJobs(database, ctx.actor.companyId, deniedEverywhere(ctx.actor, 'table'));
 }
@@ -286,7 +292,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
  * Queues another analysis of a waiting job's files with a person's reading options. Of several requests for one job, and its
  * confirm, one wins.
  */
-export async function analyseAgain(ctx: PrincipalContext, id: string, said: SaidOfFiles): Promise<void> {
+export async function analyseAgain(ctx: PrincipalContext, id: string, said: ReadingOptions): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   const key = toJobKey(ctx, id);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
@@ -297,10 +303,10 @@ export async function analyseAgain(ctx: PrincipalContext, id: string, said: Said
   if (job.status !== 'waiting_confirm') throw notWaitingConfirm();
   const reading = await store.readReading(database, key);
   if (!reading) throw notWaitingConfirm();
-  const problems = problemsOfLook(said, reading);
+  const problems = findOptionProblems(said, reading);
   if (problems.length > 0) throw invalid(problems);
   await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
-  if (!(await store.lookAgain(database, key, said, isoTimestamp(ctx.now())))) throw notWaitingConfirm();
+  if (!(await store.startReanalysis(database, key, said, isoTimestamp(ctx.now())))) throw notWaitingConfirm();
   await ctx.jobs.send({ type: 'upload.analyse', companyId: ctx.actor.companyId, jobId: id });
 }
 
@@ -331,7 +337,7 @@ async function confirmedTable(
 export async function cancelUpload(ctx: PrincipalContext, id: string): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   await requireJob(ctx, 'managed-tables:upload', id);
-  await tellChange(ctx, (announced) =>
+  await notifyChange(ctx, (announced) =>
     inTransaction(database, async (tx) => {
       const locked = await store.lockJob(tx, toJobKey(ctx, id));
       if (!locked) throw jobNotFound();

@@ -67,7 +67,7 @@ type FileItem = Item & { kind: 'file' };
 /** The analysis of a job that texts are made for, and the sheet to read of its workbooks. */
 export interface Making {
   jobId: string;
-  /** The number of the analysis's look; 0 for the first one of a job. */
+  /** The number of the reanalysis; 0 for the first one of a job. */
   look: number;
   /** The name of the sheet to read. */
   sheet: string | undefined;
@@ -408,10 +408,10 @@ const madeFor = (companyId: string, { jobId, look }: Pick<Making, 'jobId' | 'loo
 const KEYS_PER_PAGE = 1000;
 
 /**
- * Deletes objects of earlier looks of a job, or with `only` those of this look, except those of the job's texts. No later
- * look writes under these keys.
+ * Deletes objects of earlier analyses of a job, or with `only` those of this one, except those of the job's texts. No later
+ * analysis writes under these keys.
  */
-export async function deleteMade(
+export async function deleteConvertedTexts(
   ctx: CompanyContext,
   { jobId, look, only }: { jobId: string; look: number; only: boolean },
   texts: Source[],

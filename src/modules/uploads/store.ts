@@ -5,7 +5,7 @@ import { deniedValues, notDenied } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type {
   ConfirmedSchema,
-  Evolve,
+  EvolveMode,
   JobError,
   JobProgress,
   JobStatus,
@@ -14,7 +14,7 @@ import type {
   UploadJob,
   UploadMode,
 } from './job.ts';
-import type { SaidOfFiles } from './look.ts';
+import type { ReadingOptions } from './look.ts';
 import type { StoredFile } from './receive.ts';
 
 /** A job and its company. Every statement on jobs filters by both. */
@@ -31,7 +31,7 @@ export interface JobRow {
   created_by_user_id: string;
   files: StoredFile[];
   mode: UploadMode;
-  evolve: Evolve;
+  evolve: EvolveMode;
   status: JobStatus;
   inferred_schema: InferredSchema | null;
   confirmed_schema: ConfirmedSchema | null;
@@ -91,7 +91,7 @@ export type NewJob = Pick<UploadJob, 'id' | 'companyId' | 'createdByUserId' | 'f
 /** Inserts a job that is `queued`. Its progress is shown once work begins. */
 export async function insertJob(
   tx: TenantTx,
-  job: NewJob & Pick<UploadJob, 'mode' | 'userTableId' | 'key'> & { evolve?: Evolve },
+  job: NewJob & Pick<UploadJob, 'mode' | 'userTableId' | 'key'> & { evolve?: EvolveMode },
 ): Promise<void> {
   await tx.execute(
     `INSERT INTO console.upload_jobs
@@ -167,7 +167,7 @@ export async function confirmJob(
  * Moves a waiting job to another analysis, with a person's reading options. The previous schema stays.
  * @returns false when it no longer waits
  */
-export async function lookAgain(tx: TenantTx, key: JobKey, said: SaidOfFiles, at: string): Promise<boolean> {
+export async function startReanalysis(tx: TenantTx, key: JobKey, said: ReadingOptions, at: string): Promise<boolean> {
   const changed = await tx.execute(
     `UPDATE console.upload_jobs
      SET status = 'queued', step = step + 1, attempts = 0, updated_at = $4,

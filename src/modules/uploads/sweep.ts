@@ -7,14 +7,14 @@ import { deleteObjects } from '../../platform/stored-files.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { openDatabaseIfAny, type Sizes } from '../managed-database/service.ts';
-import { purgeTrash, sweepExports, sweepIndexes, tellChange } from '../managed-tables/service.ts';
+import { notifyChange, purgeTrash, sweepExports, sweepIndexes } from '../managed-tables/service.ts';
 import { failJobAtStep } from './fail-job.ts';
-import { dropKept } from './kept-rows.ts';
+import { dropKeptRows } from './kept-rows.ts';
 import { type KeptTable, readKept } from './load-store.ts';
 import { expired, Superseded } from './problems.ts';
 import { makePrefix, parseJobId } from './receive.ts';
 import { finishWhole, RESUMABLE_MS } from './resumable.ts';
-import { begunAmong, deleteExpired, oldestUpload } from './resumable-store.ts';
+import { deleteExpired, findBegunUploads, oldestUpload } from './resumable-store.ts';
 import { FILE_RETENTION_MS, measureCompany } from './room.ts';
 import { RESUME_AFTER_MS } from './service.ts';
 import { stagingTable } from './staging.ts';
@@ -95,7 +95,7 @@ async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<numb
 
 async function expire(ctx: CompanyContext, database: TenantSql, job: store.SweptJob): Promise<void> {
   try {
-    await tellChange(ctx, async (announced) => {
+    await notifyChange(ctx, async (announced) => {
       await announced;
       await failJobAtStep(database, ctx, job.id, job.step, expired);
     });
@@ -124,7 +124,7 @@ async function dropKeptTables(ctx: CompanyContext, database: TenantSql): Promise
   const { companyId } = ctx.actor;
   for (const kept of await readKept(database, companyId, TABLES_PER_RUN)) {
     if (isNeeded(kept)) break;
-    await logFailure(ctx, { kept: kept.jobId }, () => database.execute(dropKept(kept.jobId)));
+    await logFailure(ctx, { kept: kept.jobId }, () => database.execute(dropKeptRows(kept.jobId)));
   }
   const [next] = await readKept(database, companyId, 1);
   return next ? Math.max(ctx.now() + RESUME_AFTER_MS, (next.loadedAt ?? 0) + UNDOABLE_MS) : Number.POSITIVE_INFINITY;
@@ -164,7 +164,7 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
     });
     const ids = new Set(page.objects.map(({ key }) => parseJobId(key)));
     // First: one that is finished meanwhile has a job then.
-    const begun = await begunAmong(database, companyId, [...ids]);
+    const begun = await findBegunUploads(database, companyId, [...ids]);
     const jobs = await store.readJobs(database, companyId, [...ids]);
     const jobsById = new Map(jobs.map((job) => [job.id, job]));
     const overdue: string[] = [];

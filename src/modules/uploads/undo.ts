@@ -7,24 +7,24 @@ import type { Statement } from '../../tenant-sql/rows.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
+  type AppliedEvolution,
   countRows,
   deleteLockedTable,
-  type Evolved,
-  inShapeChange,
   lockTable,
   type ManagedTable,
+  notifyChange,
   requireTablesDatabaseToRead,
   revertEvolution,
+  runShapeChange,
   selectUndoLimit,
   TRASH_RETENTION_MS,
-  tellChange,
   toTableKey,
   toUndoLimit,
   type UndoLimit,
   type UndoLimitRow,
 } from '../managed-tables/service.ts';
 import { jobNotFound, notUndoable, type UndoRefusal } from './failures.ts';
-import { bringBack, dropKept, holdKept, removeAdded } from './kept-rows.ts';
+import { deleteAddedRows, dropKeptRows, lockKeptRows, restoreKeptRows } from './kept-rows.ts';
 import { type Load, type LoadRow, lockLoad, markUndone, selectLastLoad, selectLoads, toLoad } from './load-store.ts';
 import { vacuumTable } from './publish.ts';
 import { requireJob, requireJobsDatabase } from './service.ts';
@@ -112,8 +112,8 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
     name,
     isOfRows: _,
     ...undone
-  } = await tellChange(ctx, (announced) =>
-    inShapeChange(
+  } = await notifyChange(ctx, (announced) =>
+    runShapeChange(
       ctx,
       database,
       async (tx, changing) => {
@@ -163,28 +163,28 @@ async function takeBack(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable
   const { displayName: name, columns } = table;
   if (load.addedRows === null) throw new Error('a load that can be undone knows its rows');
   const isReplace = load.mode === 'replace';
-  if (isReplace) await tx.execute(holdKept(load.jobId)).catch(refuseWhere('42P01', 'too_old'));
-  const removed = await tx.execute(removeAdded(name, load.addedRows));
+  if (isReplace) await tx.execute(lockKeptRows(load.jobId)).catch(refuseWhere('42P01', 'too_old'));
+  const removed = await tx.execute(deleteAddedRows(name, load.addedRows));
   if (load.evolved) await takeBackColumns(tx, ctx, table, load.evolved);
   let restored = 0;
   if (isReplace) {
     // A unique index has the value of a row twice, or cannot hold it.
     const restoring = tx.execute(
-      bringBack(
+      restoreKeptRows(
         name,
         load.jobId,
         columns.filter((column) => !load.evolved?.added.includes(column.name)),
       ),
     );
     restored = await restoring.catch(refuseWhere('23505', 'unique_index')).catch(refuseWhere('54000', 'unique_index'));
-    await tx.execute(dropKept(load.jobId));
+    await tx.execute(dropKeptRows(load.jobId));
   }
   await countRows(tx, ctx, table.id, restored - removed);
   return { removed, restored };
 }
 
 /** Reverts the load's changes to columns. @throws notUndoable where others need them */
-async function takeBackColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: Evolved) {
+async function takeBackColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: AppliedEvolution) {
   const kept = await revertEvolution(tx, ctx, table, evolved).catch(refuseWhere('23505', 'unique_index'));
   if (kept) throw notUndoable(kept.why, kept.column);
 }

@@ -5,7 +5,7 @@ import { resultCell, timestamp } from '../../kernel/fields.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { mayReadRows } from '../managed-tables/service.ts';
 import type { InferredColumn } from './inference/index.ts';
-import { confirmedColumn, EVOLVES, type UploadJob } from './job.ts';
+import { confirmedColumn, EVOLVE_MODES, type UploadJob } from './job.ts';
 
 const status = z.enum(['queued', 'analisando', 'waiting_confirm', 'inserting', 'done', 'failed']);
 
@@ -54,7 +54,7 @@ export const uploadJobView = z
       z.object({ original_name: z.string(), storage_path: z.string(), size_bytes: z.int(), mime_type: z.string() }),
     ),
     mode: uploadMode,
-    evolve: z.enum(EVOLVES).meta({ description: 'Whether the load may change the columns of its table.' }),
+    evolve: z.enum(EVOLVE_MODES).meta({ description: 'Whether the load may change the columns of its table.' }),
     status,
     inferred_schema: z
       .object({

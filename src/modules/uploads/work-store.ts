@@ -1,6 +1,6 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { literal } from '../../tenant-sql/identifiers.ts';
-import type { Evolved } from '../managed-tables/service.ts';
+import type { AppliedEvolution } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type { JobProgress, LoadResult, Reading, WorkedJob } from './job.ts';
 import type { StoredFile } from './receive.ts';
@@ -154,19 +154,19 @@ export async function finishAnalysis(
 }
 
 /** The table with the rows of a load, and the first characters of their ids, if they were added to other rows. */
-export interface Placed {
+export interface PublishedLoad {
   userTableId: string;
   addedRows: string | null;
   result?: LoadResult;
   /** The changes to the table's columns. */
-  evolved?: Evolved;
+  evolved?: AppliedEvolution;
 }
 
 /** Ends a job whose rows are in the table; the transaction has locked both. */
 export async function finishLoad(
   tx: TenantTx,
   key: JobKey,
-  done: Placed & { progress: JobProgress },
+  done: PublishedLoad & { progress: JobProgress },
   at: string,
 ): Promise<void> {
   await tx.execute(

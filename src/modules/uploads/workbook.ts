@@ -4,8 +4,8 @@ import { WorkbookEncrypted } from '../../formats/workbook/biff-book.ts';
 import {
   type Choice,
   type Converted,
-  chosen,
-  considered,
+  considerSheet,
+  getChosenSheet,
   isTable,
   NO_CHOICE,
   SheetUnknown,
@@ -13,7 +13,7 @@ import {
 } from '../../formats/workbook/choice.ts';
 import { withHeaders } from '../../formats/workbook/first-rows.ts';
 import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from '../../formats/workbook/limits.ts';
-import { BeginsFurtherLeft } from '../../formats/workbook/merged-rows.ts';
+import { EarlierColumnFound } from '../../formats/workbook/merged-rows.ts';
 import { type Merges, readMerges } from '../../formats/workbook/merges.ts';
 import { openWorkbook, type Sheet, type Workbook } from '../../formats/workbook/parts.ts';
 import { beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from '../../formats/workbook/sheet.ts';
@@ -109,7 +109,7 @@ export async function continueConversion(
       const next = workbook.sheets[sheet];
       // What is hidden counts only where nothing is seen.
       if (!next || (wanted === undefined && next.hidden && choice.first)) {
-        const result = chosen(choice);
+        const result = getChosenSheet(choice);
         if (!result) throw new problems.JobProblem(problems.workbookEmpty(file.name));
         return { ...state, result };
       }
@@ -174,7 +174,7 @@ async function convertSheet(
       rows = after;
     }
   } catch (error) {
-    if (!(error instanceof BeginsFurtherLeft)) throw error;
+    if (!(error instanceof EarlierColumnFound)) throw error;
     const first = state.shifts < MAX_SHIFTS ? error.column : 0;
     const again = { rows: beginSheet(first), shifts: state.shifts + 1, text: [], header: null, joined: 0 };
     return { ...state, ...again, written };
@@ -193,7 +193,7 @@ async function convertSheet(
     ...state,
     ...newSheetState(state.sheet + 1),
     written,
-    choice: considered(state.choice, counts, converted),
+    choice: considerSheet(state.choice, counts, converted),
   };
 }
 

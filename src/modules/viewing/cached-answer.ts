@@ -5,7 +5,7 @@ import { logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { canonicalValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
-import { DataVersions, type ReadOf } from '../managed-database/service.ts';
+import { DataVersions, type ResultSource } from '../managed-database/service.ts';
 import type { Refusals, Visualization } from '../visualizations/service.ts';
 import { getRecord, listVisualizations, type SharedItem } from './shared-item.ts';
 
@@ -54,7 +54,7 @@ export async function cachedAnswer(
     async lookUp(maxAge = Number.POSITIVE_INFINITY) {
       const known = versions && seconds > 0 ? await findCached('results', address) : undefined;
       if (!known) return undefined;
-      const { at = 0, ...of } = JSON.parse(known.about) as ReadOf & { at?: number };
+      const { at = 0, ...of } = JSON.parse(known.about) as ResultSource & { at?: number };
       return versions?.isCurrent(of) && ctx.now() - at <= maxAge ? preparedJson(known.body) : undefined;
     },
     async store(text, tables) {

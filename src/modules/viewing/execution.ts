@@ -8,13 +8,13 @@ import { downloadsDisabled, policyViolation } from '../../sharing/failures.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { boundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
-import { findWidget, optionsUnder, runDashboard } from '../dashboards/service.ts';
-import { keptResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
+import { findWidget, readAllowedOptions, runDashboard } from '../dashboards/service.ts';
+import { openCachedResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {
-  denials,
+  buildFile,
   type Execution,
   execute,
-  fileOf,
+  findRefusals,
   type Refusals,
   requireFormat,
   type Visualization,
@@ -42,7 +42,7 @@ export const optionsFor = (
   rules: ViewerRules,
   slug: string,
   search: string,
-) => optionsUnder(ctx, dashboard, rules, { slug, search }, (work) => withSlot(ctx, work));
+) => readAllowedOptions(ctx, dashboard, rules, { slug, search }, (work) => withSlot(ctx, work));
 
 /** The file that a viewer asks for, if any. */
 export interface ExecutionQuery {
@@ -83,7 +83,7 @@ export async function executeFor(
   const result =
     (await resultIn(await cached.lookUp(), id)) ??
     (await withSlot(ctx, () => run(ctx, item, values, { ...limits, only: visualization })))[0];
-  const answer = fileOf(result as Execution, { name, format, safe: true });
+  const answer = buildFile(result as Execution, { name, format, safe: true });
   return { answer, downloaded: { visualization_id: id, format } };
 }
 
@@ -145,7 +145,7 @@ async function answerExecution(
   maxAge?: number,
 ): Promise<PreparedAnswer> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
-    const last = keptResults(own, 'last-results', digest);
+    const last = openCachedResults(own, 'last-results', digest);
     void untilWaking(own).then(async () => {
       const known = await last.find();
       if (known !== undefined) tell(known);
@@ -160,7 +160,7 @@ async function answerExecution(
       const tables = listTables(executions);
       await store(toJson(item, known, { as_of: asOf }), tables);
       const keeping = { length: text.length, seconds: LAST_SECONDS, tables };
-      last.keep(() => toJson(item, known, { as_of: asOf, waking: true }), keeping);
+      last.store(() => toJson(item, known, { as_of: asOf, waking: true }), keeping);
     }
     return text;
   };
@@ -183,7 +183,7 @@ async function answerExecution(
  * The visualizations that a viewer may not see: an enforced value does not apply to them, or the caller is denied them.
  */
 function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): Refusals {
-  const denied = denials(
+  const denied = findRefusals(
     ctx,
     listVisualizations(item).map(({ id }) => id),
   );

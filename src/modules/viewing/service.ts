@@ -8,11 +8,11 @@ export { optionsQuery, optionsView } from '../dashboards/views.ts';
 export { type ExecutionQuery, executeFor, optionsFor, type View, viewFor } from './execution.ts';
 export {
   dashboardReads,
-  getRecord as recordOf,
-  listInputs as inputsOf,
-  listVisualizations as visualizationsOf,
+  getRecord,
+  listInputs,
+  listVisualizations,
   loadSharedItem,
-  makeRules as rulesOf,
+  makeRules,
   optionsSource,
   requireSharingOf,
   type SharedItem,

@@ -4,7 +4,7 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import { usableFilters } from '../../sharing/filters.ts';
 import { type ViewerRules, viewerRules } from '../../sharing/rules.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
-import type { Input, Terms } from '../../sharing/terms.ts';
+import type { Input, ViewerTerms } from '../../sharing/terms.ts';
 import {
   type Dashboard,
   dashboardInputs,
@@ -97,7 +97,7 @@ export function listInputs(item: SharedItem): Input[] {
 }
 
 /** The rules for a viewer under these terms. */
-export const makeRules = (item: SharedItem, terms: Terms): ViewerRules => viewerRules(listInputs(item), terms);
+export const makeRules = (item: SharedItem, terms: ViewerTerms): ViewerRules => viewerRules(listInputs(item), terms);
 
 const NO_COLUMNS = { x: null, y: [], series: null, options: {} };
 const NONE: ReadonlySet<string> = new Set();

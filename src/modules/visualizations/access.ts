@@ -17,7 +17,7 @@ const TO_SEE: readonly Action[] = ['visualizations:get', 'visualizations:execute
  * The visualizations that the caller is denied. Who may see a dashboard needs no Allow for its visualizations, but a Deny
  * holds wherever they are shown.
  */
-export function denials(
+export function findRefusals(
   { actor }: CompanyContext,
   ids: readonly string[],
   actions: readonly Action[] = TO_SEE,
@@ -41,7 +41,7 @@ export function requireNotDenied(
   ids: readonly string[],
   actions: readonly Action[] = TO_SEE,
 ): void {
-  const [first] = denials(ctx, ids, actions).values();
+  const [first] = findRefusals(ctx, ids, actions).values();
   if (first) throw first;
 }
 
@@ -51,7 +51,7 @@ export function requireNotDenied(
  * @param requireSharing throws where the caller may not share the change
  * @returns the time at which nobody else must see the target for the change to be made; undefined where the caller may share it
  */
-export async function unseenAt(
+export async function requireSharingIfSeen(
   ctx: PrincipalContext,
   target: Target,
   requireSharing: () => void,

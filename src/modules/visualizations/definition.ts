@@ -12,7 +12,7 @@ import {
   type Parameter,
   type ParameterKind,
 } from '../../sql-templates/parameters.ts';
-import { misuse, parseTemplate, TemplateError } from '../../sql-templates/template.ts';
+import { findMisuse, parseTemplate, TemplateError } from '../../sql-templates/template.ts';
 
 const MAX_SQL_LENGTH = 20_000;
 const MAX_PARAMETERS = 50;
@@ -89,7 +89,7 @@ export function templateProblems(
   try {
     const { placeholders } = parseTemplate(sql);
     if (placeholders.length > MAX_USES) return [{ field, message: `must use parameters at most ${MAX_USES} times` }];
-    const uses = placeholders.map((place) => misuse(place, kinds.get(place.slug)));
+    const uses = placeholders.map((place) => findMisuse(place, kinds.get(place.slug)));
     return [...new Set(uses)].flatMap((message) => (message === undefined ? [] : [{ field, message }]));
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;

@@ -9,7 +9,7 @@ import type { Cell, ResultColumn, UserSqlResult } from '../../tenant-sql/user-sq
 export type ResultFormat = 'json' | 'ndjson' | 'csv' | 'xlsx';
 
 /** The options of writing a result. */
-export interface Written {
+export interface WritingOptions {
   format: ResultFormat;
   /** The name of a workbook's sheet. */
   title?: string;
@@ -29,7 +29,7 @@ export interface ResultWriter {
 type TextWriter = { [Part in keyof ResultWriter]: (...given: Parameters<ResultWriter[Part]>) => string };
 
 /** The writer of one result. */
-export const resultWriter = ({ format, title = 'Result', safe = false }: Written): ResultWriter =>
+export const resultWriter = ({ format, title = 'Result', safe = false }: WritingOptions): ResultWriter =>
   WRITERS[format](safe, title);
 
 const WRITERS: Record<ResultFormat, (safe: boolean, title: string) => ResultWriter> = {
@@ -44,7 +44,7 @@ const ROWS_PER_BATCH = 500;
 
 /** A result as a file, written as it is taken. A result that cannot be written is refused before anything is. */
 export function resultFile(
-  written: Written,
+  written: WritingOptions,
   { columns, rows }: UserSqlResult,
   facts: Record<string, unknown> = {},
 ): ReadableStream<Uint8Array> {

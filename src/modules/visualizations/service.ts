@@ -9,7 +9,7 @@ import { viewerRules } from '../../sharing/rules.ts';
 import { type Input, listAttributes } from '../../sharing/terms.ts';
 import { boundValues } from '../../sharing/values.ts';
 import { getTemplate, takesList } from '../../sql-templates/template.ts';
-import { requireSharingAll, unseenAt } from './access.ts';
+import { requireSharingAll, requireSharingIfSeen } from './access.ts';
 import {
   definitionProblems,
   MAX_DASHBOARD_LENGTH,
@@ -31,20 +31,20 @@ import {
   type Visualization,
 } from './store.ts';
 
-export { denials, type Refusals, requireNotDenied, requireSharingAll, unseenAt } from './access.ts';
+export { findRefusals, type Refusals, requireNotDenied, requireSharingAll, requireSharingIfSeen } from './access.ts';
 export {
   MAX_DASHBOARD_LENGTH,
-  mapKinds as kindsOf,
-  measureLength as lengthOf,
+  mapKinds,
+  measureLength,
   parameterFields,
   parameterProblems,
   templateProblems,
   templateSql,
 } from './definition.ts';
 export { visualizationNotFound } from './failures.ts';
-export { resultFile, resultWriter, type Written } from './result-writers.ts';
+export { resultFile, resultWriter, type WritingOptions } from './result-writers.ts';
 export {
-  buildFile as fileOf,
+  buildFile,
   executionSchema,
   fileMediaTypes,
   requireFormat,
@@ -52,7 +52,7 @@ export {
   viewExecution,
   widgetQuery,
 } from './results.ts';
-export { compileOrFail, compileStatement as statementOf, type Execution, execute } from './run.ts';
+export { compileOrFail, compileStatement, type Execution, execute } from './run.ts';
 export type { Visualization };
 export { selectVisualization, selectVisualizations };
 
@@ -110,7 +110,7 @@ export function changeVisualization(
     const unseen =
       shownBy(next) === shownBy(present)
         ? undefined
-        : await unseenAt(ctx, { type: 'visualization', id }, () => requireSharingAll(ctx, [id]));
+        : await requireSharingIfSeen(ctx, { type: 'visualization', id }, () => requireSharingAll(ctx, [id]));
     const unit = { updated: updateVisualization(ctx.db, next, { unpublished, unseen }) };
     return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
   });

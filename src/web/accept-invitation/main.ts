@@ -3,7 +3,14 @@ import { ApiProblem, call } from '../api.ts';
 import { h } from '../dom.ts';
 import { buildField, buildForm, passwordField } from '../mail-links/form.ts';
 import { forgetToken, linkOfPage, takeToken } from '../mail-links/link.ts';
-import { addressForManagers, dressPage, howToSignIn, paragraph, paragraphAbout, showCard } from '../mail-links/page.ts';
+import {
+  addressForManagers,
+  applyPageBranding,
+  howToSignIn,
+  paragraph,
+  paragraphAbout,
+  showCard,
+} from '../mail-links/page.ts';
 import { LINK_TEXTS } from '../mail-links/texts.ts';
 import { LOCALE } from '../texts.ts';
 
@@ -56,7 +63,7 @@ function refuse(why: string, isAnswer = false): void {
   showCard(TEXTS.dead, [paragraph(why), paragraph(TEXTS.deadWhatNow), resetLink], isAnswer);
 }
 
-dressPage();
+applyPageBranding();
 const token = takeToken();
 const link = linkOfPage();
 if (token && link) ask(token, link);

@@ -20,7 +20,7 @@ export function applyBranding(brand: ViewBranding): void {
 }
 
 /** Wears the brand on white, as paper is, or again as before. */
-export function dressForPrint(isPrinted: boolean): void {
+export function applyPrintBranding(isPrinted: boolean): void {
   const { style, dataset } = document.documentElement;
   if (isPrinted) {
     const { background: _ground, text_color: _text, ...onWhite } = worn;

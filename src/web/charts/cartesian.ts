@@ -1,7 +1,7 @@
 import type { ChartConfiguration, ChartOptions, Scale } from 'chart.js';
 import { cut } from '../../kernel/text.ts';
 import type { ViewChart } from '../../presentation/viewing.ts';
-import { axis, common, getTitle } from './common.ts';
+import { axis, getTitle, makeCommonOptions } from './common.ts';
 import { faded, palette, pointShape, seriesColour } from './palette.ts';
 import { MAX_SERIES, type Plot } from './plot.ts';
 import { type Tick, timestampTicks } from './timestamps.ts';
@@ -19,7 +19,7 @@ export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): Ch
   const stacked = options.stacked === true;
   const horizontal = type === 'bar' && options.horizontal === true;
   const timeline = type === 'bar' ? undefined : makeTimeline(plot);
-  const shared = common(plot.style);
+  const shared = makeCommonOptions(plot.style);
   const { tooltip } = shared.plugins;
   const title = (items: { dataIndex: number }[]) => timeline?.labels[items[0]?.dataIndex ?? -1] ?? '';
   return {

@@ -5,7 +5,7 @@ export const getTitle = (option: unknown): string | undefined =>
   typeof option === 'string' && option !== '' ? option : undefined;
 
 /** Options that all charts share. There are no animations. */
-export function common(style: NumberStyle) {
+export function makeCommonOptions(style: NumberStyle) {
   const { text } = palette();
   return {
     animation: false,

@@ -18,9 +18,9 @@ import {
 } from 'chart.js';
 import { inkOn } from '../../kernel/colours.ts';
 import type { ViewCell, ViewChart } from '../../presentation/viewing.ts';
-import { listed, TEXTS } from '../texts.ts';
+import { formatList, TEXTS } from '../texts.ts';
 import { cartesian, sortByTime } from './cartesian.ts';
-import { axis, common, getTitle } from './common.ts';
+import { axis, getTitle, makeCommonOptions } from './common.ts';
 import { columnTextsOf, labelText, type NumberStyle, numberText } from './format.ts';
 import { buildLegend, type Entry } from './legend.ts';
 import { faded, palette, pointShape, seriesColour } from './palette.ts';
@@ -102,7 +102,7 @@ function wordsIn(data: Data, chart: ChartTerms): (point: Point) => string {
   const formats = columnTextsOf(data, chart);
   const texts = new Map(data.columns.map(({ name }, at) => [name, formats[at]]));
   const formatPair = ([name, cell]: [string, ViewCell]) => `${name}: ${labelText(texts.get(name) ?? String, cell)}`;
-  return (point) => listed(Object.entries(point).map(formatPair));
+  return (point) => formatList(Object.entries(point).map(formatPair));
 }
 
 /** The greatest distance from a point at which pressing chooses it. CSS pixels. */
@@ -154,7 +154,7 @@ function makeConfiguration(data: Data, chart: ChartTerms): Made | undefined {
   const plot = makePlot(data, chart);
   if (!plot) return undefined;
   const names = plot.series.slice(0, 3).map(({ label }) => label);
-  const summary = TEXTS.plotSummary(listed(names), plot.series.length > 3, plot.xLabel, plot.labels.length);
+  const summary = TEXTS.plotSummary(formatList(names), plot.series.length > 3, plot.xLabel, plot.labels.length);
   if (chart.type === 'pie') {
     const slices = makeSlices(plot);
     return {
@@ -185,7 +185,7 @@ const toEntries = (series: readonly { label: string }[], shape?: string): Entry[
 /** The legend of the parts of a whole, and the content of the last one. */
 function toParts(slices: readonly Slice[], style: NumberStyle): { entries: Entry[]; note: string } {
   const formatShare = shareIn(slices);
-  const held = slices.at(-1)?.holds ?? [];
+  const held = slices.at(-1)?.parts ?? [];
   const names = held.slice(0, MAX_HELD).map((slice) => `${slice.label} ${formatShare(slice)}`);
   const more = held.length > MAX_HELD ? ['…'] : [];
   return {
@@ -222,7 +222,7 @@ function scatter({ clouds, style, xLabel, yLabel }: Clouds, { options }: ChartTe
       })),
     },
     options: {
-      ...common(style),
+      ...makeCommonOptions(style),
       scales: { x: axis(getTitle(options.x_label) ?? xLabel), y: axis(getTitle(options.y_label) ?? yLabel, style) },
     } as ChartOptions,
   };
@@ -248,7 +248,7 @@ function pie(plot: Plot, slices: readonly Slice[]): ChartConfiguration {
       ],
     },
     options: {
-      ...common(plot.style),
+      ...makeCommonOptions(plot.style),
       layout: { padding: 4 },
       plugins: {
         tooltip: {

@@ -6,7 +6,7 @@ export {
   type CellText,
   isNumeric,
   type NumberStyle,
-  parseNumberStyle as numberStyleOf,
+  parseNumberStyle,
 } from '../../presentation/cell-texts.ts';
 
 /** The texts of cells in the page's language. */

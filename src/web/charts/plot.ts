@@ -1,6 +1,6 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../../presentation/viewing.ts';
 import { TEXTS } from '../texts.ts';
-import { labelText, type NumberStyle, numberStyleOf, periodTextOf, toNumber } from './format.ts';
+import { labelText, type NumberStyle, parseNumberStyle, periodTextOf, toNumber } from './format.ts';
 import { parseTimestamps } from './timestamps.ts';
 
 /** Columns and rows of a result that has no error. */
@@ -80,7 +80,7 @@ export function findRoles({ columns }: Data, { x, y, series, type }: ViewChart['
 export function makePlot(data: Data, chart: ViewChart['chart']): Plot | undefined {
   const roles = findRoles(data, chart);
   if (!roles) return undefined;
-  const style = numberStyleOf(chart.options);
+  const style = parseNumberStyle(chart.options);
   const x = data.columns[roles.x] as ViewColumn;
   const cells = data.rows.map((row) => row[roles.x] ?? null);
   const text = periodTextOf(x, cells);
@@ -141,7 +141,7 @@ export function makeClouds(data: Data, chart: ViewChart['chart']): Clouds | unde
     xLabel: name(roles.x),
     yLabel: roles.y.map(name).join(', '),
     clouds,
-    style: numberStyleOf(chart.options),
+    style: parseNumberStyle(chart.options),
   };
 }
 
@@ -166,7 +166,7 @@ export interface Slice {
   label: string;
   value: number;
   of?: Point;
-  holds?: Slice[];
+  parts?: Slice[];
 }
 
 /** Parts below this are too small to be told apart. */
@@ -185,9 +185,9 @@ export function makeSlices({ labels, series }: Plot): Slice[] {
   const large = slices.filter(({ value }) => value >= least).length;
   let kept = slices.length - large < 2 ? slices.length : large;
   if (kept + Number(kept < slices.length) > MAX_SLICES) kept = MAX_SLICES - 1;
-  const holds = slices.slice(kept);
-  const other = { label: TEXTS.other, value: sumValues(holds), holds };
-  return [...slices.slice(0, kept), ...(holds.length > 0 ? [other] : [])];
+  const parts = slices.slice(kept);
+  const other = { label: TEXTS.other, value: sumValues(parts), parts };
+  return [...slices.slice(0, kept), ...(parts.length > 0 ? [other] : [])];
 }
 
 export const sumValues = (slices: readonly Slice[]): number => slices.reduce((sum, { value }) => sum + value, 0);

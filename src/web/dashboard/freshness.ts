@@ -1,4 +1,4 @@
-import { h, named } from '../dom.ts';
+import { h, labelButton } from '../dom.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
@@ -8,7 +8,7 @@ const COPIED_MS = 2_000;
 export interface Freshness {
   element: HTMLElement;
   /** Says the age of the results (ms); undefined while there are none. */
-  tell(age: number | undefined): void;
+  showAge(age: number | undefined): void;
 }
 
 /** @param isOwnPage whether the address that the browser shows is this page's */
@@ -19,7 +19,7 @@ export function freshness(runAgain: () => void, isOwnPage: boolean): Freshness {
   const ago = h('span', { class: 'ago' });
   const at = h('span', { class: 'at' });
   const again = h('button', { type: 'button', class: 'quiet icon again', onclick: runAgain });
-  named(again, TEXTS.runAgain);
+  labelButton(again, TEXTS.runAgain);
   const copy = h('button', { type: 'button', class: 'quiet', onclick: () => void copyAddress() }, TEXTS.copyLink);
   // Browsers let pages copy only where nobody listens on the way.
   copy.hidden = !isOwnPage || !navigator.clipboard;
@@ -39,7 +39,7 @@ export function freshness(runAgain: () => void, isOwnPage: boolean): Freshness {
 
   return {
     element,
-    tell(age) {
+    showAge(age) {
       clearInterval(timer);
       since = age === undefined ? undefined : Date.now() - age;
       said.hidden = again.hidden = since === undefined;

@@ -1,13 +1,21 @@
 import type { EmbedOptions, SharedItemView, ViewFilter } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
-import { dressForPrint } from '../branding/apply.ts';
+import { applyPrintBranding } from '../branding/apply.ts';
 import { h } from '../dom.ts';
 import { type FilterBar, filterBar } from '../filters/bar.ts';
 import { problemPanel } from '../panel.ts';
 import { onPrint } from '../print.ts';
 import type { Executed, Source } from '../source.ts';
-import { LOCALE, listed, TEXTS } from '../texts.ts';
-import { backwards, initialValues, type ParameterValues, same, toParameters, toQuery, unmet } from '../values.ts';
+import { formatList, LOCALE, TEXTS } from '../texts.ts';
+import {
+  areEqual,
+  initialValues,
+  listBackwards,
+  listMissing,
+  type ParameterValues,
+  toParameters,
+  toQuery,
+} from '../values.ts';
 import { freshness } from './freshness.ts';
 import { buildGrid } from './grid.ts';
 import type { ChosenPoint, DownloadResult } from './widget.ts';
@@ -64,7 +72,7 @@ export function itemPage(
   const download: DownloadResult | undefined = allow_downloads
     ? (id, format) => source.download(id, format, toParameters(filters, values))
     : undefined;
-  const isChosen = () => bar && !filters.every(({ slug, default: initial }) => same(values[slug], initial));
+  const isChosen = () => bar && !filters.every(({ slug, default: initial }) => areEqual(values[slug], initial));
   const grid = buildGrid(layout, charts, alone, { download, onChoose, reset: () => (isChosen() ? reset : undefined) });
   const status = h('p', { class: 'unseen', role: 'status' });
   const fresh = freshness(() => void run({ isFresh: true }), parent === window);
@@ -123,15 +131,15 @@ export function itemPage(
     running.abort();
     running = new AbortController();
     const { signal } = running;
-    bar?.demand(values);
+    bar?.markMissing(values);
     trouble.replaceChildren();
     age.textContent = '';
     grid.element.hidden = false;
-    const [missing] = unmet(filters, values);
+    const [missing] = listMissing(filters, values);
     if (missing) return failAll(TEXTS.required(missing.label));
-    const [wrong] = backwards(filters, values);
+    const [wrong] = listBackwards(filters, values);
     if (wrong) return failAll(TEXTS.backwards(wrong.label));
-    for (const { widget } of grid.cards) widget.wait();
+    for (const { widget } of grid.cards) widget.showWaiting();
     status.textContent = TEXTS.loading;
     try {
       const executed = await source.execute(toParameters(filters, values), signal, isFresh);
@@ -154,11 +162,11 @@ export function itemPage(
     const byId = new Map(results.map((result) => [result.visualization_id, result]));
     for (const { visualizationId, widget } of grid.cards) {
       const result = byId.get(visualizationId);
-      if (result) widget.show(result);
-      else widget.fail(TEXTS.broken);
+      if (result) widget.showResult(result);
+      else widget.showFailure(TEXTS.broken);
     }
     age.textContent = waking ? TEXTS.wakingSince(new Date(Date.now() - milliseconds).toLocaleString(LOCALE)) : '';
-    fresh.tell(milliseconds);
+    fresh.showAge(milliseconds);
   }
 
   /** Asks again until there are new results. The results on the page stay until then, and if there are none. */
@@ -174,19 +182,19 @@ export function itemPage(
   }
 
   function failAll(message: string): void {
-    fresh.tell(undefined);
+    fresh.showAge(undefined);
     status.textContent = message;
-    for (const { widget } of grid.cards) widget.fail(message);
+    for (const { widget } of grid.cards) widget.showFailure(message);
   }
 
   function print(isPrinted: boolean): void {
-    chosen.replaceChildren(...(bar?.words() ?? []).map((each) => h('li', {}, each)));
-    dressForPrint(isPrinted);
+    chosen.replaceChildren(...(bar?.listTexts() ?? []).map((each) => h('li', {}, each)));
+    applyPrintBranding(isPrinted);
     grid.print(isPrinted);
   }
 
   bar?.set(values);
-  fresh.tell(undefined);
+  fresh.showAge(undefined);
   const stopPrinting = onPrint(print);
   const began = charts.length > 0 ? run() : Promise.resolve();
   void began.then(() => onReady?.(toParameters(filters, values)));
@@ -195,7 +203,7 @@ export function itemPage(
     setParameters(parameters) {
       const next = { ...values, ...ofFilters(parameters) };
       // Otherwise two pages that send each other their filters would never end.
-      if (filters.every(({ slug }) => same(next[slug], values[slug]))) return;
+      if (filters.every(({ slug }) => areEqual(next[slug], values[slug]))) return;
       values = next;
       bar?.set(values);
       apply();
@@ -215,5 +223,5 @@ function problemWith(error: unknown, filters: readonly ViewFilter[]): ApiProblem
   if (!(error instanceof ApiProblem)) return undefined;
   const wrong = filters.filter(({ slug }) => error.details.some(({ field }) => field.split('.').includes(slug)));
   if (wrong.length === 0) return error;
-  return new ApiProblem(error.status, error.code, TEXTS.invalidValues(listed(wrong.map(({ label }) => label))));
+  return new ApiProblem(error.status, error.code, TEXTS.invalidValues(formatList(wrong.map(({ label }) => label))));
 }

@@ -1,4 +1,4 @@
-import { h, named } from '../dom.ts';
+import { h, labelButton } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function toggleWhole(card: HTMLElement, button: HTMLElement): Promi
   dialog.append(card);
   document.body.append(dialog);
   const [label, title] = [button.getAttribute('aria-label') ?? '', button.title];
-  named(button, TEXTS.close);
+  labelButton(button, TEXTS.close);
   dialog.showModal();
   button.focus();
   document.addEventListener('fullscreenchange', leave);
@@ -36,7 +36,7 @@ export async function toggleWhole(card: HTMLElement, button: HTMLElement): Promi
     if (document.fullscreenElement) void document.exitFullscreen();
     place.replaceWith(card);
     dialog.remove();
-    named(button, label, title);
+    labelButton(button, label, title);
     button.focus();
   }
 }

@@ -1,9 +1,9 @@
 import { fileName } from '../../kernel/files.ts';
 import type { ViewChart, ViewResult } from '../../presentation/viewing.ts';
 import type { Drawing } from '../charts/draw.ts';
-import { numberStyleOf, numberText, toNumber } from '../charts/format.ts';
+import { numberText, parseNumberStyle, toNumber } from '../charts/format.ts';
 import { type Data, findRoles, type Point, toPoint } from '../charts/plot.ts';
-import { h, named, uniqueId } from '../dom.ts';
+import { h, labelButton, uniqueId } from '../dom.ts';
 import type { FileFormat } from '../source.ts';
 import { buildTable, type Table } from '../table.ts';
 import { failureText, TEXTS } from '../texts.ts';
@@ -13,10 +13,10 @@ import type { Download } from './download-menu.ts';
 export interface Widget {
   element: HTMLElement;
   /** Dims the card until a new result arrives. */
-  wait(): void;
-  show(result: ViewResult): void;
+  showWaiting(): void;
+  showResult(result: ViewResult): void;
   /** Replaces the result by a message. */
-  fail(message: string): void;
+  showFailure(message: string): void;
   /** Draws the result again in the other colour scheme. */
   repaint(): void;
   /** Shows all rows, drawn for paper, or again the rows of before. */
@@ -66,10 +66,10 @@ export function buildWidget(
   const title = h('h2', { id: titleId, class: bare && 'unseen' }, name);
   const toggle = h('button', { type: 'button', hidden: true, onclick: toggleTable });
   const whole = h('button', { type: 'button', class: 'quiet icon whole', hidden: true, onclick: showWhole });
-  named(whole, TEXTS.wholeScreen);
+  labelButton(whole, TEXTS.wholeScreen);
   const save =
     download && h('button', { type: 'button', class: 'quiet icon download', hidden: true, onclick: openDownloads });
-  if (save) named(save, TEXTS.downloadOf(name), TEXTS.download);
+  if (save) labelButton(save, TEXTS.downloadOf(name), TEXTS.download);
   const saving = h('p', { class: 'note', role: 'status', hidden: true });
   const body = h('div', { class: 'body' });
   const note = h('p', { class: 'note', hidden: true });
@@ -150,7 +150,7 @@ export function buildWidget(
     whole.hidden = false;
     toggle.hidden = !drawable || chart.type === 'table' || chart.type === 'number';
     toggle.className = `quiet icon ${asTable ? 'as-chart' : 'as-table'}`;
-    named(toggle, asTable ? TEXTS.showChart : TEXTS.showTable);
+    labelButton(toggle, asTable ? TEXTS.showChart : TEXTS.showTable);
     if (chart.type === 'table' || asTable || !drawable) {
       const before = table?.arranged();
       const made = buildTable(data, name, chart, choose);
@@ -199,11 +199,11 @@ export function buildWidget(
 
   return {
     element,
-    wait() {
+    showWaiting() {
       waits += 1;
       element.setAttribute('aria-busy', 'true');
     },
-    show(next) {
+    showResult(next) {
       latest = next;
       const until = waits;
       // While the code that draws it is being loaded, the next result may be requested.
@@ -211,7 +211,7 @@ export function buildWidget(
         if (until === waits) element.setAttribute('aria-busy', 'false');
       });
     },
-    fail(message) {
+    showFailure(message) {
       latest = undefined;
       element.setAttribute('aria-busy', 'false');
       setMessage(message, 'error');
@@ -228,7 +228,7 @@ export function buildWidget(
 /** The numbers of the first row in large type, with their columns' names if there are several. */
 function buildNumbers(data: Data, chart: ViewChart['chart'], choose?: (point: Point) => void): HTMLElement {
   const { y } = findRoles(data, chart) ?? { y: [] };
-  const style = numberStyleOf(chart.options);
+  const style = parseNumberStyle(chart.options);
   const [row = []] = data.rows;
   return h(
     'dl',

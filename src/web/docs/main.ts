@@ -3,7 +3,7 @@ import './docs.css';
 import { h } from '../dom.ts';
 import { GUIDES } from './guides.ts';
 import { buildOverview } from './operation.ts';
-import { type ApiDocument, divided, listOperations, type Operation } from './reference.ts';
+import { type ApiDocument, extractOperation, listOperations, type Operation } from './reference.ts';
 import { signInPanel } from './sign-in.ts';
 
 const page = document.getElementById('page') as HTMLElement;
@@ -88,7 +88,7 @@ async function show(): Promise<void> {
     const load = async () => {
       const { default: SwaggerUi } = await import('swagger-ui-dist/swagger-ui-es-bundle.js');
       SwaggerUi({
-        spec: divided(description, operation),
+        spec: extractOperation(description, operation),
         domNode: reader,
         docExpansion: 'full',
         defaultModelsExpandDepth: -1,

@@ -53,7 +53,7 @@ const readOperations = (items: ApiDocument['paths'], isEvent: boolean): Operatio
   );
 
 /** The document with one operation alone, and the components that it refers to. */
-export function divided(document: ApiDocument, { method, path, object }: Operation): object {
+export function extractOperation(document: ApiDocument, { method, path, object }: Operation): object {
   const { openapi, info, servers, components } = document;
   const kept: Record<string, Record<string, unknown>> = { securitySchemes: components.securitySchemes ?? {} };
   const seen = new Set<string>();

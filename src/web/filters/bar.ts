@@ -2,7 +2,7 @@ import type { ViewFilter } from '../../presentation/viewing.ts';
 import { h } from '../dom.ts';
 import type { Source } from '../source.ts';
 import { TEXTS } from '../texts.ts';
-import { type ParameterValues, unmet } from '../values.ts';
+import { listMissing, type ParameterValues } from '../values.ts';
 import { type Control, dateControl, dateRangeControl, inputControl } from './inputs.ts';
 import { pickerControl } from './picker.ts';
 
@@ -11,9 +11,9 @@ export interface FilterBar {
   element: HTMLElement;
   set(values: ParameterValues): void;
   /** Marks the required filters that have no value. */
-  demand(values: ParameterValues): void;
+  markMissing(values: ParameterValues): void;
   /** Each filter with its value in words, such as `State: Texas`. */
-  words(): string[];
+  listTexts(): string[];
 }
 
 /**
@@ -37,11 +37,11 @@ export function filterBar(
     set(values) {
       for (const [slug, control] of controls) control.set(values[slug]);
     },
-    demand(values) {
-      const missing = new Set(unmet(filters, values).map(({ slug }) => slug));
-      for (const [slug, control] of controls) control.demand(missing.has(slug));
+    markMissing(values) {
+      const missing = new Set(listMissing(filters, values).map(({ slug }) => slug));
+      for (const [slug, control] of controls) control.markMissing(missing.has(slug));
     },
-    words: () => controls.map(([, control], at) => `${filters[at]?.label}: ${control.words() || TEXTS.all}`),
+    listTexts: () => controls.map(([, control], at) => `${filters[at]?.label}: ${control.getText() || TEXTS.all}`),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { ViewFilter } from '../../presentation/viewing.ts';
 import { debounced, h, uniqueId } from '../dom.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
-import { same, toRange } from '../values.ts';
+import { areEqual, toRange } from '../values.ts';
 import { type DateRange, isBackwards, PRESETS, type Preset, presetRange, shownDate, typedDate } from './dates.ts';
 import { shownNumber, typedNumber } from './numbers.ts';
 
@@ -11,9 +11,9 @@ export interface Control {
   /** Sets a value that comes from elsewhere: a reset, the address, or the page around an embedded one. */
   set(value: unknown): void;
   /** Marks the control as required but empty. */
-  demand(missing: boolean): void;
+  markMissing(missing: boolean): void;
   /** The control's value as people read it; empty without one. */
-  words(): string;
+  getText(): string;
 }
 
 /** Called when the viewer chose a value. */
@@ -48,8 +48,8 @@ export function inputControl({ slug, label, kind, required }: ViewFilter, choose
       chosen = value === null || value === undefined ? '' : String(value);
       input.value = kind === 'number' ? shownNumber(chosen, LOCALE) : chosen;
     },
-    demand: (missing) => input.setAttribute('aria-invalid', String(missing)),
-    words: () => input.value,
+    markMissing: (missing) => input.setAttribute('aria-invalid', String(missing)),
+    getText: () => input.value,
   };
 }
 
@@ -120,8 +120,8 @@ export function dateControl({ slug, label, required }: ViewFilter, choose: Choos
       problem.textContent = '';
       field.set(chosen);
     },
-    demand: mark,
-    words: () => field.input.value,
+    markMissing: mark,
+    getText: () => field.input.value,
   };
 }
 
@@ -145,9 +145,9 @@ export function dateRangeControl({ slug, label, required }: ViewFilter, choose: 
     const isWhole = range.from !== undefined && range.to !== undefined;
     problem.textContent = !isWhole ? noDate() : isBackwards(range as DateRange) ? TEXTS.backwards(label) : '';
     preset.value = findPreset(range);
-    demand(false);
+    markMissing(false);
     const value = isWhole ? toRange(range.from as string, range.to as string) : chosen;
-    if (same(value, chosen)) return;
+    if (areEqual(value, chosen)) return;
     chosen = value;
     choose(value);
   }
@@ -163,7 +163,7 @@ export function dateRangeControl({ slug, label, required }: ViewFilter, choose: 
     take();
   }
 
-  function demand(missing: boolean): void {
+  function markMissing(missing: boolean): void {
     for (const { input, value } of [from, to]) {
       const isWrong = missing || value() === undefined || isBackwards({ from: from.value(), to: to.value() });
       input.setAttribute('aria-invalid', String(isWrong));
@@ -193,8 +193,8 @@ export function dateRangeControl({ slug, label, required }: ViewFilter, choose: 
       preset.value = findPreset(range);
       problem.textContent = isBackwards(range) ? TEXTS.backwards(label) : '';
     },
-    demand,
-    words: () =>
+    markMissing,
+    getText: () =>
       [from, to].some(({ input }) => input.value !== '') ? `${from.input.value} – ${to.input.value}`.trim() : '',
   };
 }
@@ -209,7 +209,7 @@ function findPreset({
 }): Preset | '' | 'own' {
   if (from === '' && to === '') return '';
   const now = new Date();
-  return PRESETS.find((each) => same(presetRange(each, now), { from, to })) ?? 'own';
+  return PRESETS.find((each) => areEqual(presetRange(each, now), { from, to })) ?? 'own';
 }
 
 /** The label of the field with this id. */

@@ -1,7 +1,7 @@
 import type { ViewFilter, ViewOptions } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { debounced, h, uniqueId } from '../dom.ts';
-import { listed, TEXTS } from '../texts.ts';
+import { formatList, TEXTS } from '../texts.ts';
 import type { Choose, Control } from './inputs.ts';
 import { optionList } from './option-list.ts';
 
@@ -154,8 +154,8 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
   function say(): void {
     const names = chosen.map((value) => labels.get(value) ?? value);
     said.textContent =
-      names.length === 0 ? TEXTS.all : names.length > 2 ? `${names[0]} + ${names.length - 1}` : listed(names);
-    button.title = listed(names);
+      names.length === 0 ? TEXTS.all : names.length > 2 ? `${names[0]} + ${names.length - 1}` : formatList(names);
+    button.title = formatList(names);
     clear.hidden = chosen.length === 0 || required;
   }
 
@@ -173,7 +173,7 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
       say();
       if (!chosen.every((each) => labels.has(each))) void learnLabels();
     },
-    words: () => button.title,
-    demand: (missing) => button.classList.toggle('missing', missing),
+    getText: () => button.title,
+    markMissing: (missing) => button.classList.toggle('missing', missing),
   };
 }

@@ -1,7 +1,7 @@
 import type { AskedView, LetInView } from '../../presentation/letting-in.ts';
 import { h } from '../dom.ts';
 import { buildField, buildForm } from '../mail-links/form.ts';
-import { dressPage, paragraph, showCard } from '../mail-links/page.ts';
+import { applyPageBranding, paragraph, showCard } from '../mail-links/page.ts';
 import { ask, type SignedIn } from './api.ts';
 import { askForCompany, continueAfterProvider, returnFromProvider, signIn } from './sign-in.ts';
 import { LET_IN } from './texts.ts';
@@ -77,6 +77,6 @@ function begin(): void {
   else if (!continueAfterProvider(goOn)) signIn(told.company, goOn);
 }
 
-dressPage();
+applyPageBranding();
 if (location.pathname.endsWith('/signed-in')) void returnFromProvider();
 else begin();

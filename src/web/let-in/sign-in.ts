@@ -41,7 +41,7 @@ export function askForCompany(title: string): void {
     const slug = field.input.value.trim().toLowerCase();
     const { exists } = await ask<{ exists: boolean }>(`/v1/auth/validate-company?${new URLSearchParams({ slug })}`);
     if (!exists) {
-      field.complain(LET_IN.noSuchCompany);
+      field.showProblem(LET_IN.noSuchCompany);
       field.input.focus();
       return;
     }
@@ -89,7 +89,7 @@ export function signIn(company: Company, then: Then, isOwner = false): void {
     event.preventDefault();
     event.stopImmediatePropagation();
     email.input.focus();
-    email.complain(TEXTS.failures.VALIDATION_ERROR);
+    email.showProblem(TEXTS.failures.VALIDATION_ERROR);
   };
   byCode.addEventListener('submit', needsEmail, { capture: true });
   showCard(LET_IN.signIn(company.name), [

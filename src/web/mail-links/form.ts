@@ -10,7 +10,7 @@ export interface Field {
   input: HTMLInputElement;
   element: HTMLElement;
   /** An empty message takes the last one back. */
-  complain(message: string): void;
+  showProblem(message: string): void;
 }
 
 /**
@@ -25,9 +25,9 @@ export function buildField(
 ): Field {
   const [id, hintId, errorId] = [uniqueId('field'), uniqueId('hint'), uniqueId('error')];
   const describedBy = hint === undefined ? errorId : `${errorId} ${hintId}`;
-  const input = h('input', { id, 'aria-describedby': describedBy, oninput: () => complain(''), ...attributes });
+  const input = h('input', { id, 'aria-describedby': describedBy, oninput: () => showProblem(''), ...attributes });
   const error = h('p', { class: 'error', id: errorId });
-  function complain(message: string): void {
+  function showProblem(message: string): void {
     error.textContent = message;
     if (message === '') input.removeAttribute('aria-invalid');
     else input.setAttribute('aria-invalid', 'true');
@@ -41,7 +41,7 @@ export function buildField(
     box,
     error,
   );
-  return { name, input, element, complain };
+  return { name, input, element, showProblem };
 }
 
 /** A field for a password that is chosen, which can be shown. */
@@ -84,7 +84,7 @@ export function buildForm(
   async function send(event: Event): Promise<void> {
     event.preventDefault();
     if (button.disabled) return;
-    for (const field of fields) field.complain('');
+    for (const field of fields) field.showProblem('');
     alert.textContent = '';
     work(true);
     const failure = await submit().then(
@@ -106,7 +106,7 @@ export function buildForm(
     const wrong = fields.filter(({ name }) => problem?.details.some(({ field }) => field === name));
     for (const field of wrong) {
       const [first] = problem?.details.filter((detail) => detail.field === field.name) ?? [];
-      field.complain(asSentence(first?.message ?? TEXTS.failures.VALIDATION_ERROR));
+      field.showProblem(asSentence(first?.message ?? TEXTS.failures.VALIDATION_ERROR));
     }
     wrong[0]?.input.focus();
     // Beside the fields it is seen anyway.

@@ -11,7 +11,7 @@ const page = document.getElementById('page') as HTMLElement;
 const branding = brandingOfPage();
 
 /** Dresses the page in the brand of the company that its link is of. */
-export function dressPage(): void {
+export function applyPageBranding(): void {
   applyBranding(branding);
   followScheme(() => {});
 }

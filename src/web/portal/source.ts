@@ -1,5 +1,5 @@
 import type { SharedItemView, ViewOptions } from '../../presentation/viewing.ts';
-import { downloadPath, executedBy, optionsPath, type Source } from '../source.ts';
+import { downloadPath, optionsPath, runExecution, type Source } from '../source.ts';
 import type { Session } from './session.ts';
 
 /** A dashboard in the portal's list, with the context that grants it. */
@@ -50,7 +50,7 @@ export function portalDashboard(session: Session, id: string, contextId: string)
     },
     execute(parameters, signal, isFresh) {
       const body = { context_id: contextId, parameters };
-      return executedBy((more) => session.call(`${base}/execute`, { body, signal, isFresh, ...more }));
+      return runExecution((more) => session.call(`${base}/execute`, { body, signal, isFresh, ...more }));
     },
     download: (visualizationId, format, parameters) =>
       session.file(downloadPath(base, visualizationId, format), { body: { context_id: contextId, parameters } }),

@@ -2,7 +2,14 @@ import type { MailLinkView } from '../../presentation/mail-links.ts';
 import { ApiProblem, call } from '../api.ts';
 import { buildField, buildForm, passwordField } from '../mail-links/form.ts';
 import { forgetToken, linkOfPage, takeToken } from '../mail-links/link.ts';
-import { addressForManagers, dressPage, howToSignIn, paragraph, paragraphAbout, showCard } from '../mail-links/page.ts';
+import {
+  addressForManagers,
+  applyPageBranding,
+  howToSignIn,
+  paragraph,
+  paragraphAbout,
+  showCard,
+} from '../mail-links/page.ts';
 import { LINK_TEXTS } from '../mail-links/texts.ts';
 import { TEXTS as ALL } from '../texts.ts';
 
@@ -51,7 +58,7 @@ function offer(title: string, why: string, isAnswer = false): void {
   showCard(title, [paragraph(why), form], isAnswer);
 }
 
-dressPage();
+applyPageBranding();
 const token = takeToken();
 const link = linkOfPage();
 if (token && link?.sso_only) sayHowToSignIn(TEXTS.ssoOnly, [], link, false);

@@ -1,7 +1,7 @@
 import type { TokenView } from '../../presentation/viewing.ts';
 import { ApiProblem, call } from '../api.ts';
 import type { Host } from '../embedding.ts';
-import type { Access } from '../source.ts';
+import type { TokenAccess } from '../source.ts';
 
 /** A token is renewed before it ends, by a part of its time, but by a least and a most. Milliseconds. */
 const LEAD = { part: 0.2, least: 2_000, most: 60_000 };
@@ -23,7 +23,7 @@ export function embedAccess(
   first: string,
   host: Host | undefined,
   onLate: (isLate: boolean) => void,
-): Access {
+): TokenAccess {
   const formatBase = (token: string) => `/api/embed/${kind}/${token}`;
   let token = first;
   let itemId: string | undefined;

@@ -43,7 +43,7 @@ function show(source: Source, { item, options, branding }: Opened & { kind: 'ite
   host?.on('parameters', ({ parameters }) => {
     values = { ...values, ...Object(parameters) };
   });
-  host?.allow(options.allowed_origins ?? []);
+  host?.allowOrigin(options.allowed_origins ?? []);
   const view = itemPage(
     item,
     options,

@@ -62,7 +62,7 @@ export const QUESTIONS = [
   ]),
   ...guardsOf('src/modules/managed-tables/changes.ts', OUTBOX, [
     {
-      in: 'inShapeChange',
+      in: 'runShapeChange',
       text: '        await announced;\n',
       without: '',
       title: 'stored before the table changes',

@@ -30,13 +30,19 @@ export const SCHEDULES = [
   ]),
   ...guardsOf('src/modules/schedules/run-store.ts', FAILURES, [
     {
-      in: 'handOut',
+      in: 'insertDueRuns',
       text: " and schedules.next_run_at = handed.value ->> 'at'",
       without: '',
       tests: DUE,
       title: 'is paused',
     },
-    { in: 'handOut', text: " and schedules.next_run_at = value ->> 'at'", without: '', tests: DUE, title: 'is paused' },
+    {
+      in: 'insertDueRuns',
+      text: " and schedules.next_run_at = value ->> 'at'",
+      without: '',
+      tests: DUE,
+      title: 'is paused',
+    },
     {
       in: 'insertManualRun',
       text: 'exists(schedules, byId(schedules, companyId, scheduleId))',
@@ -112,7 +118,7 @@ export const SCHEDULES = [
       without: 'sql`true`',
       title: 'fifty scheduled mails',
     },
-    { in: 'agree', text: ', isNull(mailConsents.endedAt)', without: '', title: 'can refuse for good' },
+    { in: 'recordConsent', text: ', isNull(mailConsents.endedAt)', without: '', title: 'can refuse for good' },
   ]),
   ...guardsOf('drizzle/0029_consent-to-schedules.sql', CONSENT, [
     {

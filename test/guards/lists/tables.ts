@@ -125,7 +125,7 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/managed-tables/changes.ts', WAKING, [
-    { in: 'inChange', text: '        await announced();\n', without: '', title: 'change is announced' },
+    { in: 'runChange', text: '        await announced();\n', without: '', title: 'change is announced' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', PROVISIONING, [
     {
@@ -146,7 +146,7 @@ export const MANAGED_TABLES = [
       tests: UPLOADS,
     },
     {
-      in: 'countNoRows',
+      in: 'resetRowCount',
       text: 'WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)',
       without: '',
       tests: ROW_COUNTS,
@@ -351,7 +351,7 @@ export const MANAGED_TABLES = [
       title: 'the confirmation of an upload job',
     },
     {
-      in: 'lookAgain',
+      in: 'startReanalysis',
       text: " AND status = 'waiting_confirm'",
       without: '',
       tests: LOOKS,
@@ -384,7 +384,7 @@ export const MANAGED_TABLES = [
     { text: ' || load.evolved', without: '', tests: EVOLVES, title: 'is undone before an insert' },
     { text: 'load.number > limit.after', without: 'true', title: 'first, and otherwise succeeds' },
     {
-      text: 'await tx.execute(holdKept(load.jobId))',
+      text: 'await tx.execute(lockKeptRows(load.jobId))',
       without: 'await Promise.resolve()',
       title: 'dropped just before',
     },

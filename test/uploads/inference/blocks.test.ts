@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { finish } from '../../../src/modules/uploads/inference/index.ts';
+import { finishInference } from '../../../src/modules/uploads/inference/index.ts';
 import { bytesOf, inferBytes, readFile, refusal, rowsOf } from './reading.ts';
 
 /** A dialect to write a table in. */
@@ -139,7 +139,7 @@ describe('a CSV file that is read in blocks', () => {
     const text = `${columns.join(',')}\n${Array.from({ length: 60 }, (_, index) => row(index)).join('\n')}\n`;
     const state = readFile(bytesOf(text), 'largo.csv', 1 << 20);
     expect(JSON.stringify(state).length).toBeLessThan(1.2 * 1024 * 1024);
-    const { schema } = finish([state]);
+    const { schema } = finishInference([state]);
     expect(schema.columns).toHaveLength(1000);
     expect(schema.columns[999]?.name).toBe('coluna_numero_999');
     expect(schema.sample_rows.length).toBeGreaterThan(0);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { finish } from '../../../src/modules/uploads/inference/index.ts';
+import { finishInference } from '../../../src/modules/uploads/inference/index.ts';
 import { bytesOf, infer, inferBytes, readFile, refusal } from './reading.ts';
 
 const header = 'nome,idade\nana,30\nbia,31\n';
@@ -70,7 +70,7 @@ describe('the analysis of several CSV files', () => {
   const file = (name: string, text: string) => readFile(bytesOf(text), name);
 
   test('matches their columns by name, and reads each in its own dialect', () => {
-    const { schema, files } = finish([
+    const { schema, files } = finishInference([
       file('a.csv', 'nome,idade,dia\nana,30,01/02/2024\n'),
       file('b.csv', 'Dia;Nome;Idade\n31/01/2024;bia;1.5\n02/03/2024;"caio; davi";\n'),
     ]);
@@ -89,18 +89,18 @@ describe('the analysis of several CSV files', () => {
   });
 
   test('infers one type per column that fits all of them', () => {
-    const { schema } = finish([file('a.csv', 'k,n\nx,1\ny,2\n'), file('b.csv', 'k,n\nz,3\nw,n/d\n')]);
+    const { schema } = finishInference([file('a.csv', 'k,n\nx,1\ny,2\n'), file('b.csv', 'k,n\nz,3\nw,n/d\n')]);
     expect(schema.columns[1]).toMatchObject({ type: 'text', evidence: { counter_example: { value: 'n/d', line: 3 } } });
   });
 
   test('needs rows in only one of them', () => {
-    const { schema } = finish([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\nz,3\n')]);
+    const { schema } = finishInference([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\nz,3\n')]);
     expect(schema.total_row_count_estimate).toBe(1);
-    expect(refusal(() => finish([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\n')]))?.code).toBe('NO_ROWS');
+    expect(refusal(() => finishInference([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\n')]))?.code).toBe('NO_ROWS');
   });
 
   test('matches their columns by position when they have no headers', () => {
-    const { schema } = finish([file('a.csv', '1,x\n2,y\n'), file('b.csv', '3,z\n')]);
+    const { schema } = finishInference([file('a.csv', '1,x\n2,y\n'), file('b.csv', '3,z\n')]);
     expect(refusal(() => schema)).toBeNull();
     expect(schema.total_row_count_estimate).toBe(3);
   });
@@ -110,7 +110,7 @@ describe('the analysis of several CSV files', () => {
     ['an additional column', 'k,n,m\nx,1,2\n', 'm'],
     ['a missing column', 'k\nx\n', 'n'],
   ])('reports different headers for %s in one of them', (_what, text, column) => {
-    const work = () => finish([file('a.csv', 'k,n\nx,1\n'), file('b.csv', text)]);
+    const work = () => finishInference([file('a.csv', 'k,n\nx,1\n'), file('b.csv', text)]);
     expect(refusal(work)).toMatchObject({ code: 'HEADERS_DIFFER', file: 'b.csv', column });
   });
 });

@@ -1,13 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ColumnType, finish, type Inference, planLoad } from '../../../src/modules/uploads/inference/index.ts';
+import {
+  type ColumnType,
+  finishInference,
+  type Inference,
+  planLoad,
+} from '../../../src/modules/uploads/inference/index.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
 import { bytesOf, copyData, loadColumns, readFile } from './reading.ts';
 
 /** What each file's values of column `v` are loaded as, converted or as they stand, and what was proposed. */
 function loadAll(texts: string[], type?: ColumnType, block?: number) {
   const bytes = texts.map(bytesOf);
-  const inference = finish(bytes.map((file, index) => readFile(file, `${index}.csv`, block)));
+  const inference = finishInference(bytes.map((file, index) => readFile(file, `${index}.csv`, block)));
   const types: Record<string, ColumnType> = type === undefined ? {} : { v: type };
   const values = inference.files.map((file, index) => {
     const formats = file.formats.map((format) => ({ ...format, asIs: false }));
@@ -159,7 +164,7 @@ describe('the notation of dates and numbers in each file', () => {
 
   test('reads 1,234 alone in a file of one column as grouped: nothing delimits there', () => {
     const bytes = bytesOf('preco\n1,234\n2,500\n');
-    const inference = finish([readFile(bytes, 'precos.csv')]);
+    const inference = finishInference([readFile(bytes, 'precos.csv')]);
     const plan = planLoad(inference.files[0] as Inference['files'][number], loadColumns(inference));
     expect(parseCopyText(copyData(plan, bytes).text)).toEqual([['1234'], ['2500']]);
   });
@@ -172,7 +177,7 @@ describe('the notation of dates and numbers in each file', () => {
 
   test('lets a file be sent to COPY unchanged if COPY can read it', () => {
     const texts = ['k,v,w\nx,1,01/02/2024\n', 'k,v,w\ny,1.5,31/01/2024\n', 'k,v,w\nz,"2,5",12/31/2024\n'];
-    const inference = finish(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
+    const inference = finishInference(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
     const plans = inference.files.map((each) => planLoad(each, loadColumns(inference)));
     expect(plans.map(({ mode, dateStyle }) => [mode, dateStyle])).toEqual([
       ['raw', 'ISO, DMY'],
@@ -184,7 +189,7 @@ describe('the notation of dates and numbers in each file', () => {
 
 describe('inferred columns', () => {
   test('are nullable, whether or not the files have empty values', () => {
-    const { schema, found } = finish([readFile(bytesOf('k,v\nx,1\ny,\n'))]);
+    const { schema, found } = finishInference([readFile(bytesOf('k,v\nx,1\ny,\n'))]);
     expect(schema.columns.map(({ nullable, evidence }) => [nullable, evidence.nulls])).toEqual([
       [true, 0],
       [true, 1],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   type ColumnType,
-  finish,
+  finishInference,
   type Inference,
   type LoadPlan,
   planLoad,
@@ -194,7 +194,7 @@ describe('a CSV file that is converted for COPY', () => {
 
   test('has a load plan of its own when it is uploaded with another file', () => {
     const texts = ['nome,valor\nana,1.5\n', 'valor;nome\n"2";bia\n'];
-    const inference = finish(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
+    const inference = finishInference(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
     const data = inference.files.map((file, index) => {
       const plan = planLoad(file, loadColumns(inference));
       return [plan.mode, plan.copyColumns, copyData(plan, bytesOf(texts[index] as string)).text];

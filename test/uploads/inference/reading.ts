@@ -1,10 +1,10 @@
 import {
   beginInference,
-  feed,
-  finish,
+  finishInference,
   type Inference,
   type InferenceState,
   type InferredColumn,
+  inferFromBlock,
   type LoadColumn,
   type LoadPlan,
   nextChunk,
@@ -23,12 +23,13 @@ export function readFile(bytes: Uint8Array, fileName = 'arquivo.csv', block = 1 
   let state = beginInference({ fileName });
   while (!state.done) {
     const end = state.offset + Math.max(block, state.wants);
-    state = feed(JSON.parse(JSON.stringify(state)), bytes.subarray(state.offset, end), end >= bytes.length);
+    state = inferFromBlock(JSON.parse(JSON.stringify(state)), bytes.subarray(state.offset, end), end >= bytes.length);
   }
   return JSON.parse(JSON.stringify(state));
 }
 
-export const inferBytes = (bytes: Uint8Array, block?: number): Inference => finish([readFile(bytes, undefined, block)]);
+export const inferBytes = (bytes: Uint8Array, block?: number): Inference =>
+  finishInference([readFile(bytes, undefined, block)]);
 export const infer = (text: string, block?: number): Inference => inferBytes(bytesOf(text), block);
 
 /** Each column as `name:type`, the shortest way to say what a file became. */

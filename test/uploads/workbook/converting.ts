@@ -1,6 +1,11 @@
 import type { SheetFacts, SheetOutput } from '../../../src/formats/workbook/choice.ts';
 import { openZip } from '../../../src/formats/zip/unpack.ts';
-import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
+import {
+  beginInference,
+  finishInference,
+  type Inference,
+  inferFromBlock,
+} from '../../../src/modules/uploads/inference/index.ts';
 import { beginConversion, continueConversion, convertBiffWorkbook } from '../../../src/modules/uploads/workbook.ts';
 import { readSegments } from '../../../src/platform/segments.ts';
 
@@ -93,8 +98,8 @@ export const codeOf = (conversion: Promise<string>): Promise<string | undefined>
 export function inferSheet({ text, sheet }: Text): Inference {
   const bytes = new TextEncoder().encode(text);
   let state = beginInference({ fileName: 'livro.xlsx', sheet });
-  while (!state.done) state = feed(state, bytes.subarray(state.offset), true);
-  return finish([state]);
+  while (!state.done) state = inferFromBlock(state, bytes.subarray(state.offset), true);
+  return finishInference([state]);
 }
 
 export const shape = ({ schema }: Inference): string =>

@@ -9,14 +9,14 @@ import {
   mayRead,
   type PreparedQuery,
   prepareMetrics,
-  sentenceOf,
+  toSentence,
   withValues,
 } from '../metrics/service.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
 import { CHOICE_SHAPE, readChoice } from './choice.ts';
 import { providerFailed } from './failures.ts';
-import { buildSections, type Offered } from './material.ts';
-import { inWords } from './words.ts';
+import { buildSections, type PromptMaterial } from './material.ts';
+import { describeQuery } from './words.ts';
 
 /** The most choices a model is asked for: after an invalid one it is asked again, and told its problems. */
 const MAX_CHOICES = 2;
@@ -45,7 +45,7 @@ type Judged = Verdict | { kind: 'invalid'; problems: string[] };
 export async function chooseQuery(
   ctx: PrincipalContext,
   settings: AiSettings,
-  { question, offered, usage }: { question: string; offered: Offered; usage: AiUsage },
+  { question, offered, usage }: { question: string; offered: PromptMaterial; usage: AiUsage },
 ): Promise<Verdict> {
   const sections = await buildSections(ctx, question, offered);
   for (let tried = 1; ; tried += 1) {
@@ -116,15 +116,15 @@ async function validate(
     if (!mayRead(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };
     const { values, problems } = await checkValues(ctx, prepared);
     if (problems.length > 0) return { kind: 'invalid', problems };
-    return validQuery(input, withValues(prepared, values));
+    return toValidQuery(input, withValues(prepared, values));
   } catch (error) {
-    if (isInvalid(error)) return { kind: 'invalid', problems: [sentenceOf(error)] };
+    if (isInvalid(error)) return { kind: 'invalid', problems: [toSentence(error)] };
     throw error;
   }
 }
 
 /** Makes a valid query, with the items' own names and the values that the data has. */
-export function validQuery(input: MetricQueryInput, prepared: PreparedQuery): ValidQuery {
+export function toValidQuery(input: MetricQueryInput, prepared: PreparedQuery): ValidQuery {
   const { query, columns, times } = prepared;
   const isText = (index: number) => input.filters[index]?.values.every((value) => typeof value === 'string');
   return {
@@ -140,6 +140,6 @@ export function validQuery(input: MetricQueryInput, prepared: PreparedQuery): Va
       order_by: query.orderBy.map(({ column, descending }) => ({ by: columns[column]?.name ?? '', descending })),
     },
     prepared,
-    words: inWords(prepared),
+    words: describeQuery(prepared),
   };
 }

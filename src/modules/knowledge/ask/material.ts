@@ -29,7 +29,7 @@ export interface OfferedItem {
   synonyms: string[];
 }
 
-export interface Offered {
+export interface PromptMaterial {
   /** Metrics and dimensions; those that share words with the question come first. */
   items: OfferedItem[];
   verified: { id: string; question: string; query: Record<string, unknown> }[];
@@ -50,7 +50,7 @@ const byRelevance = <T>(question: string, all: readonly T[], textsOf: (each: T) 
 };
 
 /** Reads the metrics, dimensions and verified questions that the caller may use, the most relevant for a question first. */
-export async function readOffered(ctx: PrincipalContext, question: string): Promise<Offered> {
+export async function readPromptMaterial(ctx: PrincipalContext, question: string): Promise<PromptMaterial> {
   const { companyId } = ctx.actor;
   const hidden = await hiddenItems(ctx);
   const denied = await hiddenQuestions(ctx, hidden);
@@ -84,7 +84,7 @@ export async function readOffered(ctx: PrincipalContext, question: string): Prom
 export async function buildSections(
   ctx: PrincipalContext,
   question: string,
-  { items, verified }: Offered,
+  { items, verified }: PromptMaterial,
 ): Promise<PromptSection[]> {
   const dimensions = items.filter(({ kind }) => kind === 'dimension').slice(0, SAMPLED);
   const sampled = await sampleValues(

@@ -10,7 +10,7 @@ import { questionDuplicate, tooManyQuestions } from '../questions/failures.ts';
 import { questionText } from '../questions/question.ts';
 import { questionRecord, viewQuestionFor } from '../questions/views.ts';
 import { askedQuestionNotFound, askedTooOften, nothingToAccept, providerFailed } from './failures.ts';
-import { acceptAsked, ask, listAsked } from './service.ts';
+import { acceptAskedQuestion, ask, listAskedQuestions } from './service.ts';
 import { answerRecord, askedRecord, viewAnswer, viewAsked } from './views.ts';
 
 const PATH = '/api/v1/domain-knowledge';
@@ -60,7 +60,7 @@ export const askEndpoints = [
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>
-      list(await listAsked(ctx, filter, { page, perPage }), viewAsked),
+      list(await listAskedQuestions(ctx, filter, { page, perPage }), viewAsked),
   ),
   endpoint(
     {
@@ -82,6 +82,6 @@ export const askEndpoints = [
         ...tenantSqlFailures,
       ],
     },
-    async ({ ctx, params }) => viewQuestionFor(ctx)(await acceptAsked(ctx, params.id)),
+    async ({ ctx, params }) => viewQuestionFor(ctx)(await acceptAskedQuestion(ctx, params.id)),
   ),
 ];

@@ -15,17 +15,17 @@ import {
 } from '../metrics/service.ts';
 import {
   createQuestion,
+  findHiddenQuestions,
   findVerified,
-  hiddenAmong,
   type QuestionRow,
   questionKey,
-  storable,
   storedQuery,
+  toStoredQuery,
 } from '../questions/service.ts';
 import { requireAi } from '../suggestions/service.ts';
-import { chooseQuery, type ValidQuery, type Verdict, validQuery } from './answer.ts';
+import { chooseQuery, toValidQuery, type ValidQuery, type Verdict } from './answer.ts';
 import { askedQuestionNotFound, askedTooOften, nothingToAccept } from './failures.ts';
-import { type Offered, readOffered } from './material.ts';
+import { type PromptMaterial, readPromptMaterial } from './material.ts';
 import * as store from './store.ts';
 
 export type { AskedRow } from './store.ts';
@@ -89,7 +89,7 @@ export async function ask(
   const asked = await begin(ctx, question, settings.model);
   const usage = noUsage();
   try {
-    const offered = await readOffered(ctx, question);
+    const offered = await readPromptMaterial(ctx, question);
     const verdict = offered.items.some(({ kind }) => kind === 'metric')
       ? await chooseQuery(ctx, settings, { question, offered, usage })
       : ({ kind: 'refusal', why: 'no_metrics' } as const);
@@ -106,7 +106,7 @@ async function readVerdict(ctx: PrincipalContext, row: QuestionRow): Promise<Ver
   try {
     const prepared = await prepareMetrics(ctx, input);
     return mayRead(ctx, prepared.tables)
-      ? { kind: 'answer', ...validQuery(input, prepared) }
+      ? { kind: 'answer', ...toValidQuery(input, prepared) }
       : { kind: 'refusal', why: 'not_readable' };
   } catch (error) {
     if (isInvalid(error)) return undefined;
@@ -156,7 +156,13 @@ async function finish(
     verifiedQuestionId,
     execute,
     usage,
-  }: { verdict: Reasoned; offered?: Offered; verifiedQuestionId: string | null; execute: boolean; usage: AiUsage },
+  }: {
+    verdict: Reasoned;
+    offered?: PromptMaterial;
+    verifiedQuestionId: string | null;
+    execute: boolean;
+    usage: AiUsage;
+  },
 ): Promise<Answer> {
   const answer: Answer = {
     questionId: asked.id,
@@ -171,7 +177,7 @@ async function finish(
   await store
     .updateAsked(ctx.db, asked, {
       kind: answer.kind,
-      query: answer.query && storable(answer.query),
+      query: answer.query && toStoredQuery(answer.query),
       explanation: answer.explanation,
       verifiedQuestionId,
       usage,
@@ -191,11 +197,11 @@ async function alternativesTo(
   ctx: PrincipalContext,
   question: string,
   verdict: Reasoned,
-  offered?: Offered,
+  offered?: PromptMaterial,
 ): Promise<Alternative[]> {
   if (verdict.kind === 'answer') return [];
   if (verdict.kind === 'clarification') return verdict.readings.map(ofQuery);
-  const { items, verified } = offered ?? (await readOffered(ctx, question));
+  const { items, verified } = offered ?? (await readPromptMaterial(ctx, question));
   return [
     ...items.slice(0, NAMED_ITEMS).map(({ id, kind, name }) => ({ kind, id, name, query: null })),
     ...verified.slice(0, NAMED_QUESTIONS).map((row) => ({
@@ -208,18 +214,20 @@ async function alternativesTo(
 }
 
 /** A page of the company's asked questions, newest first, without those whose answer the caller may not see. */
-export async function listAsked(
+export async function listAskedQuestions(
   ctx: PrincipalContext,
   { kind }: { kind?: Outcome | undefined },
   page: { page: number; perPage: number },
 ) {
   const { companyId } = ctx.actor;
-  const denied = await hiddenAmong(await hiddenItems(ctx), async () => store.selectAskedQueries(ctx.db, companyId));
+  const denied = await findHiddenQuestions(await hiddenItems(ctx), async () =>
+    store.selectAskedQueries(ctx.db, companyId),
+  );
   return store.readAsked(ctx.db, companyId, { kind, denied }, page);
 }
 
 /** Verifies an asked question with the query that answered it. */
-export async function acceptAsked(ctx: PrincipalContext, id: string): Promise<QuestionRow> {
+export async function acceptAskedQuestion(ctx: PrincipalContext, id: string): Promise<QuestionRow> {
   const [asked] = await store.selectAsked(ctx.db, ctx.actor.companyId, id);
   if (!asked) throw askedQuestionNotFound();
   const { question, query } = asked;
@@ -231,6 +239,6 @@ export async function acceptAsked(ctx: PrincipalContext, id: string): Promise<Qu
 }
 
 /** Scheduled: deletes questions that were kept long enough. */
-export async function purgeAsked(ctx: Context): Promise<void> {
+export async function purgeAskedQuestions(ctx: Context): Promise<void> {
   await store.deleteBefore(ctx.db, ctx.now() - RETENTION_MS, PURGED_PER_BATCH).run();
 }

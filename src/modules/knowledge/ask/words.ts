@@ -47,7 +47,7 @@ function filterInWords({ dimension: { id, name }, operator, values }: Filter, ti
 }
 
 /** Describes a query in one sentence: from the query alone, so that it says what was done and not what was meant. */
-export function inWords({ query, columns, times }: PreparedQuery): string {
+export function describeQuery({ query, columns, times }: PreparedQuery): string {
   const { metrics, dimensions, filters, timeGrain, orderBy, limit } = query;
   const names = dimensions.map(({ id, name }) => (timeGrain && times.has(id) ? `${timeGrain} of ${name}` : name));
   const order = orderBy.map(

@@ -49,7 +49,7 @@ const candidateFields = z.object({
 });
 
 /** Asks for the concepts of one part of the text, or of one business domain where there is no text. */
-export async function conceptBatch(input: BatchInput): Promise<BatchResult> {
+export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
   const { ctx, settings, job, usage } = input;
   const sources = await sourceSections(input);
   const { text, concepts, notSent } = await conceptsText(ctx, sources.map((section) => section.text).join('\n'));
@@ -73,7 +73,7 @@ export async function conceptBatch(input: BatchInput): Promise<BatchResult> {
     usage,
   );
   const known = new Map(concepts.map((resource) => [resource.id, resource]));
-  const uniqueKeys = new Set(concepts.map(({ content }) => concept.uniqueKeyOf(content)));
+  const uniqueKeys = new Set(concepts.map(({ content }) => concept.makeUniqueKey(content)));
   const candidateKeys = new Set(staged.map(({ candidateKey }) => candidateKey));
   const suggestions = candidates.slice(0, MAX_CANDIDATES).flatMap((candidate) => {
     const proposal = readCandidate(candidate, known, uniqueKeys);
@@ -109,7 +109,7 @@ async function sourceSections({ ctx, job }: BatchInput) {
 type ConceptProposal = Omit<Proposal, 'model' | 'promptVersion'>;
 
 const makeCandidateKey = ({ targetId, targetName }: ConceptProposal): string =>
-  targetId === null ? `create\n${concept.uniqueKeyOf({ name: targetName } as Concept)}` : `enrich\n${targetId}`;
+  targetId === null ? `create\n${concept.makeUniqueKey({ name: targetName } as Concept)}` : `enrich\n${targetId}`;
 
 /** Reads a candidate as a proposal; undefined for one that is not valid, or creates a concept that exists. */
 function readCandidate(
@@ -133,7 +133,7 @@ function readCandidate(
   });
   if (!parsed.success) return undefined;
   const name = parsed.data.name as string;
-  if (uniqueKeys.has(concept.uniqueKeyOf(parsed.data as Concept))) return undefined;
+  if (uniqueKeys.has(concept.makeUniqueKey(parsed.data as Concept))) return undefined;
   const target = { targetType: 'concept_create' as const, targetId: null, targetVersion: null, targetName: name };
   return { ...rationale, ...target, conceptId: null, conceptName: null, payload: parsed.data };
 }

@@ -14,7 +14,7 @@ const MAX_UNPACKED_BYTES = 20 * 1024 * 1024;
 const WORD_PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
 
 /** The text of a file, read by the ending of its name. */
-export async function textOfDocument(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+export async function extractText(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const text = await reader(name)(bytes);
   if (text.trim() === '') throw badFile('holds no text');
   return text;

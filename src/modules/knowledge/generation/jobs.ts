@@ -1,6 +1,6 @@
 import type { Context } from '../../../context.ts';
 import { deleteObjects } from '../../../platform/stored-files.ts';
-import { SOURCES } from './sources.ts';
+import { SOURCE_PREFIX } from './sources.ts';
 import * as store from './store.ts';
 
 export { runBatch } from './work.ts';
@@ -28,7 +28,7 @@ const SETTLED_MS = 60 * 60_000;
 export async function deleteLeftoverSources(ctx: Context): Promise<void> {
   let cursor: string | undefined;
   do {
-    const page = await ctx.files.list({ prefix: SOURCES, ...(cursor !== undefined && { cursor }) });
+    const page = await ctx.files.list({ prefix: SOURCE_PREFIX, ...(cursor !== undefined && { cursor }) });
     const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SETTLED_MS);
     const parseJobId = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
     const ids = old.map(({ key }) => parseJobId(key));

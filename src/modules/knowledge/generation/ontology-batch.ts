@@ -64,7 +64,7 @@ const answer = z.object({ nodes: z.array(z.unknown()).default([]), relations: z.
  * Asks for the nodes and relations of one chunk of the catalogue and one of the concepts. The chunks alternate, so that the
  * batches of a job read all of both.
  */
-export async function ontologyBatch({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
+export async function proposeOntology({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const { source } = job.input;
   if (!source) throw new SourceMissing();
   const parts = source.offsets.length - 1;

@@ -74,7 +74,7 @@ export function knownOntology(of: {
 }
 
 const makeNodeKey = (fields: Partial<OntologyNode>): string =>
-  ontologyNode.uniqueKeyOf({ ...ontologyNode.defaults, ...fields } as OntologyNode);
+  ontologyNode.makeUniqueKey({ ...ontologyNode.defaults, ...fields } as OntologyNode);
 
 const makeRelationKey = (subject: unknown, predicate: unknown, object: unknown): string =>
   uniqueKeyFrom(String(subject), String(predicate), String(object));

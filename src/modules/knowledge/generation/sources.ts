@@ -30,9 +30,9 @@ function cutNear(text: string, start: number, latest: number): number {
 }
 
 /** Prefix of the texts in R2; the ids of company and job follow. */
-export const SOURCES = 'knowledge/';
+export const SOURCE_PREFIX = 'knowledge/';
 
-const sourceKey = (ctx: CompanyContext, jobId: string): string => `${SOURCES}${ctx.actor.companyId}/${jobId}`;
+const sourceKey = (ctx: CompanyContext, jobId: string): string => `${SOURCE_PREFIX}${ctx.actor.companyId}/${jobId}`;
 
 const encoder = new TextEncoder();
 

@@ -5,7 +5,7 @@ import { invalid } from '../../../kernel/failure.ts';
 import { noUsage } from '../../../platform/ai.ts';
 import { findResources } from '../resources/service.ts';
 import { catalogueLines, chunkLines, conceptChunks, entityHints, requireAi } from '../suggestions/service.ts';
-import { textOfDocument } from './documents.ts';
+import { extractText } from './documents.ts';
 import { badFile, jobRunning, prerequisiteMissing } from './failures.ts';
 import { requireBusinessDomains, requireOntologyPrerequisites } from './prerequisites.ts';
 import { withReadingLimit } from './reading-limit.ts';
@@ -40,7 +40,7 @@ export async function startConceptGeneration(
       batches,
     });
   };
-  return file ? withReadingLimit(async () => start(await textOfDocument(file.name, file.bytes))) : start('');
+  return file ? withReadingLimit(async () => start(await extractText(file.name, file.bytes))) : start('');
 }
 
 /** Queues a generation of nodes and relations from the concepts of type `entity_hint` and a connection's catalogue. */

@@ -18,8 +18,8 @@ import {
   requireAi,
 } from '../suggestions/service.ts';
 import { type BatchInput, type BatchResult, SourceMissing, toOrigin } from './batch.ts';
-import { conceptBatch } from './concept-batch.ts';
-import { ontologyBatch } from './ontology-batch.ts';
+import { proposeConcepts } from './concept-batch.ts';
+import { proposeOntology } from './ontology-batch.ts';
 import * as store from './store.ts';
 
 /** The most deliveries without a finished batch, after which a job fails. */
@@ -28,8 +28,8 @@ const MAX_ATTEMPTS = 8;
 const GRACE_MS = 30_000;
 
 const BATCHES: Record<JobType, (input: BatchInput) => Promise<BatchResult>> = {
-  concept_generation: conceptBatch,
-  ontology_generation: ontologyBatch,
+  concept_generation: proposeConcepts,
+  ontology_generation: proposeOntology,
   enrichment: enrichmentBatch,
 };
 

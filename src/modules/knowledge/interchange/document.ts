@@ -54,12 +54,12 @@ export const SHAPES = {
     .required({ subject: true, predicate: true, object: true, description: true }),
 };
 
-export type List = keyof typeof SHAPES;
+export type ListName = keyof typeof SHAPES;
 
 /** The lists of a document, in this order: entries that others refer to come first. */
-export const LISTS = Object.keys(SHAPES) as List[];
+export const LIST_NAMES = Object.keys(SHAPES) as ListName[];
 
-export const TYPE_OF: Record<List, ResourceType> = {
+export const RESOURCE_TYPES: Record<ListName, ResourceType> = {
   concepts: 'concept',
   semantic: 'semantic',
   nodes: 'ontology_node',
@@ -107,7 +107,7 @@ const oneNode = (documentField: string, field: string): Reference => ({
 });
 
 /** The fields of each list that name others. */
-export const REFERENCES: Record<List, readonly Reference[]> = {
+export const REFERENCES: Record<ListName, readonly Reference[]> = {
   concepts: [],
   semantic: [
     concepts('source_concepts', 'source_concept_ids'),
@@ -140,4 +140,4 @@ export const knowledgeDocument = z
   .meta({ id: 'KnowledgeDocument', description: 'References are by name; kinds and names are in order.' });
 
 export type Entry = Record<string, unknown>;
-export type KnowledgeDocument = { format: string } & Record<List, Entry[]>;
+export type KnowledgeDocument = { format: string } & Record<ListName, Entry[]>;

@@ -8,12 +8,12 @@ import {
   type Entry,
   FORMAT,
   type KnowledgeDocument,
-  LISTS,
-  type List,
+  LIST_NAMES,
+  type ListName,
   MAX_DOCUMENT_BYTES,
   REFERENCES,
+  RESOURCE_TYPES,
   SHAPES,
-  TYPE_OF,
 } from './document.ts';
 import { exportTooLarge } from './failures.ts';
 import { selectActive } from './store.ts';
@@ -24,20 +24,20 @@ const BATCH = 500;
 export type ActiveResource = Awaited<ReturnType<typeof selectActive>>[number];
 
 /** The active knowledge of the company, as a document, and the resources that it was made of. */
-export interface Exported {
+export interface KnowledgeExport {
   document: KnowledgeDocument;
   resources: ActiveResource[];
 }
 
 /** The company's active knowledge, as far as the caller may see it, as a document: equal knowledge makes an equal document. */
-export async function exportKnowledge(ctx: PrincipalContext, maxBytes = MAX_DOCUMENT_BYTES): Promise<Exported> {
+export async function exportKnowledge(ctx: PrincipalContext, maxBytes = MAX_DOCUMENT_BYTES): Promise<KnowledgeExport> {
   requireAction(ctx.actor, 'concepts:list', '*');
   requireAction(ctx.actor, 'semantic:list', '*');
   requireAction(ctx.actor, 'ontology:list', '*');
   const resources = await readActive(ctx, maxBytes);
   const named = await tableNames(ctx, resources);
   const byId = new Map(resources.map((resource) => [resource.id, resource]));
-  const lists = LISTS.map((list) => [list, toEntries(list, resources, byId, named)] as const);
+  const lists = LIST_NAMES.map((list) => [list, toEntries(list, resources, byId, named)] as const);
   return { document: { format: FORMAT, ...Object.fromEntries(lists) } as KnowledgeDocument, resources };
 }
 
@@ -77,12 +77,12 @@ const MAPPED = ['mapped_tables', 'mapped_columns', 'mapped_relations'];
 const listMapped = (content: Content): string[] => MAPPED.flatMap((field) => content[field] as string[]);
 
 function toEntries(
-  list: List,
+  list: ListName,
   resources: readonly ActiveResource[],
   byId: ReadonlyMap<string, ActiveResource>,
   tableNamed: (text: string) => string,
 ): Entry[] {
-  const type = TYPE_OF[list];
+  const type = RESOURCE_TYPES[list];
   const definition = DEFINITIONS[type];
   return resources
     .filter((resource) => resource.resourceType === type)
@@ -92,7 +92,7 @@ function toEntries(
       for (const { documentField, field, isList } of REFERENCES[list]) {
         const ids = [full[field]].flat().filter((id) => typeof id === 'string');
         const found = ids.flatMap((id) => byId.get(id) ?? []).map((resource) => getName(resource));
-        named.set(documentField, isList ? (found as string[]).toSorted(byCodePoint) : (found[0] ?? null));
+        named.set(documentField, isList ? (found as string[]).toSorted(compareByCodePoint) : (found[0] ?? null));
       }
       // A relation between nodes that are not active says nothing.
       if (list === 'relations' && (!named.get('subject') || !named.get('object'))) return [];
@@ -106,7 +106,7 @@ function toEntries(
       return [Object.fromEntries(fields)];
     })
     .map((entry) => [makeSortKey(list, entry), entry] as const)
-    .toSorted(([a], [b]) => byCodePoint(a, b))
+    .toSorted(([a], [b]) => compareByCodePoint(a, b))
     .map(([, entry]) => entry);
 }
 
@@ -116,10 +116,10 @@ function getName({ resourceType, content }: { resourceType: ResourceType; conten
 }
 
 /** The text to sort entries by: kind and name, which are unique together; for a relation, its ends and predicate. */
-function makeSortKey(list: List, entry: Entry): string {
+function makeSortKey(list: ListName, entry: Entry): string {
   if (list !== 'relations') return [entry.kind ?? entry.node_type ?? '', entry.name].join('\n');
   const end = (documentField: string) => Object.values(entry[documentField] as object).join('\n');
   return [end('subject'), entry.predicate, end('object')].join('\n');
 }
 
-export const byCodePoint = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+export const compareByCodePoint = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -8,17 +8,17 @@ import { shorten } from '../../../kernel/text.ts';
 import { uniqueKeyFrom } from '../resources/service.ts';
 import {
   DEFINITIONS,
+  getTarget,
   importSuggestions,
   type NewSuggestion,
   newSuggestion,
   pendingCreations,
   pendingImports,
   suggestedReferences,
-  targetOf,
 } from '../suggestions/service.ts';
-import { type Entry, LISTS, type List, REFERENCES, SHAPES, TYPE_OF } from './document.ts';
+import { type Entry, LIST_NAMES, type ListName, REFERENCES, RESOURCE_TYPES, SHAPES } from './document.ts';
 import {
-  type Found,
+  type FoundEntry,
   type ImportError,
   MAX_ENTRIES,
   MAX_ERRORS,
@@ -42,7 +42,7 @@ export interface Imported {
 
 /** A valid entry of a document. */
 interface Item {
-  list: List;
+  list: ListName;
   line: number;
   name: string;
   /** Identifies the entry within documents; for a relation, made of the names of its ends. */
@@ -82,7 +82,7 @@ function toSuggestions(
   const skipped: Named[] = [];
   const rows: NewSuggestion[] = [];
   for (const item of inOrder(items, known, errors)) {
-    const named = { target_type: `${TYPE_OF[item.list]}_create` as TargetType, name: item.name };
+    const named = { target_type: `${RESOURCE_TYPES[item.list]}_create` as TargetType, name: item.name };
     if (isKnown(item, known)) {
       skipped.push(named);
       continue;
@@ -116,7 +116,7 @@ function toSuggestions(
   return { suggestions, skipped, errors: told, rows };
 }
 
-function toItems(found: readonly Found[], errors: ImportError[]): Item[] {
+function toItems(found: readonly FoundEntry[], errors: ImportError[]): Item[] {
   const seen = new Set<string>();
   return found.flatMap(({ list, value, line }) => {
     const parsed = SHAPES[list].safeParse(value);
@@ -142,7 +142,7 @@ const nameIn = (value: unknown): string => {
   return typeof name === 'string' ? `${shorten(name, 80)}: ` : '';
 };
 
-function toItem(list: List, value: Entry, line: number): Item {
+function toItem(list: ListName, value: Entry, line: number): Item {
   const references = REFERENCES[list].map(({ documentField, field, type, what, keyOf, isList }) => ({
     documentField,
     field,
@@ -154,11 +154,18 @@ function toItem(list: List, value: Entry, line: number): Item {
   }));
   const name = String(value.name ?? value.predicate);
   if (list !== 'relations') {
-    const { defaults, uniqueKeyOf } = DEFINITIONS[TYPE_OF[list]];
-    return { list, line, name, value, references, key: keyIn(TYPE_OF[list], uniqueKeyOf({ ...defaults, ...value })) };
+    const { defaults, makeUniqueKey } = DEFINITIONS[RESOURCE_TYPES[list]];
+    return {
+      list,
+      line,
+      name,
+      value,
+      references,
+      key: keyIn(RESOURCE_TYPES[list], makeUniqueKey({ ...defaults, ...value })),
+    };
   }
   const ends = references.map(({ named }) => named[0]?.key as string);
-  return { list, line, name, value, references, key: keyIn(TYPE_OF[list], uniqueKeyFrom(...ends, name)) };
+  return { list, line, name, value, references, key: keyIn(RESOURCE_TYPES[list], uniqueKeyFrom(...ends, name)) };
 }
 
 const keyIn = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey}`;
@@ -172,10 +179,10 @@ const getId = (known: Known): string => ('resourceId' in known ? known.resourceI
 async function readKnown(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, Known>> {
   const known = new Map<string, Known>();
   for (const { id, targetType, payload } of await pendingCreations(ctx)) {
-    const { definition } = targetOf(targetType);
+    const { definition } = getTarget(targetType);
     const ends = suggestedReferences(payload).flatMap(({ field, ids, isList }) => (isList ? [] : [[field, ids[0]]]));
     const content = { ...definition.defaults, ...payload, ...Object.fromEntries(ends) };
-    known.set(keyIn(definition.type, definition.uniqueKeyOf(content)), { suggestionId: id });
+    known.set(keyIn(definition.type, definition.makeUniqueKey(content)), { suggestionId: id });
   }
   const named = items.flatMap(({ key, references }) => [
     key,
@@ -204,7 +211,7 @@ const isKnown = (item: Item, known: ReadonlyMap<string, Known>): boolean =>
 /** The key of a relation, made of the ids of its ends; null where one of its ends is not there. */
 function keyByIds({ list, name, references }: Item, known: ReadonlyMap<string, Known>): string | null {
   const [subject, object] = references.map(({ named }) => known.get(named[0]?.key ?? ''));
-  return subject && object ? keyIn(TYPE_OF[list], uniqueKeyFrom(getId(subject), name, getId(object))) : null;
+  return subject && object ? keyIn(RESOURCE_TYPES[list], uniqueKeyFrom(getId(subject), name, getId(object))) : null;
 }
 
 /** Sorts items so that each follows those it refers to. Items in a circle of references, or that refer to one, are errors. */
@@ -218,7 +225,7 @@ function inOrder(items: readonly Item[], known: ReadonlyMap<string, Known>, erro
     open.set(item, own.length);
     for (const key of own) dependents.set(key, [...(dependents.get(key) ?? []), item]);
   }
-  const ordered = LISTS.flatMap((list) => items.filter((item) => item.list === list && open.get(item) === 0));
+  const ordered = LIST_NAMES.flatMap((list) => items.filter((item) => item.list === list && open.get(item) === 0));
   for (const item of ordered) {
     waiting.delete(item.key);
     for (const dependent of dependents.get(item.key) ?? []) {
@@ -259,11 +266,11 @@ function toPayload(
     checked[field] = isList ? found.map(getId) : found[0] ? getId(found[0]) : null;
   }
   if (problems.length === 0) {
-    const definition = DEFINITIONS[TYPE_OF[list]];
+    const definition = DEFINITIONS[RESOURCE_TYPES[list]];
     const { data, error } = definition.create.safeParse(checked);
     for (const { path, message } of error?.issues ?? []) problems.push(`${path.join('.')}: ${message}`);
     const whole = { ...definition.defaults, ...data } as never;
-    for (const { field, message } of (data && definition.problemsOf?.(whole)) ?? [])
+    for (const { field, message } of (data && definition.findProblems?.(whole)) ?? [])
       problems.push(`${field}: ${message}`);
   }
   errors.push(...problems.slice(0, 20).map((message) => ({ line, message: `${name}: ${message}` })));

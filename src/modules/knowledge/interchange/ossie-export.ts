@@ -9,8 +9,8 @@ import { ExpressionError, isTime, type Table, type ValueType } from '../metrics/
 import { Model } from '../metrics/model.ts';
 import { columnNamed, parseRelations } from '../metrics/relations.ts';
 import { readTables } from '../metrics/tables.ts';
-import { normalized } from '../resources/service.ts';
-import { byCodePoint, type Exported } from './export.ts';
+import { normalizeName } from '../resources/service.ts';
+import { compareByCodePoint, type KnowledgeExport } from './export.ts';
 import { OSSIE_VERSION, VENDOR } from './ossie.ts';
 
 const DATA_TYPES: Record<ValueType, string> = {
@@ -25,7 +25,7 @@ const DATA_TYPES: Record<ValueType, string> = {
 };
 
 const byName = <T extends { name: string }>(all: Iterable<T>): T[] =>
-  [...all].toSorted((a, b) => byCodePoint(a.name, b.name));
+  [...all].toSorted((a, b) => compareByCodePoint(a.name, b.name));
 
 /**
  * The knowledge as a semantic model of Apache Ossie, in YAML: mapped tables as datasets, dimensions as their fields, and
@@ -33,9 +33,12 @@ const byName = <T extends { name: string }>(all: Iterable<T>): T[] =>
  * as far as items describe them. An extension holds our whole document, as JSON, so that nothing is lost on the way back.
  * Without a dataset there is no model: a model must have one.
  */
-export async function buildSemanticModel(ctx: PrincipalContext, { document, resources }: Exported): Promise<string> {
+export async function buildSemanticModel(
+  ctx: PrincipalContext,
+  { document, resources }: KnowledgeExport,
+): Promise<string> {
   const all = resources.filter(({ resourceType }) => resourceType === 'semantic');
-  const toItem = ({ id, content }: Exported['resources'][number]) =>
+  const toItem = ({ id, content }: KnowledgeExport['resources'][number]) =>
     ({ ...content, id }) as Item & { description: string };
   const items = all.filter(({ validationErrors }) => validationErrors.length === 0).map(toItem);
   const texts = items.flatMap((item) => item.mapped_relations);
@@ -43,8 +46,10 @@ export async function buildSemanticModel(ctx: PrincipalContext, { document, reso
   const found = await readTables(ctx, [...new Set(described.flatMap((item) => listTableNames(item).flat()))]);
   // Who may not see a table is told neither its columns nor what is computed of it.
   const tables = found.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
-  const metrics = new Map(items.filter(({ kind }) => kind === 'metric').map((item) => [normalized(item.name), item]));
-  const model = new Model(tables, texts, (name) => metrics.get(normalized(name)));
+  const metrics = new Map(
+    items.filter(({ kind }) => kind === 'metric').map((item) => [normalizeName(item.name), item]),
+  );
+  const model = new Model(tables, texts, (name) => metrics.get(normalizeName(name)));
 
   const named = (all: readonly string[]) => tables.filter(({ id, name }) => all.includes(id) || all.includes(name));
   const mapped = new Set(described.flatMap((item) => named(listTableNames(item).flat())));

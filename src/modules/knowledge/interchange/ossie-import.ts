@@ -12,9 +12,9 @@ import {
 } from './ossie.ts';
 import { readJson } from './read-json.ts';
 import {
-  type Found,
+  type FoundEntry,
   type ImportError,
-  type Located,
+  type LocatedValue,
   MAX_ENTRIES,
   MAX_ERRORS,
   type ReadDocument,
@@ -29,7 +29,7 @@ export const isSemanticModel = (value: unknown): value is { version?: unknown; s
  * Reads an Ossie document. One of ours holds our own document; of any other, its semantic model is read: entities from
  * datasets, dimensions from fields, metrics, and the joins between datasets. Each gets a concept, which items must belong to.
  */
-export function readSemanticModel(located: Located): ReadDocument {
+export function readSemanticModel(located: LocatedValue): ReadDocument {
   const { version, semantic_model: models } = located.value as { version?: unknown; semantic_model: unknown };
   const reading = new Reading(located);
   if (version !== OSSIE_VERSION) reading.error(['version'], `version: must be ${OSSIE_VERSION}`);
@@ -41,16 +41,16 @@ export function readSemanticModel(located: Located): ReadDocument {
 type Path = (string | number)[];
 
 class Reading {
-  readonly found: Found[] = [];
+  readonly found: FoundEntry[] = [];
   readonly errors: ImportError[] = [];
-  readonly #lineOf: Located['lineOf'];
+  readonly #findLine: LocatedValue['findLine'];
 
-  constructor({ lineOf }: Located) {
-    this.#lineOf = lineOf;
+  constructor({ findLine }: LocatedValue) {
+    this.#findLine = findLine;
   }
 
   error(path: Path, message: string): void {
-    if (this.errors.length < MAX_ERRORS) this.errors.push({ line: this.#lineOf(...path), message });
+    if (this.errors.length < MAX_ERRORS) this.errors.push({ line: this.#findLine(...path), message });
   }
 
   model(value: unknown, path: Path): void {
@@ -81,9 +81,9 @@ class Reading {
 
   /** Reads our own document, which stands on one line: all its entries and errors have that line. */
   #ours(data: string, path: Path): void {
-    const line = this.#lineOf(...path);
+    const line = this.#findLine(...path);
     const { value } = readJson(data);
-    const { found, errors } = readKnowledge({ value, lineOf: () => line });
+    const { found, errors } = readKnowledge({ value, findLine: () => line });
     this.found.push(...found);
     this.errors.push(...errors);
   }
@@ -146,9 +146,9 @@ class Reading {
     this.#add('concepts', path, { ...this.#said({ name, description }), type, ...(aliases.length > 0 && { aliases }) });
   }
 
-  #add(list: Found['list'], path: Path, value: unknown): void {
+  #add(list: FoundEntry['list'], path: Path, value: unknown): void {
     if (this.found.length > MAX_ENTRIES) throw tooManyEntries();
-    this.found.push({ list, value, line: this.#lineOf(...path) });
+    this.found.push({ list, value, line: this.#findLine(...path) });
   }
 
   #read<S extends z.ZodType>(schema: S, value: unknown, path: Path): z.output<S> | undefined {

@@ -1,6 +1,6 @@
 import { ARRAY, JsonWalk, NestedTooDeep, OBJECT } from '../../../kernel/json-walk.ts';
 import { importUnreadable } from './failures.ts';
-import { type Located, MAX_ENTRIES, tooManyEntries } from './read-knowledge.ts';
+import { type LocatedValue, MAX_ENTRIES, tooManyEntries } from './read-knowledge.ts';
 
 const MAX_DEPTH = 100;
 /** The most commas and opening brackets, one in ten bytes of the largest document: even an empty list takes memory. */
@@ -8,7 +8,7 @@ const MAX_SIGNS = 500_000;
 const SIGNS = new Set([...',[{'].map((sign) => sign.charCodeAt(0)));
 
 /** Parses JSON, with the lines of its members, and of the elements of lists among them. */
-export function readJson(text: string): Located {
+export function readJson(text: string): LocatedValue {
   const bytes = new TextEncoder().encode(text);
   requireBounded(bytes);
   const lines = new Map<string, number>();
@@ -24,7 +24,7 @@ export function readJson(text: string): Located {
     if (error instanceof SyntaxError) throw importUnreadable('it is not valid JSON', lineAt(walk.at));
     throw error;
   }
-  return { value: JSON.parse(text), lineOf: (...path) => lines.get(path.slice(0, 2).join('\n')) ?? 1 };
+  return { value: JSON.parse(text), findLine: (...path) => lines.get(path.slice(0, 2).join('\n')) ?? 1 };
 }
 
 /** Refuses a document with too many values, counted by commas and opening brackets: most values follow one. */

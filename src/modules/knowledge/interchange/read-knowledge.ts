@@ -1,4 +1,4 @@
-import { LISTS, type List } from './document.ts';
+import { LIST_NAMES, type ListName } from './document.ts';
 import { importUnreadable } from './failures.ts';
 
 /** The most entries that a document may have, and the most errors that are reported. */
@@ -8,8 +8,8 @@ export const MAX_ERRORS = 1000;
 export const tooManyEntries = () => importUnreadable(`it has more than ${MAX_ENTRIES} entries`);
 
 /** An entry of a document, before anything of it is checked. */
-export interface Found {
-  list: List;
+export interface FoundEntry {
+  list: ListName;
   value: unknown;
   /** The line where it begins, from 1. */
   line: number;
@@ -24,32 +24,32 @@ export interface ImportError {
 export interface ReadDocument {
   /** The kind of document, as reviewers read it: `a semantic model`. */
   source: string;
-  found: Found[];
+  found: FoundEntry[];
   errors: ImportError[];
 }
 
 /** A value of a document, with the lines where its parts begin. */
-export interface Located {
+export interface LocatedValue {
   value: unknown;
   /** The line of the part at this path; of the whole, where that is not known. */
-  lineOf(...path: (string | number)[]): number;
+  findLine(...path: (string | number)[]): number;
 }
 
 /** Reads a document of the form that `GET /export` answers. */
-export function readKnowledge({ value, lineOf }: Located): ReadDocument {
+export function readKnowledge({ value, findLine }: LocatedValue): ReadDocument {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw importUnreadable('it must be an object of lists', 1);
   }
   const errors: ImportError[] = Object.keys(value)
-    .filter((name) => name !== 'format' && !LISTS.includes(name as List))
+    .filter((name) => name !== 'format' && !LIST_NAMES.includes(name as ListName))
     .slice(0, 20)
-    .map((name) => ({ line: lineOf(name), message: `${name.slice(0, 80)}: is not a field of the document` }));
-  const found: Found[] = [];
-  for (const list of LISTS) {
+    .map((name) => ({ line: findLine(name), message: `${name.slice(0, 80)}: is not a field of the document` }));
+  const found: FoundEntry[] = [];
+  for (const list of LIST_NAMES) {
     const entries = (value as Record<string, unknown>)[list];
     if (entries === undefined) continue;
-    if (!Array.isArray(entries)) errors.push({ line: lineOf(list), message: `${list}: must be a list` });
-    else for (const [index, each] of entries.entries()) found.push({ list, value: each, line: lineOf(list, index) });
+    if (!Array.isArray(entries)) errors.push({ line: findLine(list), message: `${list}: must be a list` });
+    else for (const [index, each] of entries.entries()) found.push({ list, value: each, line: findLine(list, index) });
   }
   return { source: 'a document', found, errors };
 }

@@ -1,6 +1,6 @@
 import { isCollection, Lexer, LineCounter, type Node, parseDocument } from 'yaml';
 import { importUnreadable } from './failures.ts';
-import type { Located } from './read-knowledge.ts';
+import type { LocatedValue } from './read-knowledge.ts';
 
 /** Limits for the YAML parser: it recurses for each level, and its work grows with the number of tokens. */
 const MAX_DEPTH = 50;
@@ -11,7 +11,7 @@ const MAX_ALIASES = 100;
 const MAX_QUOTED = 1_000_000;
 
 /** Parses YAML, with the lines of its parts. */
-export function readYaml(text: string): Located {
+export function readYaml(text: string): LocatedValue {
   requireBounded(text);
   const lines = new LineCounter();
   // Whether a key is there twice is asked of each pair of keys.
@@ -30,7 +30,7 @@ export function readYaml(text: string): Located {
   } catch (failure) {
     throw importUnreadable(`it is not valid YAML: ${(failure as Error).message.slice(0, 200)}`);
   }
-  const findLine: Located['lineOf'] = (...path) => {
+  const findLine: LocatedValue['findLine'] = (...path) => {
     let node: unknown = document.contents;
     let line = 1;
     for (const part of [...path, null]) {
@@ -41,7 +41,7 @@ export function readYaml(text: string): Located {
     }
     return line;
   };
-  return { value, lineOf: findLine };
+  return { value, findLine: findLine };
 }
 
 /** Refuses a text that would take too much depth or time, before any of it is parsed. */

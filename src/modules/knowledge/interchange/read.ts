@@ -7,10 +7,10 @@ import { importTooLarge, importUnreadable } from './failures.ts';
 import { isSemanticModel, readSemanticModel } from './ossie-import.ts';
 import { readGlossary } from './read-csv.ts';
 import { readJson } from './read-json.ts';
-import { type Located, type ReadDocument, readKnowledge } from './read-knowledge.ts';
+import { type LocatedValue, type ReadDocument, readKnowledge } from './read-knowledge.ts';
 import { readYaml } from './read-yaml.ts';
 
-const readLocated = (found: Located): ReadDocument =>
+const readLocated = (found: LocatedValue): ReadDocument =>
   isSemanticModel(found.value) ? readSemanticModel(found) : readKnowledge(found);
 const ofJson = (text: string) => readLocated(readJson(text));
 const ofYaml = (text: string) => readLocated(readYaml(text));

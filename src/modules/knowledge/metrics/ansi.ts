@@ -4,10 +4,10 @@ import {
   aggregateSql,
   type Expression,
   ExpressionError,
+  listTables,
   ownLength,
   type Table,
   TextBudget,
-  tablesIn,
   typeName,
   type ValueType,
 } from './expression.ts';
@@ -28,7 +28,7 @@ const MAX_SQL = 50_000;
 export function dimensionToAnsi(model: Model, item: Item): AnsiSql {
   const value = dimensionValue(model, item);
   const sql = write(value, new TextBudget(MAX_SQL), noAggregate);
-  return { sql, type: value.type, tables: tablesIn([value]) };
+  return { sql, type: value.type, tables: listTables([value]) };
 }
 
 /**
@@ -46,7 +46,7 @@ export function metricToAnsi(model: Model, item: Item): AnsiSql | null {
     const metric = model.metric(of);
     isSemiAdditive ||= metric.semiAdditive !== null;
     const filters = [...outer, ...metric.filters];
-    tables.push(...metric.tables, ...tablesIn([metric.formula, ...metric.filters]));
+    tables.push(...metric.tables, ...listTables([metric.formula, ...metric.filters]));
     return write(metric.formula, budget, (part) => {
       if (part.kind === 'metric') return `(${compileFormula(model.metricNamed(part.name), filters)})`;
       const { argument, filter } = part.call;

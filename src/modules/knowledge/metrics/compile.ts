@@ -4,7 +4,7 @@ import type { Item } from './definition.ts';
 import { type Expression, ExpressionError, isTime, sql, type Table, TextBudget } from './expression.ts';
 import { type Condition, type Fact, factSql, type Grouping, groupFacts, groupName } from './fact.ts';
 import { semanticItemUnknown } from './failures.ts';
-import { truncated } from './functions.ts';
+import { truncateTime } from './functions.ts';
 import { Measures, resultType } from './measures.ts';
 import type { Model } from './model.ts';
 
@@ -107,7 +107,7 @@ export function dimensionValue(model: Model, item: Item): Expression {
 function compileGrouping(model: Model, item: Item, grain: TimeGrain | null): Grouping {
   const value = dimensionValue(model, item);
   if (grain === null || !isTime(value.type)) return { item, value };
-  const first = truncated(grain, value);
+  const first = truncateTime(grain, value);
   return { item, value: value.type === 'date' ? first : sql('date')`(${first} AT TIME ZONE 'UTC')::date` };
 }
 

@@ -5,7 +5,7 @@ import {
   isTime,
   type Table,
   type ValueType,
-  within,
+  walkExpression,
 } from './expression.ts';
 import { AGGREGATES } from './functions.ts';
 import { parseExpression } from './parse.ts';
@@ -81,7 +81,8 @@ export function parseDimension(item: Computed, all: readonly Table[]): Dimension
   const tables = named(all, listTableNames(item).flat());
   const value = item.formula === null ? onlyColumn(item, tables) : parseExpression(item.formula, { tables });
   if (value.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
-  if (![...within(value)].some(({ kind }) => kind === 'column')) throw new ExpressionError('it names no column');
+  if (![...walkExpression(value)].some(({ kind }) => kind === 'column'))
+    throw new ExpressionError('it names no column');
   return { value, filters: parseFilters(item, tables) };
 }
 

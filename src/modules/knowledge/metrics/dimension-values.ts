@@ -6,7 +6,7 @@ import { dimensionValue } from './compile.ts';
 import type { Item } from './definition.ts';
 import type { ValueType } from './expression.ts';
 import { mayRead, type PreparedQuery } from './prepare.ts';
-import { readAll } from './resolve.ts';
+import { readQueryItems } from './resolve.ts';
 import { equalValuesSql, sampleSql, similarValuesSql, type ValuesSql } from './values.ts';
 
 /** The limits of one statement that reads values. A sample looks at few rows; a lookup looks at all of them. */
@@ -55,7 +55,7 @@ export async function sampleValues(
   limits: { count: number; length: number },
 ): Promise<Map<string, Sampled>> {
   const none = { metrics: [], filters: [], time_grain: null, order_by: [], limit: 1 };
-  const { model, found } = await readAll(ctx, [{ ...none, dimensions: [...ids] }]);
+  const { model, found } = await readQueryItems(ctx, [{ ...none, dimensions: [...ids] }]);
   const sampled = new Map<string, Sampled>();
   const samples: { id: string; sample: ValuesSql }[] = [];
   for (const id of ids) {

@@ -102,16 +102,16 @@ function listParts(expression: Expression): Expression[] {
 }
 
 /** An expression and everything in it. */
-export function* within(expression: Expression): Generator<Expression> {
+export function* walkExpression(expression: Expression): Generator<Expression> {
   yield expression;
-  for (const part of listParts(expression)) yield* within(part);
+  for (const part of listParts(expression)) yield* walkExpression(part);
 }
 
 /** The tables whose columns stand in expressions, each once. */
-export function tablesIn(expressions: readonly Expression[]): Table[] {
+export function listTables(expressions: readonly Expression[]): Table[] {
   const tables = new Map<string, Table>();
   for (const expression of expressions) {
-    for (const each of within(expression)) if (each.kind === 'column') tables.set(each.table.id, each.table);
+    for (const each of walkExpression(expression)) if (each.kind === 'column') tables.set(each.table.id, each.table);
   }
   return [...tables.values()];
 }

@@ -1,7 +1,7 @@
 import { type Bind, comparison, type FilterOperator } from '../../../tenant-sql/row-filters.ts';
 import type { Item } from './definition.ts';
 import { aggregateSql, type Expression, type Rendering, render, type Table, type TableColumn } from './expression.ts';
-import { Joined } from './joined.ts';
+import { JoinedTables } from './joined.ts';
 import type { Measure } from './measures.ts';
 import type { Model } from './model.ts';
 
@@ -58,7 +58,7 @@ export function factSql(
   { groupings, conditions }: QueryScope,
   { bind, budget }: Pick<Rendering, 'budget'> & { bind: Bind },
 ): { text: string; tables: Table[] } {
-  const joined = new Joined(model, root);
+  const joined = new JoinedTables(model, root);
   for (const { item, call, filters, semiAdditive } of measures) {
     const parts = [call.argument, call.filter, semiAdditive?.by].filter((part) => part != null);
     joined.join([item], [...parts, ...filters]);

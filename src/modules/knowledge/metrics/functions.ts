@@ -1,5 +1,5 @@
 import { call, type Expression, ExpressionError, sql, type ValueType } from './expression.ts';
-import { alike, asNumber, asText, toType } from './types.ts';
+import { asNumber, asText, toCommonType, toType } from './types.ts';
 
 /** Makes an expression of the arguments of a call. @throws ExpressionError where they do not fit */
 type Signature = (values: readonly Expression[]) => Expression;
@@ -44,7 +44,7 @@ const ofAlike =
   (name: string, least: number, most: number): Signature =>
   (values) => {
     requireArity(values, least, most);
-    const { type, values: same } = alike(values);
+    const { type, values: same } = toCommonType(values);
     return call(type, name, same);
   };
 
@@ -61,13 +61,13 @@ const TRUNCATED = new Set(['minute', 'hour', 'day', 'week', 'month', 'quarter', 
 const EXTRACTED = new Set([...TRUNCATED, 'second', 'dow', 'isodow', 'doy', 'isoyear', 'epoch']);
 
 /** The time at which a unit began, in UTC; weeks begin on Monday. */
-export function truncated(unit: string, time: Expression): Expression {
+export function truncateTime(unit: string, time: Expression): Expression {
   if (time.type === 'date') return sql('date')`date_trunc('${unit}', ${time}::timestamp)::date`;
   return sql('datetime')`date_trunc('${unit}', ${toType('datetime', time)}, 'UTC')`;
 }
 
 /** A part of a time in UTC, or of the time between two: `extract(unit from time)`. */
-export function extracted(unit: string, time: Expression): Expression {
+export function extractTimePart(unit: string, time: Expression): Expression {
   if (!EXTRACTED.has(unit)) throw new ExpressionError(`extract takes one of ${[...EXTRACTED].join(', ')}`);
   if (time.type !== 'interval') toType('datetime', time);
   const of = time.kind === 'text' || time.kind === 'null' ? toType('datetime', time) : time;
@@ -125,14 +125,14 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
     'date_trunc',
     (values) => {
       requireArity(values, 2);
-      return truncated(parseUnit(TRUNCATED, values[0]), values[1] as Expression);
+      return truncateTime(parseUnit(TRUNCATED, values[0]), values[1] as Expression);
     },
   ],
   [
     'date_part',
     (values) => {
       requireArity(values, 2);
-      return extracted(parseUnit(EXTRACTED, values[0]), values[1] as Expression);
+      return extractTimePart(parseUnit(EXTRACTED, values[0]), values[1] as Expression);
     },
   ],
   ['now', fixed('now', 'datetime', [])],

@@ -9,7 +9,7 @@ const TYPES: readonly ValueType[] = ['decimal', 'date', 'text'];
  * Returns why metric queries cannot read a formula or a filter that Postgres may accept; undefined where they can. The metrics
  * that it builds on may change: a problem that depends on their types is only found by a query.
  */
-export function problemIn(
+export function findFormulaProblem(
   text: string,
   as: 'metric' | 'dimension' | 'filter',
   tables: readonly Table[],

@@ -1,12 +1,12 @@
 import { qualified, quoted } from '../../../tenant-sql/identifiers.ts';
 import type { Item } from './definition.ts';
-import { type Expression, type Table, tablesIn, type ValueType } from './expression.ts';
+import { type Expression, listTables, type Table, type ValueType } from './expression.ts';
 import { joinFailure } from './measures.ts';
 import type { Model } from './model.ts';
 import { isPath, type Path } from './relations.ts';
 
 /** The tables of a statement by the names that they have in it. */
-export class Joined {
+export class JoinedTables {
   readonly #names = new Map<string, string>();
   readonly #joins: string[] = [];
   readonly tables: Table[] = [];
@@ -22,7 +22,7 @@ export class Joined {
 
   /** Joins the tables of expressions. @param items the items of the expressions, named by the failure where there is no path */
   join(items: readonly Item[], expressions: readonly Expression[]): void {
-    const paths = tablesIn(expressions).map((table) => this.#model.path(this.#root, table));
+    const paths = listTables(expressions).map((table) => this.#model.path(this.#root, table));
     if (!paths.every(isPath)) throw joinFailure(items, paths);
     for (const path of paths) this.#walk(path);
   }

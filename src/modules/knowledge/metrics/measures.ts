@@ -2,11 +2,11 @@ import type { Item, Metric, SemiAdditive } from './definition.ts';
 import {
   type Aggregate,
   type Expression,
+  listTables,
   type Rendering,
   render,
   type Table,
   type TextBudget,
-  tablesIn,
   typeName,
   type ValueType,
 } from './expression.ts';
@@ -135,7 +135,7 @@ const tooLarge = (item: Item, most: string) =>
 
 /** The table of an aggregate of which each row has at most one row in each of the aggregate's other tables. */
 function findRoot(model: Model, item: Item, metric: Metric, call: Aggregate): Table {
-  const named = tablesIn([call.argument, call.filter].filter((part) => part !== null));
+  const named = listTables([call.argument, call.filter].filter((part) => part !== null));
   const tables = named.length > 0 ? named : metric.tables;
   const paths = tables.map((table) => tables.map((other) => model.path(table, other)));
   const found = tables.find((_, index) => paths[index]?.every(isPath));

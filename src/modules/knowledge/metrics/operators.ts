@@ -1,7 +1,7 @@
 import { cast, typeNamed } from './casts.ts';
 import { call, type Expression, ExpressionError, sql } from './expression.ts';
 import { TokenReader } from './token-reader.ts';
-import { alike, arithmetic, asNumber, asText, toType } from './types.ts';
+import { applyArithmetic, asNumber, asText, toCommonType, toType } from './types.ts';
 
 /** The deepest nesting of brackets and calls. */
 const MAX_DEPTH = 60;
@@ -51,7 +51,7 @@ export abstract class OperatorParser extends TokenReader {
     if (this.word('between')) {
       const low = this.#concatenation();
       this.expect('word', 'and');
-      const [a, b, c] = alike([left, low, this.#concatenation()]).values as [Expression, Expression, Expression];
+      const [a, b, c] = toCommonType([left, low, this.#concatenation()]).values as [Expression, Expression, Expression];
       return sql('boolean')`${a} ${not}BETWEEN ${b} AND ${c}`;
     }
     for (const operator of ['like', 'ilike']) {
@@ -72,14 +72,14 @@ export abstract class OperatorParser extends TokenReader {
     }
     this.expect('word', 'distinct');
     this.expect('word', 'from');
-    const [a, b] = alike([left, this.#concatenation()]).values as [Expression, Expression];
+    const [a, b] = toCommonType([left, this.#concatenation()]).values as [Expression, Expression];
     return sql('boolean')`${a} IS ${not}DISTINCT FROM ${b}`;
   }
 
   #membership(left: Expression, not: string): Expression {
     this.expect('sign', '(');
     if (this.is('word', 'select')) throw this.unexpected();
-    const [value, ...list] = alike([left, ...this.list()]).values as [Expression, ...Expression[]];
+    const [value, ...list] = toCommonType([left, ...this.list()]).values as [Expression, ...Expression[]];
     return sql('boolean')`${value} ${not}IN ${call('boolean', '', list)}`;
   }
 
@@ -96,14 +96,15 @@ export abstract class OperatorParser extends TokenReader {
 
   #sum(): Expression {
     let left = this.#product();
-    while (this.is('sign', '+') || this.is('sign', '-')) left = arithmetic(this.take('sign'), left, this.#product());
+    while (this.is('sign', '+') || this.is('sign', '-'))
+      left = applyArithmetic(this.take('sign'), left, this.#product());
     return left;
   }
 
   #product(): Expression {
     let left = this.#signed();
     while (['*', '/', '%'].some((sign) => this.is('sign', sign))) {
-      left = arithmetic(this.take('sign'), left, this.#signed());
+      left = applyArithmetic(this.take('sign'), left, this.#signed());
     }
     return left;
   }
@@ -136,6 +137,6 @@ const both = (operator: string, left: Expression, right: Expression): Expression
   sql('boolean')`${toType('boolean', left)} ${operator} ${toType('boolean', right)}`;
 
 function compared(operator: string, left: Expression, right: Expression): Expression {
-  const [a, b] = alike([left, right]).values as [Expression, Expression];
+  const [a, b] = toCommonType([left, right]).values as [Expression, Expression];
   return sql('boolean')`${a} ${operator === '!=' ? '<>' : operator} ${b}`;
 }

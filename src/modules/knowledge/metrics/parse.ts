@@ -1,9 +1,9 @@
 import { cast, typeNamed } from './casts.ts';
 import { type Expression, ExpressionError, type Table, type ValueType } from './expression.ts';
-import { AGGREGATES, extracted, FUNCTIONS } from './functions.ts';
+import { AGGREGATES, extractTimePart, FUNCTIONS } from './functions.ts';
 import { OperatorParser } from './operators.ts';
 import { type Token, tokenize } from './tokens.ts';
-import { alike, toType } from './types.ts';
+import { toCommonType, toType } from './types.ts';
 
 /** The tables and metrics that an expression may name. */
 export interface Scope {
@@ -143,7 +143,7 @@ class Parser extends OperatorParser {
     this.expect('word', 'from');
     const time = this.expression();
     this.expect('sign', ')');
-    return extracted(unit, time);
+    return extractTimePart(unit, time);
   }
 
   #aggregate(name: string, typeOf: (value: Expression) => ValueType): Expression {
@@ -181,9 +181,9 @@ class Parser extends OperatorParser {
     if (conditionsOrValues.length === 0) throw this.unexpected();
     if (this.word('else')) results.push(this.expression());
     this.expect('word', 'end');
-    const { type, values } = alike(results);
+    const { type, values } = toCommonType(results);
     // The subject stands there once: written with each condition, nested ones would grow without bounds.
-    const [compared, ...matches] = subject ? alike([subject, ...conditionsOrValues]).values : [];
+    const [compared, ...matches] = subject ? toCommonType([subject, ...conditionsOrValues]).values : [];
     const conditions = compared ? matches : conditionsOrValues.map((condition) => toType('boolean', condition));
     const branches = values.flatMap((value, index) =>
       index < conditions.length ? [' WHEN ', conditions[index] as Expression, ' THEN ', value] : [' ELSE ', value],

@@ -5,7 +5,7 @@ import { type CompiledQuery, compileQuery, dimensionValue, type MetricQuery } fr
 import { isTime, type Table } from './expression.ts';
 import type { Model } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
-import { readAll, resolve, resolveIn, tablesOfItems } from './resolve.ts';
+import { readQueryItems, resolveQuery, resolveWithItems, tablesOfItems } from './resolve.ts';
 
 /** A query that is compiled for the current tables. */
 export interface PreparedQuery extends CompiledQuery {
@@ -17,7 +17,7 @@ export interface PreparedQuery extends CompiledQuery {
 
 /** Finds the items of a query and compiles it. @throws the failures of `compileFailures`; `invalid` naming the field */
 export async function prepareMetrics(ctx: CompanyContext, input: MetricQueryInput): Promise<PreparedQuery> {
-  const { model, query } = await resolve(ctx, input);
+  const { model, query } = await resolveQuery(ctx, input);
   const dimensions = [...query.dimensions, ...query.filters.map(({ dimension }) => dimension)];
   const times = dimensions.filter((item) => isTime(dimensionValue(model, item).type)).map(({ id }) => id);
   return { ...compileQuery(model, query), query, model, times: new Set(times) };
@@ -47,7 +47,7 @@ export const withValues = (prepared: PreparedQuery, values: readonly (readonly s
 };
 
 /** Compiles several queries, which are read together. @returns the problem of each, or null */
-export async function problemsOfQueries(
+export async function findQueryProblems(
   ctx: CompanyContext,
   inputs: readonly MetricQueryInput[],
 ): Promise<(string | null)[]> {
@@ -60,9 +60,9 @@ export async function problemsOfQueries(
       throw error;
     }
   };
-  let readings: Awaited<ReturnType<typeof readAll>>;
+  let readings: Awaited<ReturnType<typeof readQueryItems>>;
   try {
-    readings = await readAll(ctx, inputs);
+    readings = await readQueryItems(ctx, inputs);
   } catch (error) {
     return inputs.map(() =>
       findProblem(() => {
@@ -72,7 +72,7 @@ export async function problemsOfQueries(
   }
   return inputs.map((each) =>
     findProblem(() => {
-      const { model, query } = resolveIn(readings, each);
+      const { model, query } = resolveWithItems(readings, each);
       compileQuery(model, query);
     }),
   );

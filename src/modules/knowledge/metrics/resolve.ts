@@ -3,7 +3,7 @@ import { readTogether } from '../../../db/client.ts';
 import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
 import { takesOperator, toComparedText } from '../../../tenant-sql/row-filters.ts';
-import { normalized, uniqueKeyFrom } from '../resources/service.ts';
+import { normalizeName, uniqueKeyFrom } from '../resources/service.ts';
 import { dimensionValue, MAX_SQL, type MetricQuery } from './compile.ts';
 import { type Item, listTableNames } from './definition.ts';
 import { isTime, type Table, type TableColumn } from './expression.ts';
@@ -15,7 +15,7 @@ import { tableNamesIn } from './relations.ts';
 import { selectItems, selectRelations } from './store.ts';
 import { readTables } from './tables.ts';
 import { metricNamesIn } from './tokens.ts';
-import { describeExpectation, encoded } from './types.ts';
+import { describeExpectation, encodeValue } from './types.ts';
 
 /** The most relations, and the most metrics that build on one another, that a query reads. */
 const MAX_RELATIONS = 2_000;
@@ -65,19 +65,19 @@ export interface Readings {
  * Finds the items of a query, those that they build on, their tables and the company's relations, and reads its values.
  * @throws semanticItemUnknown; `invalid` naming the field
  */
-export async function resolve(ctx: CompanyContext, input: MetricQueryInput): Promise<Resolved> {
-  const readings = await readAll(ctx, [input]);
-  return resolveIn(readings, input);
+export async function resolveQuery(ctx: CompanyContext, input: MetricQueryInput): Promise<Resolved> {
+  const readings = await readQueryItems(ctx, [input]);
+  return resolveWithItems(readings, input);
 }
 
 /** Resolves one of several queries that were read together. */
-export const resolveIn = ({ model, found }: Readings, input: MetricQueryInput): Resolved => ({
+export const resolveWithItems = ({ model, found }: Readings, input: MetricQueryInput): Resolved => ({
   model,
-  query: resolveQuery(input, model, found),
+  query: toMetricQuery(input, model, found),
 });
 
 /** Reads the items, tables and relations of several queries. */
-export async function readAll(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<Readings> {
+export async function readQueryItems(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<Readings> {
   const { found, relations } = await readItems(ctx, inputs);
   const names = [...found.all.values()].flatMap((item) => listTableNames(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(tableNamesIn)]);
@@ -135,7 +135,7 @@ const namesMissing =
       ? []
       : metricNamesIn(formula).flatMap((name) => (found.named('metric', name) ? [] : [uniqueKeyFrom('metric', name)]));
 
-function resolveQuery(input: MetricQueryInput, model: Model, found: Found): MetricQuery {
+function toMetricQuery(input: MetricQueryInput, model: Model, found: Found): MetricQuery {
   const metrics = input.metrics.map((name) => found.require('metric', name));
   const dimensions = input.dimensions.map((name) => found.require('dimension', name));
   const problems = [...repeated('metrics', metrics), ...repeated('dimensions', dimensions)];
@@ -156,7 +156,7 @@ function resolveQuery(input: MetricQueryInput, model: Model, found: Found): Metr
   }
   const columns = [...dimensions, ...metrics];
   const orderBy = input.order_by.map(({ by, descending }, index) => {
-    const column = columns.findIndex(({ id, name }) => id === by || normalized(name) === normalized(by));
+    const column = columns.findIndex(({ id, name }) => id === by || normalizeName(name) === normalizeName(by));
     if (column < 0)
       problems.push({ field: `order_by.${index}.by`, message: 'must be a metric or dimension of the query' });
     return { column, descending };
@@ -179,7 +179,9 @@ function readValues(type: TableColumn['type'], operator: Filter['operator'], sen
   const takesList = operator === 'in' || operator === 'nin';
   if (!takesList && sent.length !== 1) return { field: 'values', problem: `must be one value for ${operator}` };
   const of = operator === 'is_null' ? 'boolean' : type;
-  const values = sent.map((value) => (of === 'datetime' ? toComparedText(of, operator, value) : encoded(of, value)));
+  const values = sent.map((value) =>
+    of === 'datetime' ? toComparedText(of, operator, value) : encodeValue(of, value),
+  );
   const fit = values.filter((value) => value !== undefined);
   return fit.length === values.length ? { values: fit } : { field: 'values', problem: describeExpectation(of) };
 }

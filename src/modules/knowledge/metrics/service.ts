@@ -12,12 +12,12 @@ import { readTables } from './tables.ts';
 export { checkValues, sampleValues } from './dimension-values.ts';
 export { type HiddenItems, hiddenItems, namesHidden } from './hidden.ts';
 export {
+  findQueryProblems,
   mayRead,
   type PreparedQuery,
   prepareForReader,
   prepareMetrics,
-  problemsOfQueries,
-  toSentence as sentenceOf,
+  toSentence,
   withValues,
 } from './prepare.ts';
 

@@ -13,7 +13,7 @@ export const describeExpectation = (type: ValueType): string =>
       : EXPECTATIONS[type];
 
 /** The text that Postgres reads as a value of a type; undefined for a value of no such form. */
-export function encoded(type: ValueType, value: unknown): string | undefined {
+export function encodeValue(type: ValueType, value: unknown): string | undefined {
   if (type !== 'uuid' && type !== 'interval') return toPostgresText(type, value);
   return typeof value === 'string' && (type === 'uuid' ? UUID : INTERVAL).test(value) ? value : undefined;
 }
@@ -28,7 +28,7 @@ export function toType(type: ValueType, expression: Expression): Expression {
   if (expression.kind === 'null') return { ...expression, type };
   if (expression.type === type) return expression;
   if (isUntyped(expression) && expression.kind === 'text') {
-    const value = encoded(type, expression.value);
+    const value = encodeValue(type, expression.value);
     if (value === undefined) throw new ExpressionError(`a text ${describeExpectation(type)}`);
     return { kind: 'text', type, value };
   }
@@ -51,7 +51,7 @@ function commonType(expressions: readonly Expression[]): ValueType {
 }
 
 /** The values, untyped ones with the type that they have in common; numbers stay as they are. */
-export function alike(expressions: readonly Expression[]): { type: ValueType; values: Expression[] } {
+export function toCommonType(expressions: readonly Expression[]): { type: ValueType; values: Expression[] } {
   const type = commonType(expressions);
   return { type, values: expressions.map((each) => (isUntyped(each) ? toType(type, each) : each)) };
 }
@@ -67,7 +67,7 @@ export function asNumber(expression: Expression): Expression {
 }
 
 /** Applies `+`, `-`, `*`, `/` or `%`. Division by zero gives null; every division is one of decimals. */
-export function arithmetic(operator: string, left: Expression, right: Expression): Expression {
+export function applyArithmetic(operator: string, left: Expression, right: Expression): Expression {
   const time = operator === '+' || operator === '-' ? ofTime(operator, left, right) : undefined;
   if (time) return time;
   const [a, b] = [asNumber(left), asNumber(right)];

@@ -2,8 +2,8 @@ import type { CompiledSql } from '../../../sql-templates/compiled.ts';
 import { type Bind, caseFolded, comparison, textBindings } from '../../../tenant-sql/row-filters.ts';
 import { dimensionValue, MAX_SQL } from './compile.ts';
 import type { Item } from './definition.ts';
-import { render, type Table, TextBudget, tablesIn } from './expression.ts';
-import { Joined } from './joined.ts';
+import { listTables, render, type Table, TextBudget } from './expression.ts';
+import { JoinedTables } from './joined.ts';
 import type { Model } from './model.ts';
 
 /** The most rows that a sample reads. */
@@ -21,8 +21,8 @@ export interface ValuesSql {
  */
 function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) => string): ValuesSql {
   const value = dimensionValue(model, item);
-  const [root] = tablesIn([value]) as [Table, ...Table[]];
-  const joined = new Joined(model, root);
+  const [root] = listTables([value]) as [Table, ...Table[]];
+  const joined = new JoinedTables(model, root);
   joined.join([item], [value]);
   const { values, bind } = textBindings();
   const unexpected = () => {

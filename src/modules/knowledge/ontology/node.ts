@@ -58,11 +58,11 @@ export const ontologyNode: Definition<OntologyNode> = {
     requireUpdate: (actor, id) => requireAction(actor, 'ontology:update', id, 'node'),
     requireDelete: (actor, id) => requireAction(actor, 'ontology:delete', id, 'node'),
   },
-  nameOf: (content) => content.name,
-  uniqueKeyOf: (content) => uniqueKeyFrom(content.node_type, content.name),
-  facetOf: (content) => content.node_type,
-  textsOf: (content) => [content.name, content.description, ...content.aliases],
-  referencesOf: (content) => [
+  getName: (content) => content.name,
+  makeUniqueKey: (content) => uniqueKeyFrom(content.node_type, content.name),
+  getFacet: (content) => content.node_type,
+  listTexts: (content) => [content.name, content.description, ...content.aliases],
+  listReferences: (content) => [
     ...(content.parent_node_id === null
       ? []
       : [{ field: 'parent_node_id', id: content.parent_node_id, type: 'ontology_node' as const }]),

@@ -11,7 +11,7 @@ import {
   resourceId,
   textUpTo,
 } from '../resources/fields.ts';
-import { type Definition, normalized, uniqueKeyFrom } from '../resources/service.ts';
+import { type Definition, normalizeName, uniqueKeyFrom } from '../resources/service.ts';
 
 export const relationFields = {
   subject_node_id: resourceId,
@@ -45,12 +45,12 @@ export const ontologyRelation: Definition<OntologyRelation> = {
     requireUpdate: (actor, id) => requireAction(actor, 'ontology:update', id, 'relation'),
     requireDelete: (actor, id) => requireAction(actor, 'ontology:delete', id, 'relation'),
   },
-  nameOf: (content) => content.predicate,
-  uniqueKeyOf: (content) => uniqueKeyFrom(content.subject_node_id, content.predicate, content.object_node_id),
-  facetOf: (content) => normalized(content.predicate),
-  textsOf: (content) => [content.predicate, content.description],
-  endsOf: (content) => ({ subjectId: content.subject_node_id, objectId: content.object_node_id }),
-  referencesOf: (content) => [
+  getName: (content) => content.predicate,
+  makeUniqueKey: (content) => uniqueKeyFrom(content.subject_node_id, content.predicate, content.object_node_id),
+  getFacet: (content) => normalizeName(content.predicate),
+  listTexts: (content) => [content.predicate, content.description],
+  getEnds: (content) => ({ subjectId: content.subject_node_id, objectId: content.object_node_id }),
+  listReferences: (content) => [
     { field: 'subject_node_id', id: content.subject_node_id, type: 'ontology_node' },
     { field: 'object_node_id', id: content.object_node_id, type: 'ontology_node' },
   ],

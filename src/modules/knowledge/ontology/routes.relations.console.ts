@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pages } from '../../../http/surfaces/knowledge.ts';
 import { resourceEndpoints } from '../resources/endpoints.ts';
 import { statusQuery, textUpTo } from '../resources/fields.ts';
-import { normalized } from '../resources/service.ts';
+import { normalizeName } from '../resources/service.ts';
 import { recordSchema, viewResource } from '../resources/views.ts';
 import { ONTOLOGY_ACTIONS } from './actions.ts';
 import { ontologyRelation, relationFields } from './relation.ts';
@@ -31,7 +31,7 @@ export const ontologyRelationEndpoints = resourceEndpoints({
   }),
   filter: ({ status, predicate, subject_node_id, object_node_id }) => ({
     status,
-    facet: predicate === undefined ? undefined : normalized(predicate),
+    facet: predicate === undefined ? undefined : normalizeName(predicate),
     subjectId: subject_node_id,
     objectId: object_node_id,
   }),

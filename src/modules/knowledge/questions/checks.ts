@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import { cut } from '../../../kernel/text.ts';
-import { problemsOfQueries } from '../metrics/service.ts';
+import { findQueryProblems } from '../metrics/service.ts';
 import { storedQuery } from './question.ts';
 import * as store from './store.ts';
 
@@ -33,6 +33,6 @@ export async function recordChecks(
 
 async function findProblems(ctx: CompanyContext, rows: readonly store.QuestionRow[]): Promise<(string | null)[]> {
   const queries = rows.map(storedQuery);
-  const problems = await problemsOfQueries(ctx, queries);
+  const problems = await findQueryProblems(ctx, queries);
   return problems.map((problem) => problem && cut(problem, MAX_REASON));
 }

@@ -31,7 +31,7 @@ export const questionKey = (question: string): string =>
 export const storedQuery = ({ query }: Pick<QuestionRow, 'query'>): MetricQueryInput => metricQuery.parse(query);
 
 /** A query as it is stored: numbers that JSON would round are texts of their digits. */
-export const storable = (query: MetricQueryInput): Record<string, unknown> => ({
+export const toStoredQuery = (query: MetricQueryInput): Record<string, unknown> => ({
   ...query,
   filters: query.filters.map((filter) => ({
     ...filter,
@@ -40,7 +40,7 @@ export const storable = (query: MetricQueryInput): Record<string, unknown> => ({
 });
 
 /** Finds the questions whose queries name hidden items, as a denial of these questions. @param read reads all questions */
-export async function hiddenAmong(
+export async function findHiddenQuestions(
   hidden: HiddenItems,
   read: () => Promise<Pick<QuestionRow, 'id' | 'query'>[]>,
 ): Promise<Denials> {

@@ -9,10 +9,10 @@ import { type HiddenItems, hiddenItems, namesHidden, prepareForReader } from '..
 import { isUnreachable } from '../resources/service.ts';
 import { recordChecks } from './checks.ts';
 import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
-import { hiddenAmong, questionKey, storable, storedQuery } from './question.ts';
+import { findHiddenQuestions, questionKey, storedQuery, toStoredQuery } from './question.ts';
 import * as store from './store.ts';
 
-export { hiddenAmong, questionKey, storable, storedQuery } from './question.ts';
+export { findHiddenQuestions, questionKey, storedQuery, toStoredQuery } from './question.ts';
 export { hasQuestions, type QuestionRow } from './store.ts';
 
 /** A question and its query, as people send them. */
@@ -30,7 +30,7 @@ export async function getQuestion(ctx: CompanyContext, id: string): Promise<stor
 
 /** The questions whose queries name hidden items. */
 export const hiddenQuestions = (ctx: CompanyContext, hidden: HiddenItems): Promise<Denials> =>
-  hiddenAmong(hidden, async () => store.selectQueries(ctx.db, ctx.actor.companyId));
+  findHiddenQuestions(hidden, async () => store.selectQueries(ctx.db, ctx.actor.companyId));
 
 /** A page of the company's questions, newest first, without those whose queries name items that the caller may not see. */
 export async function listQuestions(
@@ -108,7 +108,8 @@ export async function changeQuestion(
     if (isArchived && status !== 'verified') throw questionArchived();
     const input = { question: changes.question ?? current.question, query: changes.query ?? storedQuery(current) };
     const isSame =
-      input.question === current.question && JSON.stringify(storable(input.query)) === JSON.stringify(current.query);
+      input.question === current.question &&
+      JSON.stringify(toStoredQuery(input.query)) === JSON.stringify(current.query);
     if (isSame && (status ?? current.status) === current.status) return current;
     const row: store.QuestionRow = {
       ...current,
@@ -159,7 +160,7 @@ async function verifiedColumns(ctx: PrincipalContext, { question, query }: Quest
   return {
     question,
     questionKey: key,
-    query: storable(query),
+    query: toStoredQuery(query),
     status: 'verified' as const,
     staleReason: null,
     verifiedBy: ctx.actor.id,

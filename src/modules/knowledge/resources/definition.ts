@@ -52,23 +52,23 @@ export interface Definition<C extends Content = Content> {
     requireUpdate(actor: Principal, id: string): void;
     requireDelete(actor: Principal, id: string): void;
   };
-  nameOf(content: C): string;
+  getName(content: C): string;
   /** The key that must be unique among the resources of the type, archived ones aside. */
-  uniqueKeyOf(content: C): string;
+  makeUniqueKey(content: C): string;
   /**
    * The value by which lists filter besides the status: the type of a concept or node, the kind of a semantic item, the
    * predicate of a relation.
    */
-  facetOf(content: C): string;
+  getFacet(content: C): string;
   /** The texts that `search` finds, the name included. */
-  textsOf(content: C): string[];
+  listTexts(content: C): string[];
   /** The nodes that a relation connects. */
-  endsOf?(content: C): { subjectId: string; objectId: string };
-  referencesOf(content: C): Reference[];
+  getEnds?(content: C): { subjectId: string; objectId: string };
+  listReferences(content: C): Reference[];
   /** Fields that hold ids of the same type and, followed together, must form no cycle. */
   acyclic: readonly (keyof C & string)[];
   /** Violated rules between fields. */
-  problemsOf?(content: C): FieldProblem[];
+  findProblems?(content: C): FieldProblem[];
   /** Checks the content against the current tables of the company. */
   check?(ctx: CompanyContext, content: C): Promise<Check>;
   /**
@@ -87,13 +87,13 @@ export const changedFields = (content: Content, fields: Content): Content =>
   );
 
 /** A text as searches compare it: in lower case and one form of Unicode. */
-export const searchable = (text: string): string => limitMarks(text).normalize('NFKC').toLowerCase();
+export const toSearchText = (text: string): string => limitMarks(text).normalize('NFKC').toLowerCase();
 
-/** A name as it is compared: `searchable`, with single spaces. */
-export const normalized = (name: string): string => searchable(name).trim().replaceAll(/\s+/g, ' ');
+/** A name as it is compared: the text of `toSearchText`, with single spaces. */
+export const normalizeName = (name: string): string => toSearchText(name).trim().replaceAll(/\s+/g, ' ');
 
 /** A key of several parts, joined by a character that no name holds. */
-export const uniqueKeyFrom = (...parts: string[]): string => parts.map(normalized).join('\n');
+export const uniqueKeyFrom = (...parts: string[]): string => parts.map(normalizeName).join('\n');
 
 /** A reference for each id of a list. */
 export const referencesIn = (field: string, ids: readonly string[], type: ResourceType, facet?: string): Reference[] =>

@@ -1,7 +1,7 @@
 import { deniedInLists, isDenied } from '../../../access/denials.ts';
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import { type Definition, normalized, searchable } from './definition.ts';
+import { type Definition, normalizeName, toSearchText } from './definition.ts';
 import * as store from './store.ts';
 
 /** A resource as it is stored, its content of type C. */
@@ -55,7 +55,7 @@ export const unarchivedResources = (
   { type, facet, mentionedIn, limit }: { type: ResourceType; facet?: string; mentionedIn?: string; limit: number },
 ): Promise<Resource[]> => {
   const of = { companyId: ctx.actor.companyId, resourceType: type };
-  const options = { facet, ...(mentionedIn !== undefined && { mentionedIn: normalized(mentionedIn) }) };
+  const options = { facet, ...(mentionedIn !== undefined && { mentionedIn: normalizeName(mentionedIn) }) };
   return store.selectUnarchived(ctx.db, { ...of, ...options }, limit).all();
 };
 
@@ -72,7 +72,7 @@ export async function listResources<C extends Content>(
   filter: store.ResourceFilter,
   page: { page: number; perPage: number },
 ) {
-  const search = filter.search === undefined ? undefined : searchable(filter.search);
+  const search = filter.search === undefined ? undefined : toSearchText(filter.search);
   const of = {
     companyId: ctx.actor.companyId,
     resourceType: definition.type,

@@ -40,7 +40,7 @@ export const selectResources = (db: ControlDb, companyId: string, ids: readonly 
 
 /**
  * The resources of a type that are not archived, last changed first.
- * @param mentionedIn a `normalized` text: resources whose unique key, such as the name, stands in it come first
+ * @param mentionedIn a text of `normalizeName`: resources whose unique key, such as the name, stands in it come first
  */
 export const selectUnarchived = (
   db: ControlDb,
@@ -77,7 +77,7 @@ export const countUnarchived = (db: ControlDb, companyId: string, resourceType: 
       ),
     );
 
-/** The filter of a list. Without a status it leaves archived ones out. `search` is `searchable`. */
+/** The filter of a list. Without a status it leaves archived ones out. `search` is as `toSearchText` gives it. */
 export interface ResourceFilter {
   status?: Status;
   facet?: string;

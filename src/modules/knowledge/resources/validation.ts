@@ -16,9 +16,9 @@ export async function validateContent<C extends Content>(
   content: C,
   before?: C,
 ): Promise<WriteCondition[]> {
-  const problems: FieldProblem[] = definition.problemsOf?.(content) ?? [];
-  const known = new Set(before ? definition.referencesOf(before).map(({ id, field }) => `${field} ${id}`) : []);
-  const added = definition.referencesOf(content).filter(({ id, field }) => !known.has(`${field} ${id}`));
+  const problems: FieldProblem[] = definition.findProblems?.(content) ?? [];
+  const known = new Set(before ? definition.listReferences(before).map(({ id, field }) => `${field} ${id}`) : []);
+  const added = definition.listReferences(content).filter(({ id, field }) => !known.has(`${field} ${id}`));
   const rows = await findResources(
     ctx,
     added.map(({ id }) => id),

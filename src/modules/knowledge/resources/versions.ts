@@ -4,7 +4,7 @@ import type { Change, Content, Status } from '../../../db/schema/knowledge-resou
 import { invalid } from '../../../kernel/failure.ts';
 import { prepareMessage } from '../../outbox/service.ts';
 import { recheckIfOutdated } from './checks.ts';
-import { type Check, type Definition, searchable } from './definition.ts';
+import { type Check, type Definition, toSearchText } from './definition.ts';
 import { type Resource, resourceKey } from './reading.ts';
 import * as store from './store.ts';
 import { validateContent } from './validation.ts';
@@ -177,18 +177,18 @@ async function commitVersion<C extends Content>(
 }
 
 const uniqueKeyFailure = <C extends Content>(definition: Definition<C>, content: C): ConstraintFailures => ({
-  'knowledge_resources.unique_key': () => definition.failures.duplicate(definition.nameOf(content)),
+  'knowledge_resources.unique_key': () => definition.failures.duplicate(definition.getName(content)),
 });
 
 /** The content, and the columns that make it searchable and unique. */
 function toColumns<C extends Content>(definition: Definition<C>, content: C) {
-  const ends = definition.endsOf?.(content);
+  const ends = definition.getEnds?.(content);
   return {
     content,
-    uniqueKey: definition.uniqueKeyOf(content),
-    facet: definition.facetOf(content),
+    uniqueKey: definition.makeUniqueKey(content),
+    facet: definition.getFacet(content),
     subjectId: ends?.subjectId ?? null,
     objectId: ends?.objectId ?? null,
-    searchText: searchable(definition.textsOf(content).join('\n')),
+    searchText: toSearchText(definition.listTexts(content).join('\n')),
   };
 }

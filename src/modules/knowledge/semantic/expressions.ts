@@ -7,7 +7,7 @@ import { quoted } from '../../../tenant-sql/identifiers.ts';
 import { runUserSql } from '../../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { ManagedTable } from '../../managed-tables/service.ts';
-import { problemIn } from '../metrics/grammar.ts';
+import { findFormulaProblem } from '../metrics/grammar.ts';
 import { asTable } from '../metrics/tables.ts';
 import { metricNamesIn, withoutMetrics } from '../metrics/tokens.ts';
 import type { SemanticItem } from './item.ts';
@@ -118,7 +118,7 @@ function outsideGrammar(
 ): string | undefined {
   if (kind !== 'metric' && kind !== 'dimension') return undefined;
   const known = tables.map((table) => asTable(table));
-  return problemIn(text, as === 'filter' ? as : kind, known);
+  return findFormulaProblem(text, as === 'filter' ? as : kind, known);
 }
 
 /** The failure of invalid SQL; undefined when it is valid. */

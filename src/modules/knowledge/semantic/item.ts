@@ -77,18 +77,18 @@ export const semanticItem: Definition<SemanticItem> = {
     requireUpdate: (actor, id) => requireAction(actor, 'semantic:update', id),
     requireDelete: (actor, id) => requireAction(actor, 'semantic:delete', id),
   },
-  nameOf: (content) => content.name,
-  uniqueKeyOf: (content) => uniqueKeyFrom(content.kind, content.name),
-  facetOf: (content) => content.kind,
-  textsOf: (content) => [content.name, content.description],
-  referencesOf: (content) => [
+  getName: (content) => content.name,
+  makeUniqueKey: (content) => uniqueKeyFrom(content.kind, content.name),
+  getFacet: (content) => content.kind,
+  listTexts: (content) => [content.name, content.description],
+  listReferences: (content) => [
     ...referencesIn('source_concept_ids', content.source_concept_ids, 'concept'),
     ...referencesIn('depends_on_concepts', content.depends_on_concepts, 'concept'),
     ...referencesIn('depends_on_metrics', content.depends_on_metrics, 'semantic', 'metric'),
     ...referencesIn('depends_on_entities', content.depends_on_entities, 'semantic', 'entity'),
   ],
   acyclic: ['depends_on_metrics', 'depends_on_entities'],
-  problemsOf: ({ kind, source_concept_ids }) =>
+  findProblems: ({ kind, source_concept_ids }) =>
     kind !== 'mapping' && source_concept_ids.length === 0
       ? [{ field: 'source_concept_ids', message: `must name at least one concept, for an item of kind ${kind}` }]
       : [],

@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../../context.ts';
 import { metricNamesIn } from '../metrics/tokens.ts';
 import { semanticItemInUse } from '../resources/failures.ts';
-import { normalized, type Resource } from '../resources/service.ts';
+import { normalizeName, type Resource } from '../resources/service.ts';
 import type { SemanticItem } from './item.ts';
 import { noNewReferrers, selectPossibleReferrers } from './store.ts';
 
@@ -20,7 +20,7 @@ export async function requireUnreferenced(
   const buildsOnIt = (formula: string | null) =>
     kind === 'metric' &&
     formula !== null &&
-    metricNamesIn(formula).some((named) => normalized(named) === normalized(name));
+    metricNamesIn(formula).some((named) => normalizeName(named) === normalizeName(name));
   const users = referrers.filter(({ refers, formula }) => refers || buildsOnIt(formula));
   if (users.length > 0) throw semanticItemInUse(kind, users);
   return noNewReferrers(companyId, id, referrers);

@@ -3,7 +3,13 @@ import { splitIntoParts } from '../../../kernel/parts.ts';
 import { cut } from '../../../kernel/text.ts';
 import { listTables, type ManagedTable } from '../../managed-tables/service.ts';
 import type { Concept } from '../concepts/concept.ts';
-import { countResources, findResources, type Resource, searchable, unarchivedResources } from '../resources/service.ts';
+import {
+  countResources,
+  findResources,
+  type Resource,
+  toSearchText,
+  unarchivedResources,
+} from '../resources/service.ts';
 
 /** The most characters of one section of a prompt: all sections together fit the smallest context of today's models. */
 const MAX_SECTION = 60_000;
@@ -113,13 +119,13 @@ export async function conceptsText(ctx: CompanyContext, about: string): Promise<
 
 /** Sorts concepts by their relevance to a text: first those that it names, then those that share most words with it. */
 function byRelevance(concepts: readonly Resource<Concept>[], about: string): Resource<Concept>[] {
-  const text = searchable(about);
+  const text = toSearchText(about);
   const known = splitWords(about);
   const inCommon = (texts: readonly string[]) =>
     [...new Set(texts.flatMap((each) => [...splitWords(each)]))].filter((word) => known.has(word)).length;
   const scored = concepts.map((each) => {
     const { name, aliases, tags, description } = each.content;
-    const isNamed = [name, ...aliases].some((called) => text.includes(searchable(called)));
+    const isNamed = [name, ...aliases].some((called) => text.includes(toSearchText(called)));
     // A word of a name says more than any number of a description's.
     const score = inCommon([name, ...aliases, ...tags]) + Math.min(0.9, inCommon([description]) / 100);
     return { each, score: isNamed ? score + MAX_SECTION : score };
@@ -130,7 +136,7 @@ function byRelevance(concepts: readonly Resource<Concept>[], about: string): Res
 /** The words of a text, but for the shortest, which stand in every text. */
 const splitWords = (text: string): Set<string> =>
   new Set(
-    searchable(text)
+    toSearchText(text)
       .split(/[^\p{L}\p{M}\p{N}]+/u)
       .filter((word) => word.length > 2),
   );

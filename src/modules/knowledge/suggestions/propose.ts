@@ -76,7 +76,7 @@ export async function proposeChange(
     targetType: type,
     targetId: target.id,
     targetVersion: target.version,
-    targetName: DEFINITIONS[type].nameOf(target.content),
+    targetName: DEFINITIONS[type].getName(target.content),
     conceptId: isConcept ? target.id : null,
     conceptName: isConcept ? (target.content as Concept).name : null,
   };
@@ -110,7 +110,7 @@ export async function proposePromotion(
     targetType: `${to}_create`,
     targetId: null,
     targetVersion: null,
-    targetName: DEFINITIONS[to].nameOf(value.payload),
+    targetName: DEFINITIONS[to].getName(value.payload),
     conceptId: concept.id,
     conceptName: name,
   };
@@ -142,5 +142,5 @@ function relatedTo({ resourceType, content }: Resource): string[] {
     const { subject_node_id, object_node_id } = content as OntologyRelation;
     return [subject_node_id, object_node_id];
   }
-  return DEFINITIONS[resourceType].referencesOf(content).map(({ id }) => id);
+  return DEFINITIONS[resourceType].listReferences(content).map(({ id }) => id);
 }

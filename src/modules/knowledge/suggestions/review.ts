@@ -32,7 +32,7 @@ export interface Accepted {
   resource: Resource;
 }
 
-export interface NotAccepted {
+export interface FailedAcceptance {
   id: string;
   failure: Failure;
 }
@@ -90,11 +90,11 @@ function requireKnownMembers(schema: z.ZodType, override: Content, suggested: Co
 export async function acceptSuggestions(
   ctx: PrincipalContext,
   ids: string[],
-): Promise<{ accepted: Accepted[]; failed: NotAccepted[] }> {
+): Promise<{ accepted: Accepted[]; failed: FailedAcceptance[] }> {
   const rows = await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids);
   const known = new Map(rows.map((row) => [row.id, row]));
   const accepted: Accepted[] = [];
-  const failed: NotAccepted[] = [];
+  const failed: FailedAcceptance[] = [];
   const order = neededFirst(new Set(ids), known);
   for (const [index, id] of order.entries()) {
     try {

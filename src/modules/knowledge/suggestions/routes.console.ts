@@ -24,9 +24,9 @@ import {
 import {
   acceptSuggestion,
   acceptSuggestions,
+  type FailedAcceptance,
   getSuggestion,
   listSuggestions,
-  type NotAccepted,
   rejectSuggestion,
   suggestChange,
   suggestPromotion,
@@ -36,7 +36,7 @@ import { acceptedRecord, suggestionRecord, viewAccepted, viewSuggestion } from '
 const PATH = '/api/v1/domain-knowledge/suggestions';
 
 /** A suggestion that was not accepted, worded as `accept` would word it. */
-const viewNotAccepted = ({ id, failure }: NotAccepted) => ({
+const viewNotAccepted = ({ id, failure }: FailedAcceptance) => ({
   id,
   ...(wordFailure(surface, failure).body as { error: string; message: string; details?: unknown }),
 });

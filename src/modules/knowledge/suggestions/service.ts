@@ -13,7 +13,13 @@ export { importSuggestions, pendingCreations, pendingImports } from './importing
 export { RATIONALE_SHAPE, type Rationale, readRationale } from './model-answers.ts';
 export { catalogueLines, chunkLines, conceptChunks, conceptsText, entityHints, joinLines } from './prompt-texts.ts';
 export { isAiConfigured, type Proposal, proposeChange, requireAi } from './propose.ts';
-export { acceptSuggestion, acceptSuggestions, getSuggestion, type NotAccepted, rejectSuggestion } from './review.ts';
+export {
+  acceptSuggestion,
+  acceptSuggestions,
+  type FailedAcceptance,
+  getSuggestion,
+  rejectSuggestion,
+} from './review.ts';
 export {
   acceptedResourceIds,
   discardStatement,
@@ -24,7 +30,7 @@ export {
   stagedSuggestions,
 } from './staging.ts';
 export type { NewSuggestion, SuggestedCreation, SuggestionRow } from './store.ts';
-export { DEFINITIONS, deniedSuggestions, getTarget as targetOf, suggestedReferences } from './suggestion.ts';
+export { DEFINITIONS, deniedSuggestions, getTarget, suggestedReferences } from './suggestion.ts';
 
 /** A page of the company's suggestions, newest first, without those on targets that the caller may not see. */
 export const listSuggestions = (

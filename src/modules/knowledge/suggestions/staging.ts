@@ -12,7 +12,7 @@ export const stagedNames = (ctx: CompanyContext, jobId: string) =>
 
 /** The ids of the resources that were made from accepted suggestions, by the ids of the suggestions. */
 export async function acceptedResourceIds(ctx: CompanyContext, ids: string[]): Promise<Map<string, string>> {
-  const rows = ids.length > 0 ? await store.selectMade(ctx.db, ctx.actor.companyId, ids) : [];
+  const rows = ids.length > 0 ? await store.selectCreatedResources(ctx.db, ctx.actor.companyId, ids) : [];
   return new Map(rows.map(({ id, resourceId }) => [id, resourceId]));
 }
 

@@ -157,7 +157,7 @@ export const selectStagedNames = (db: ControlDb, companyId: string, jobId: strin
     .limit(MAX_READ);
 
 /** The resources that accepted suggestions of these ids made. */
-export const selectMade = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+export const selectCreatedResources = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select({ id: suggestions.id, resourceId: sql<string>`${suggestions.resourceId}` })
     .from(suggestions)

@@ -8,7 +8,7 @@ import type { CompanyLog } from '../../../objects/company-log.ts';
 import { callObject } from '../../../platform/objects.ts';
 import { abandonUploads, deleteObjects } from '../../../platform/stored-files.ts';
 import { exportLog } from '../../company-log/service.ts';
-import { deleteDatabase, hasDatabase, readMakers, replaceMakers } from '../../managed-database/service.ts';
+import { countUserRecords, deleteDatabase, hasDatabase, replaceUserIds } from '../../managed-database/service.ts';
 import { callSender } from '../../webhooks/service.ts';
 import { CONTROL_TABLES, deleteRows, selectAnyRow, selectEndpointIds, selectOutsiders } from './control-store.ts';
 import { eraseControlRecords, type Found, readControlRecords } from './people-records.ts';
@@ -95,9 +95,9 @@ const database: Store = {
   people: {
     isRead: 'early',
     async *read(ctx, person) {
-      for (const record of await readMakers(ctx, person.ids)) yield { kind: 'tables', record };
+      for (const record of await countUserRecords(ctx, person.ids)) yield { kind: 'tables', record };
     },
-    erase: async (ctx, person) => ({ tables: await replaceMakers(ctx, person.ids, person.pseudonym) }),
+    erase: async (ctx, person) => ({ tables: await replaceUserIds(ctx, person.ids, person.pseudonym) }),
   },
 };
 

@@ -13,7 +13,7 @@ import {
   LETTERS,
   MDY,
   ONE_ZERO,
-  POINT,
+  POINT_DECIMAL,
   TELEPHONE,
   WORDS,
 } from '../../../formats/values/forms.ts';
@@ -93,7 +93,7 @@ export function listForms(type: ColumnType, columns: ColumnState[], delimiters: 
  */
 export function decimalForms(sets: number[], delimiters: Delimiters): number[] {
   const read = narrowToAgreed(sets, [DECIMAL_POINT, DECIMAL_COMMA]).map((forms, file) => {
-    const isComma = (forms & POINT) === 0 && delimiters[file] === ';';
+    const isComma = (forms & POINT_DECIMAL) === 0 && delimiters[file] === ';';
     return narrowUnlessEmpty(forms, isComma || (forms & DECIMAL_POINT) === 0 ? DECIMAL_COMMA : DECIMAL_POINT);
   });
   return read.map(narrowToShared).map(lowestForm);

@@ -1,5 +1,5 @@
 import {
-  ANY,
+  ALL_FORMS,
   BLANK,
   DATES,
   DECIMAL_COMMA,
@@ -54,7 +54,7 @@ export interface Hints {
 /** A column before its first row. */
 export function newColumn(): ColumnState {
   return {
-    forms: ANY,
+    forms: ALL_FORMS,
     traits: 0,
     nulls: 0,
     blanks: 0,
@@ -81,7 +81,7 @@ export function narrow(column: ColumnState, forms: number, traits: number, decid
   if (after === before) return;
   if (after === 0) {
     Object.assign(column, getHints(column));
-    hint(column, forms);
+    narrowHints(column, forms);
     column.notTyped = value();
   }
   column.forms = after;
@@ -90,7 +90,7 @@ export function narrow(column: ColumnState, forms: number, traits: number, decid
 }
 
 /** Narrows the hints by a value of a text column, if it could be read as a number or date. */
-export function hint(hints: Hints, forms: number): void {
+export function narrowHints(hints: Hints, forms: number): void {
   if ((hints.decimals & forms) !== 0) hints.decimals &= forms;
   const orders = filterOrders(forms);
   if ((hints.dates & orders) !== 0) hints.dates &= orders;
@@ -106,7 +106,7 @@ export function isOpen({ decimals, dates }: Hints): boolean {
 
 /** The hints for reading a column's values if its type is changed; for a typed column, from its forms. */
 export function getHints({ forms, decimals, dates }: ColumnState): Hints {
-  if (forms === 0 || forms === ANY) return { decimals, dates };
+  if (forms === 0 || forms === ALL_FORMS) return { decimals, dates };
   return { decimals: forms & DECIMALS || DECIMALS, dates: filterOrders(forms) || DATES };
 }
 
@@ -120,7 +120,7 @@ export function foldCell(column: ColumnState, [, text, forms, traits]: KeptCell,
     column.blanks++;
     return;
   }
-  if (column.forms === 0) hint(column, forms);
+  if (column.forms === 0) narrowHints(column, forms);
   narrow(column, forms, traits, () => ({ value: text, line }));
   if (column.sample.length < samples && !column.sample.includes(text)) column.sample.push(text);
 }
@@ -131,7 +131,7 @@ export function mergeColumns(a: ColumnState, b: ColumnState, samples: number): C
   const conflict = forms === 0 && a.forms !== 0 && b.forms !== 0 ? (b.narrowed ?? b.first) : null;
   const hints = getHints(a);
   const { decimals, dates } = getHints(b);
-  hint(hints, decimals | dates);
+  narrowHints(hints, decimals | dates);
   return {
     forms,
     traits: a.traits | b.traits,

@@ -5,7 +5,7 @@ import { createDecoder, type Decode } from '../../../formats/text/decode.ts';
 import { isBlank } from '../../../formats/values/classify.ts';
 import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from '../../../formats/values/conversion.ts';
 import { convert } from '../../../formats/values/convert.ts';
-import { POINT } from '../../../formats/values/forms.ts';
+import { POINT_DECIMAL } from '../../../formats/values/forms.ts';
 import { ROW_ID } from '../upsert-sql.ts';
 import { cutValue, InferenceError } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
@@ -73,7 +73,7 @@ export class CopyWriter {
     );
     this.#bareConversions =
       file.dialect.sheet === true
-        ? this.#conversions.map((conversion) => conversion && { ...conversion, decimal: POINT })
+        ? this.#conversions.map((conversion) => conversion && { ...conversion, decimal: POINT_DECIMAL })
         : this.#conversions;
     this.#out = new CopyText(bytes.length + (bytes.length >> 2) + 1024);
   }

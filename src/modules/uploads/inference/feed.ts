@@ -30,7 +30,7 @@ import {
 } from './errors.ts';
 import { UnevenEscapes } from './kept-rows.ts';
 import { DelimiterEscaped, QuotesBroken, RecordFold } from './rows.ts';
-import { offsetOfLine, type Said } from './said.ts';
+import { type GivenOptions, offsetOfLine } from './said.ts';
 import { linesBefore, toSkippedLines } from './skipped.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
@@ -47,7 +47,7 @@ export function beginInference({
   fileName: string;
   sheet?: SheetFacts | null;
   records?: RecordFacts | null;
-  said?: Said;
+  said?: GivenOptions;
 }): InferenceState {
   const isMade = sheet !== null || records !== null;
   return {
@@ -99,7 +99,7 @@ export function beginInference({
  * @param isLast the block reaches the end of the file
  * @throws InferenceError with file and line
  */
-export function feed(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
+export function inferFromBlock(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   try {
     return take(state, block, isLast);
   } catch (caught) {

@@ -10,7 +10,7 @@ import type { ColumnFormats, ColumnType, FoundColumn, Inference, InferredColumn,
 import { skippedLines } from './skipped.ts';
 import { type InferenceState, type KeptRow, makeBounds, SAMPLE_ROWS } from './state.ts';
 import { sampleValue } from './values.ts';
-import { type Doubt, widened } from './widening.ts';
+import { chooseWiderType, type WideningCandidate } from './widening.ts';
 
 /** The longest friendly name of a column, in UTF-16 units. */
 const MAX_DISPLAY_NAME = 255;
@@ -24,11 +24,11 @@ const MAX_DISPLAY_NAME = 255;
  * @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming a file with other columns, and for
  *   an existing table `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
  */
-export function finish(
+export function finishInference(
   states: InferenceState[],
   into?: TableColumn[],
   key: readonly string[] | null = null,
-  growth: Growth | null = null,
+  growth: TableGrowth | null = null,
 ): Inference {
   const files = decideFiles(states, into ? listNames(into) : []);
   const [first] = files as [DecidedFile];
@@ -40,7 +40,7 @@ export function finish(
   const { dialect, encoding, fileName } = first.state;
   const matched = into && matchTable(into, columns, fileName, key);
   const changed =
-    (growth?.doubts && matched?.columns.flatMap((column) => widened(column, growth.doubts ?? []) ?? [])) ?? [];
+    (growth?.doubts && matched?.columns.flatMap((column) => chooseWiderType(column, growth.doubts ?? []) ?? [])) ?? [];
   const proposed = matched?.columns.map((column) => {
     const type = changed.find(({ name }) => name === column.name)?.to ?? column.type;
     return { ...column, type };
@@ -76,9 +76,9 @@ export function finish(
 }
 
 /** The changes that a load may make to the columns of its table. */
-export interface Growth {
+export interface TableGrowth {
   /** The columns that may not take all values, where they may be widened; null where they may not. */
-  doubts: readonly Doubt[] | null;
+  doubts: readonly WideningCandidate[] | null;
 }
 
 interface DecidedColumn {

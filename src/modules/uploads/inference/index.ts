@@ -5,7 +5,7 @@
  *   let state = beginInference({ fileName });
  *   while (!state.done) state = feed(state, bytesFrom(state.offset, atLeast state.wants), reachesEndOfFile);
  *   const { schema, files, found } = finish(states);     // one state per file, in order
- * `feed` may answer with `offset` unchanged (it wants a larger block) or 0 (it starts over, in another encoding or without
+ * `inferFromBlock` may answer with `offset` unchanged (it wants a larger block) or 0 (it starts over, in another encoding or without
  * quotes).
  *
  * Loading goes on from a `FileReading` (one of `files`), also block by block:
@@ -21,12 +21,12 @@
  */
 export type { ZoneEdges } from '../../../formats/values/conversion.ts';
 export { cutValue, type ErrorLocation, InferenceError, type InferenceErrorCode } from './errors.ts';
-export { beginInference, feed } from './feed.ts';
-export { finish, type Growth } from './finish.ts';
+export { beginInference, inferFromBlock } from './feed.ts';
+export { finishInference, type TableGrowth } from './finish.ts';
 export { isById, type TableColumn } from './into-table.ts';
 export { type LoadChunk, type LoadColumn, type LoadPlan, nextChunk, planLoad } from './load.ts';
 export { columnName, columnNames, tableName } from './names.ts';
-export type { Said } from './said.ts';
+export type { GivenOptions } from './said.ts';
 export type {
   ChangedColumn,
   ColumnEvidence,
@@ -39,4 +39,4 @@ export type {
   Position,
 } from './schema.ts';
 export type { InferenceState } from './state.ts';
-export { areSettled, checkValues, type Doubt, findDoubts as doubtsOf } from './widening.ts';
+export { areSettled, checkValues, findWideningCandidates, type WideningCandidate } from './widening.ts';

@@ -85,7 +85,7 @@ function findFormats(file: FileReading, column: LoadColumn): ColumnFormats {
 }
 
 /** For each type, the types whose values Postgres reads as values of that type. */
-export const HOLDS: Record<ColumnType, ColumnType[]> = {
+export const COMPATIBLE_TYPES: Record<ColumnType, ColumnType[]> = {
   text: ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'],
   integer: ['integer'],
   decimal: ['decimal', 'integer'],
@@ -103,7 +103,7 @@ function goesRaw(file: FileReading, column: LoadColumn, zone: ZoneEdges | null):
 function isReadAsIs(file: FileReading, { type, inferredType, source }: LoadColumn, zone: ZoneEdges | null): boolean {
   const { asIs, edge } = file.formats[source] as ColumnFormats;
   const mayLeave = type === 'datetime' && zone !== null && edge === true;
-  return asIs && !mayLeave && HOLDS[type].includes(inferredType);
+  return asIs && !mayLeave && COMPATIBLE_TYPES[type].includes(inferredType);
 }
 
 /** The `DateStyle` under which Postgres reads all date columns; null if they need different ones. */

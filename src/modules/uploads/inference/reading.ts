@@ -7,7 +7,7 @@ import {
   HAS_WIDE_SPACE,
   INTEGER,
   ONE_ZERO,
-  POINT,
+  POINT_DECIMAL,
   T_F,
   TRUE_FALSE,
   Y_N,
@@ -30,7 +30,7 @@ export function isReadByPostgres(type: ColumnType, form: number, column: ColumnS
   if (column.blanks > 0 || (column.traits & HAS_WIDE_SPACE) !== 0) return false;
   if (type === 'datetime' && (form & YMD) === 0 && (column.traits & HAS_T) !== 0) return false;
   // Integers among decimals, and decimals without groups, mean the same in every form that allows them.
-  if (type === 'decimal') return (column.forms & (INTEGER | ((form & DECIMAL_POINT) === 0 ? 0 : POINT))) !== 0;
+  if (type === 'decimal') return (column.forms & (INTEGER | ((form & DECIMAL_POINT) === 0 ? 0 : POINT_DECIMAL))) !== 0;
   return (form & READ_BY_POSTGRES) !== 0;
 }
 

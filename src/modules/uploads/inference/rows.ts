@@ -4,10 +4,10 @@ import { MAX_FOOTNOTES } from '../../../formats/csv/layout.ts';
 import { escapesDelimiter, widthOfLines } from '../../../formats/csv/quoting.ts';
 import { classifySlashed, type Fields, fieldText, newFields, unescaped } from '../../../formats/csv/records.ts';
 import { type Decode, encodedLength } from '../../../formats/text/decode.ts';
-import { classify, isBlank, traits } from '../../../formats/values/classify.ts';
-import { BLANK, DECIMALS, INTEGER, ONE_ZERO, POINT } from '../../../formats/values/forms.ts';
+import { classify, isBlank, valueTraits } from '../../../formats/values/classify.ts';
+import { BLANK, DECIMALS, INTEGER, ONE_ZERO, POINT_DECIMAL } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
-import { hint, isOpen, type KeptCell, narrow } from './columns.ts';
+import { isOpen, type KeptCell, narrow, narrowHints } from './columns.ts';
 import { tooManyValues } from './errors.ts';
 import { isFootnote } from './footnotes.ts';
 import { addSample, checkEscapes, enterRow, takeTrailing, watchedCells } from './kept-rows.ts';
@@ -150,8 +150,8 @@ export class RecordFold {
         column.blanks++;
         continue;
       }
-      const seen = kind < ESCAPED || kind === SLASHED ? traits : 0;
-      if (before === 0) hint(column, forms);
+      const seen = kind < ESCAPED || kind === SLASHED ? valueTraits : 0;
+      if (before === 0) narrowHints(column, forms);
       if (sampling) this.#sample(index);
       if ((before & forms) !== before || (seen & ~column.traits) !== 0 || column.first === null) {
         narrow(column, forms, seen, () => ({ value: shorten(this.#text(index), this.#bounds.sampleLength), line }));
@@ -250,7 +250,7 @@ export class RecordFold {
       if (kind < ESCAPED) forms = classify(this.#bytes, from, to, this.#decode);
       else if (kind === SLASHED) forms = classifySlashed(this.#bytes, from, to, this.#dialect, this.#decode);
       if (kind === BARE) forms = withoutQuotes(forms, this.#state);
-      const seen = kind < ESCAPED || kind === SLASHED ? traits : 0;
+      const seen = kind < ESCAPED || kind === SLASHED ? valueTraits : 0;
       cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, seen]);
     }
     const blankBefore = this.#state.blank;
@@ -288,5 +288,5 @@ function withoutQuotes(forms: number, { sheet, records }: InferenceState): numbe
 }
 
 function inSheet(forms: number): number {
-  return (forms & DECIMALS) !== 0 && (forms & INTEGER) === 0 ? forms & POINT : forms;
+  return (forms & DECIMALS) !== 0 && (forms & INTEGER) === 0 ? forms & POINT_DECIMAL : forms;
 }

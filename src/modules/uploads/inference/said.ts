@@ -1,8 +1,8 @@
-import type { SaidDialect } from '../../../formats/csv/dialect.ts';
+import type { GivenDialect } from '../../../formats/csv/dialect.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
 
 /** The options that a person gave for reading a file; those not given are inferred. Plain data. */
-export interface Said extends SaidDialect {
+export interface GivenOptions extends GivenDialect {
   /** Whether the first record holds the names of the columns. */
   header?: boolean | undefined;
   encoding?: Encoding | undefined;

@@ -70,7 +70,7 @@ export interface InferredSchema {
     /** The names of the workbook's sheets; null for a text. Absent from schemas of earlier versions. */
     sheets?: string[] | null;
   };
-  /** The reason why the last look, with its reading options, failed: the schema is the previous one. */
+  /** The reason why the last reanalysis, with its reading options, failed: the schema is the previous one. */
   problem?: { field: string; message: string };
 }
 

@@ -4,7 +4,7 @@ import type { RecordFacts } from '../../../formats/records/facts.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
 import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import type { ColumnState, KeptCell } from './columns.ts';
-import type { Said } from './said.ts';
+import type { GivenOptions } from './said.ts';
 import type { Position, SkippedLine } from './schema.ts';
 
 /** A record that is kept until more of the file shows whether it is header, row or footnote. */
@@ -26,7 +26,7 @@ export interface KeptRow {
 export interface InferenceState {
   fileName: string;
   /** The reading options that a person gave. */
-  said: Said;
+  said: GivenOptions;
   /** Bytes of the file whose complete records have been read: the next block begins here. */
   offset: number;
   /** The 1-based line that starts there. */

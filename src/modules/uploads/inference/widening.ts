@@ -1,6 +1,6 @@
 import type { ColumnType } from '../../../tenant-sql/columns.ts';
 import { cutValue } from './errors.ts';
-import { HOLDS, type LoadColumn, nextChunk, planLoad } from './load.ts';
+import { COMPATIBLE_TYPES, type LoadColumn, nextChunk, planLoad } from './load.ts';
 import type { FileReading, Inference, InferredColumn, Misfit, Position } from './schema.ts';
 
 /** The types that take every value of a type, the narrowest first. */
@@ -14,7 +14,7 @@ export const WIDER: Record<ColumnType, readonly ColumnType[]> = {
 };
 
 /** A column of the existing table that may not take all values of the files. Plain data. */
-export interface Doubt {
+export interface WideningCandidate {
   name: string;
   type: ColumnType;
   /** The files' column that fills it. */
@@ -24,26 +24,27 @@ export interface Doubt {
 }
 
 /** The columns of the table that may not take all values, as far as inference tells. */
-export function findDoubts({ schema, found }: Pick<Inference, 'schema' | 'found'>): Doubt[] {
+export function findWideningCandidates({ schema, found }: Pick<Inference, 'schema' | 'found'>): WideningCandidate[] {
   const rows = schema.total_row_count_estimate;
   return schema.columns.flatMap(({ name, type, source_index: source, evidence }) => {
     const inferred = source === null ? undefined : found[source];
-    if (source === null || !inferred || evidence.nulls === rows || HOLDS[type].includes(inferred.type)) return [];
+    if (source === null || !inferred || evidence.nulls === rows || COMPATIBLE_TYPES[type].includes(inferred.type))
+      return [];
     return [{ name, type, source, misfits: {} }];
   });
 }
 
 /** The types, besides text, that may still take all values of a column. */
-const candidates = ({ type, misfits }: Doubt): ColumnType[] =>
+const candidates = ({ type, misfits }: WideningCandidate): ColumnType[] =>
   [type, ...WIDER[type]].filter((each) => each !== 'text' && !misfits[each]);
 
-/** Whether no further value can change the doubts. */
-export const areSettled = (doubts: readonly Doubt[]): boolean =>
+/** Whether no further value can change the candidates. */
+export const areSettled = (doubts: readonly WideningCandidate[]): boolean =>
   doubts.every((doubt) => candidates(doubt).length === 0);
 
-/** The doubts after some rows of a file, the position of the next row, and the size of the next block. */
+/** The candidates after some rows of a file, the position of the next row, and the size of the next block. */
 export interface Checked {
-  doubts: Doubt[];
+  doubts: WideningCandidate[];
   position: Position;
   wants: number;
 }
@@ -56,7 +57,7 @@ export interface Checked {
 export function checkValues(
   file: FileReading,
   { found }: Pick<Inference, 'found'>,
-  doubts: readonly Doubt[],
+  doubts: readonly WideningCandidate[],
   position: Position,
   block: Uint8Array,
   isLast: boolean,
@@ -76,7 +77,7 @@ export function checkValues(
 }
 
 /** The wider type that takes all values of a table's column, and a value that its own type does not take; undefined for none. */
-export function widened({ name, type }: InferredColumn, doubts: readonly Doubt[]) {
+export function chooseWiderType({ name, type }: InferredColumn, doubts: readonly WideningCandidate[]) {
   const doubt = doubts.find((each) => each.name === name && each.type === type);
   const because = doubt?.misfits[type];
   const to = because && WIDER[type].find((wider) => !doubt?.misfits[wider]);
