@@ -82,7 +82,7 @@ const ofBytes = [
   storageUnavailable,
 ];
 
-const speaks = (...reads: (keyof typeof READS)[]): Protocol => ({
+const describeProtocol = (...reads: (keyof typeof READS)[]): Protocol => ({
   ...TUS,
   reads: Object.fromEntries(reads.map((name) => [name, READS[name]])),
 });
@@ -103,7 +103,7 @@ export const resumableUploadEndpoints = [
       summary: 'Begin a resumable upload',
       description:
         'By tus 1.0.0, for one file of up to 5 GiB. Its bytes follow by PATCH, in as many requests as it takes; the first of them may be the body of this one. When all are there, a job reads them as it reads files that were sent by a form. An upload that nobody goes on with for 24 hours is deleted; 20 of a company can be begun at once. `replace` and `upsert` also need `managed-tables:data-write`.',
-      speaks: speaks('Tus-Resumable', 'Upload-Length', 'Upload-Metadata', 'Upload-Checksum'),
+      speaks: describeProtocol('Tus-Resumable', 'Upload-Length', 'Upload-Metadata', 'Upload-Checksum'),
       raw: bytes,
       returns: raw(201, 'The upload, at `Location`.'),
       fails: [
@@ -119,10 +119,10 @@ export const resumableUploadEndpoints = [
     },
     async ({ ctx, request }) => {
       requireVersion(request);
-      const wanted = describedBy(request.headers);
+      const wanted = readDescription(request.headers);
       const hasBytes = request.headers.has('content-type') && request.headers.get('content-length') !== '0';
       if (hasBytes) requireBytes(request);
-      const upload = await beginUpload(ctx, wanted, hasBytes ? sentBy(request) : undefined);
+      const upload = await beginUpload(ctx, wanted, hasBytes ? readSentBytes(request) : undefined);
       return answer(201, upload, { Location: `${PATH}/${upload.id}` });
     },
   ),
@@ -135,7 +135,7 @@ export const resumableUploadEndpoints = [
       summary: 'Get how far a resumable upload is',
       description:
         'HEAD is what tus asks for: `Upload-Offset` says where to go on, and `Content-Location` names the job once the last byte is there. For some ten seconds after a connection was cut it may say less than has come. Only who began the upload is told.',
-      speaks: speaks('Tus-Resumable'),
+      speaks: describeProtocol('Tus-Resumable'),
       returns: raw(200, 'Headers alone.'),
       fails: [...failures, uploadLocked],
     },
@@ -153,7 +153,7 @@ export const resumableUploadEndpoints = [
       operationId: 'sendResumableUpload',
       summary: 'Send bytes of a resumable upload',
       description: `${CONTINUED} Of two requests at once one is refused.`,
-      speaks: speaks('Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
+      speaks: describeProtocol('Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
       raw: bytes,
       returns: raw(204, 'The bytes are there.'),
       fails: [...failures, ...ofBytes],
@@ -161,7 +161,7 @@ export const resumableUploadEndpoints = [
     async ({ ctx, params, request }) => {
       requireVersion(request);
       requireBytes(request);
-      const sent = { offset: parseOffset(request.headers), ...sentBy(request) };
+      const sent = { offset: parseOffset(request.headers), ...readSentBytes(request) };
       return answer(204, await appendBytes(ctx, params.uploadId, sent));
     },
   ),
@@ -173,7 +173,7 @@ export const resumableUploadEndpoints = [
       operationId: 'sendResumableUploadByPost',
       summary: 'Send bytes of a resumable upload by POST',
       description: `For clients that cannot send PATCH: with \`X-HTTP-Method-Override: PATCH\`. ${CONTINUED}`,
-      speaks: speaks('X-HTTP-Method-Override', 'Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
+      speaks: describeProtocol('X-HTTP-Method-Override', 'Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
       raw: bytes,
       returns: raw(204, 'The bytes are there.'),
       fails: [...failures, ...ofBytes],
@@ -183,7 +183,7 @@ export const resumableUploadEndpoints = [
       if (request.headers.get('x-http-method-override') !== 'PATCH')
         throw wrongUploadHeader('X-HTTP-Method-Override', 'PATCH');
       requireBytes(request);
-      const sent = { offset: parseOffset(request.headers), ...sentBy(request) };
+      const sent = { offset: parseOffset(request.headers), ...readSentBytes(request) };
       return answer(204, await appendBytes(ctx, params.uploadId, sent));
     },
   ),
@@ -195,7 +195,7 @@ export const resumableUploadEndpoints = [
       operationId: 'deleteResumableUpload',
       summary: 'Delete a resumable upload',
       description: 'With the bytes that have arrived. The job of one that is finished stays.',
-      speaks: { ...speaks('Tus-Resumable'), tells: {} },
+      speaks: { ...describeProtocol('Tus-Resumable'), tells: {} },
       returns: noContent,
       fails: failures,
     },
@@ -218,21 +218,21 @@ function requireBytes({ headers }: Request): void {
 }
 
 function parseOffset(headers: Headers): number {
-  const offset = countIn(headers, 'Upload-Offset');
+  const offset = readCount(headers, 'Upload-Offset');
   if (!Number.isSafeInteger(offset)) throw wrongUploadHeader('Upload-Offset', `at most ${MAX_RESUMABLE_BYTES}`);
   return offset;
 }
 
-function countIn(headers: Headers, name: string): number {
+function readCount(headers: Headers, name: string): number {
   const text = headers.get(name) ?? '';
   if (!/^\d+$/.test(text)) throw wrongUploadHeader(name, 'a number of bytes');
   return Number(text);
 }
 
 /** Reads the description of a new upload from its headers. */
-function describedBy(headers: Headers): NewResumable {
+function readDescription(headers: Headers): NewResumable {
   if (headers.has('upload-defer-length')) throw wrongUploadHeader('Upload-Defer-Length', 'Upload-Length instead');
-  const length = countIn(headers, 'Upload-Length');
+  const length = readCount(headers, 'Upload-Length');
   if (length > MAX_RESUMABLE_BYTES) throw resumableTooLarge();
   const metadata = headers.get('upload-metadata') ?? '';
   const said = parseMetadata(metadata);
@@ -261,7 +261,7 @@ function parseMetadata(header: string): Map<string, string> {
   for (const pair of header.split(',').filter((each) => each.trim() !== '')) {
     const [name = '', value = '', ...others] = pair.trim().split(' ');
     if (said.has(name)) throw wrong('each name once');
-    const text = others.length === 0 ? textIn(value) : null;
+    const text = others.length === 0 ? decodeText(value) : null;
     if (text === null) throw wrong('names with values in base64, separated by commas');
     said.set(name, text);
   }
@@ -269,7 +269,7 @@ function parseMetadata(header: string): Map<string, string> {
 }
 
 /** Decodes a text from base64 of UTF-8; null where it is invalid. */
-function textIn(base64: string): string | null {
+function decodeText(base64: string): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.fromBase64(base64));
   } catch {
@@ -278,7 +278,7 @@ function textIn(base64: string): string | null {
 }
 
 /** The bytes of a request, and their checksum. */
-function sentBy({ body, headers }: Request): SentBytes {
+function readSentBytes({ body, headers }: Request): SentBytes {
   const said = headers.get('upload-checksum');
   const [name = '', value = ''] = said?.split(' ') ?? [];
   const algorithm = Object.hasOwn(ALGORITHMS, name) ? ALGORITHMS[name] : undefined;
