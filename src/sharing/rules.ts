@@ -46,7 +46,7 @@ export function viewerRules(inputs: readonly Input[], terms: ViewerTerms = {}): 
   for (const policy of terms.policies ?? []) {
     const { filter_slug: slug, mode } = policy;
     const rule = rules.get(slug);
-    if (rule && (mode === 'hidden' || isChoice(rule.input.kind))) rules.set(slug, narrowed(rule, policy));
+    if (rule && (mode === 'hidden' || isChoice(rule.input.kind))) rules.set(slug, applyPolicy(rule, policy));
     if (mode !== 'hidden') narrowing.add(slug);
   }
   const fixed = Object.entries(terms.embed?.fixed ?? {}).filter(([, value]) => !isNoValue(value));
@@ -105,7 +105,7 @@ function ruleOfEmbed(input: Input, { embed, isInsider }: ViewerTerms): Rule {
 }
 
 /** The rule with one more policy: it allows the values that both allow, and is open only where both leave it open. */
-function narrowed(rule: Rule, { mode, allowed_values }: FilterPolicy): Rule {
+function applyPolicy(rule: Rule, { mode, allowed_values }: FilterPolicy): Rule {
   if (mode === 'hidden') {
     return { ...rule, access: 'closed', fallback: rule.fallback === 'default' ? 'none' : rule.fallback };
   }

@@ -42,8 +42,9 @@ export function boundValues(
       problems.push({ field: `parameters.${slug}`, message: chosen.problem });
       continue;
     }
-    const value = chosen.value === null ? unchosen(rule, sentValue) : choice(rule, chosen.value);
-    if (rule.mustSend ? chosen.value === null : rule.required && value === null) problems.push(missing(rule));
+    const value = chosen.value === null ? getUnchosenValue(rule, sentValue) : checkChoice(rule, chosen.value);
+    if (rule.mustSend ? chosen.value === null : rule.required && value === null)
+      problems.push(missingValueProblem(rule));
     if (value !== undefined) values.set(slug, value);
   }
   if (problems.length > 0) throw invalid(problems);
@@ -51,13 +52,13 @@ export function boundValues(
 }
 
 /** A viewer is not told the names of closed inputs. */
-const missing = ({ access, input: { slug } }: Rule): FieldProblem =>
+const missingValueProblem = ({ access, input: { slug } }: Rule): FieldProblem =>
   access === 'open'
     ? { field: `parameters.${slug}`, message: 'is required' }
     : { field: 'parameters', message: 'lack a required value that cannot be chosen here' };
 
 /** Returns the value that the viewer chose. @throws policyViolation where it is not allowed */
-function choice({ input, allowed }: Rule, value: BoundValue): BoundValue {
+function checkChoice({ input, allowed }: Rule, value: BoundValue): BoundValue {
   if (allowed === null) return value;
   const isAllowed = value?.type === 'list' && value.values.every((chosen) => allowed.includes(chosen));
   if (!isAllowed) throw policyViolation(input.slug);
@@ -65,7 +66,7 @@ function choice({ input, allowed }: Rule, value: BoundValue): BoundValue {
 }
 
 /** The value of an input for which the viewer sent none; undefined where each visualization has its own. */
-function unchosen(rule: Rule, sentValue: unknown): BoundValue | undefined {
+function getUnchosenValue(rule: Rule, sentValue: unknown): BoundValue | undefined {
   const { input, access, allowed, fallback, required } = rule;
   if (allowed !== null || typeof fallback === 'object') return enforcedValue(rule);
   if (fallback === 'none') return null;

@@ -12,7 +12,7 @@ export interface Viewer {
 }
 
 /** An input as far as it is bound to attributes. */
-interface Bound {
+interface BoundInput {
   kind: ParameterKind;
   takesList: boolean;
   viewerAttributes: readonly string[];
@@ -23,7 +23,7 @@ interface Bound {
  * @returns undefined where the viewer has not all of them, or one of them is no value of the input
  */
 export function attributeValue(
-  { kind, takesList, viewerAttributes }: Bound,
+  { kind, takesList, viewerAttributes }: BoundInput,
   attributes: ViewerAttributes,
 ): NonNullable<BoundValue> | undefined {
   let left: NonNullable<BoundValue> | undefined;

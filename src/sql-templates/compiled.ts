@@ -53,7 +53,7 @@ export function placeInTemplate(
 }
 
 /** A part of a statement, and the place of its origin in the template; the same text, or the text for a parameter. */
-interface Stretch {
+interface StatementPart {
   text: string;
   start: number;
   isVerbatim: boolean;
@@ -63,7 +63,7 @@ function compile(template: SqlTemplate, kinds: ReadonlyMap<string, ParameterKind
   const dropped = droppedClauses(template, values);
   const bound: (string | null)[] = [];
   const numbers = new Map<string, number>();
-  const stretches: Stretch[] = [];
+  const stretches: StatementPart[] = [];
   let clause: number | null = null;
   for (const piece of template.pieces) {
     const { start } = piece;

@@ -43,13 +43,13 @@ export const MAX_LIST_LENGTH = 1000;
 export const MAX_PARAMETERS = 100;
 
 /** A coerced value, or the problem: the value that was expected. */
-export type Coerced = { value: BoundValue } | { problem: string };
+export type CoercedValue = { value: BoundValue } | { problem: string };
 
 /**
  * A JSON value as a value of its kind. Absent, null, `""` and `[]` are no value, and so is a date range without ends.
  * Nothing nested deeper than the kind needs is looked into.
  */
-export function coerceParameter(kind: ParameterKind, input: unknown): Coerced {
+export function coerceParameter(kind: ParameterKind, input: unknown): CoercedValue {
   if (isNoValue(input)) return { value: null };
   return COERCIONS[kind](input);
 }
@@ -59,13 +59,13 @@ export function isNoValue(input: unknown): boolean {
   return input === undefined || input === null || input === '' || (Array.isArray(input) && input.length === 0);
 }
 
-const refused = (problem: string): Coerced => ({ problem });
+const refused = (problem: string): CoercedValue => ({ problem });
 
 const TEXT = `must be text of at most ${MAX_TEXT_LENGTH} characters`;
 const NUMBER = 'must be a number';
 const DATE = 'must be a date such as "2024-01-31"';
 
-const COERCIONS: Record<ParameterKind, (input: unknown) => Coerced> = {
+const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
   text: (input) => {
     const text = scalarText(input);
     return text === undefined ? refused(TEXT) : { value: { type: 'text', value: text } };
@@ -97,7 +97,7 @@ function scalarText(input: unknown): string | undefined {
   return text.includes('\0') || !text.isWellFormed() ? undefined : text;
 }
 
-function listOfTexts(input: unknown): Coerced {
+function listOfTexts(input: unknown): CoercedValue {
   const list = Array.isArray(input) ? input : [input];
   if (list.length > MAX_LIST_LENGTH) return refused(`must hold at most ${MAX_LIST_LENGTH} values`);
   const values = list.map(scalarText);
@@ -120,7 +120,7 @@ function isDate(input: unknown): input is string {
   return !input.startsWith('0000') && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(input);
 }
 
-function dateRange(input: unknown): Coerced {
+function dateRange(input: unknown): CoercedValue {
   const problem = 'must be { "from": date, "to": date }; either end may be left out';
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return refused(problem);
   if (Object.keys(input).some((field) => field !== 'from' && field !== 'to')) return refused(problem);

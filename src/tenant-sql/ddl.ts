@@ -115,7 +115,7 @@ export function alterColumns(table: string, actions: string[]): string {
 }
 
 /** A name that no user can give. */
-const ASIDE = '$aside';
+const TEMPORARY_NAME = '$aside';
 
 /**
  * Renames columns of a table of schema `public`, all in one statement; they may exchange their names. PostgreSQL takes each
@@ -131,7 +131,7 @@ export function renameColumns(table: string, renames: readonly { from: string; t
       chain.unshift(next);
     }
     if (chain[0]?.to !== first.from) return chain;
-    return [{ from: first.from, to: ASIDE }, ...chain.slice(0, -1), { from: ASIDE, to: first.to }];
+    return [{ from: first.from, to: TEMPORARY_NAME }, ...chain.slice(0, -1), { from: TEMPORARY_NAME, to: first.to }];
   });
   const rename = `ALTER TABLE ${qualified('public', table)} RENAME COLUMN`;
   const statements = steps.map(({ from, to }) => `${rename} ${quoted(from)} TO ${quoted(to)};`);

@@ -46,7 +46,7 @@ export interface Call {
  * @throws ApiProblem; the signal's reason when aborted
  */
 export async function call<T>(path: string, options: Call = {}): Promise<T> {
-  const response = await ask(path, options);
+  const response = await sendRequest(path, options);
   options.onTime?.(Date.parse(response.headers.get('Date') ?? '') || Date.now());
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && answer !== undefined) return answer as T;
@@ -59,7 +59,7 @@ export async function call<T>(path: string, options: Call = {}): Promise<T> {
  * @throws ApiProblem
  */
 export async function callFile(path: string, options: Call): Promise<File> {
-  const response = await ask(path, options);
+  const response = await sendRequest(path, options);
   if (!response.ok) throw toProblem(response, await response.json().catch(() => undefined));
   const [, name = 'file'] = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get('Content-Disposition') ?? '') ?? [];
   const content = await response.blob().catch(() => {
@@ -68,7 +68,7 @@ export async function callFile(path: string, options: Call): Promise<File> {
   return new File([content], decodeURIComponent(name), { type: content.type });
 }
 
-function ask(path: string, { body, token, signal, isFresh }: Call): Promise<Response> {
+function sendRequest(path: string, { body, token, signal, isFresh }: Call): Promise<Response> {
   const headers = new Headers({ 'Accept-Language': LOCALE });
   if (token) headers.set('Authorization', `Bearer ${token}`);
   if (isFresh) headers.set('Cache-Control', 'no-cache');

@@ -97,8 +97,9 @@ export function buildTable(
       const at = boxes.findIndex(({ bottom }) => bottom > edge);
       const { top = 0, height = 1 } = boxes[at] ?? {};
       const part = (edge - top) / height;
-      const [pixels, over] = part < 1 - SEEN ? [part + 1 - SEEN, at] : [part - SEEN, at + SEEN];
-      if (at > 0 && (part < 1 - SEEN || part > SEEN))
+      const [pixels, over] =
+        part < 1 - MAX_SEEN_SHARE ? [part + 1 - MAX_SEEN_SHARE, at] : [part - MAX_SEEN_SHARE, at + MAX_SEEN_SHARE];
+      if (at > 0 && (part < 1 - MAX_SEEN_SHARE || part > MAX_SEEN_SHARE))
         table.style.setProperty('--stretch', `${(pixels * height) / over}px`);
     }
     tellView();
@@ -151,7 +152,7 @@ export function buildTable(
 }
 
 /** The share of the lowest row that is in view, at most; the rest of it at least. */
-const SEEN = 0.7;
+const MAX_SEEN_SHARE = 0.7;
 
 /** Counts the rows before the first for which `isSo` is true, as it is for all after it. */
 function countUntil(rows: HTMLCollectionOf<HTMLTableRowElement>, isSo: (box: DOMRect) => boolean): number {

@@ -5,10 +5,10 @@ import { type DateRange, isBackwards } from './filters/dates.ts';
 export type ParameterValues = Record<string, unknown>;
 
 /** Whether a value is empty: absent, null, `""`, `[]` or a range without ends. */
-export function isNone(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;
-  return typeof value === 'object' && Object.values(value).every(isNone);
+  return typeof value === 'object' && Object.values(value).every(isEmpty);
 }
 
 /** The initial value of every filter: from the address, else its default. */
@@ -32,7 +32,7 @@ function fromQuery({ slug, kind }: ViewFilter, query: URLSearchParams): unknown 
 
 export function toRange(from: string | null, to: string | null): unknown {
   const range = { ...(from && { from }), ...(to && { to }) };
-  return isNone(range) ? null : range;
+  return isEmpty(range) ? null : range;
 }
 
 /** The values that differ from their defaults, for the page's address. An empty one stands for no value. */
@@ -45,7 +45,7 @@ export function toQuery(filters: readonly ViewFilter[], values: ParameterValues)
       const { from = '', to = '' } = (value ?? {}) as { from?: string; to?: string };
       query.set(`${slug}.from`, from);
       if (to !== '') query.set(`${slug}.to`, to);
-    } else if (isNone(value)) query.set(slug, '');
+    } else if (isEmpty(value)) query.set(slug, '');
     else for (const each of Array.isArray(value) ? value : [value]) query.append(slug, String(each));
   }
   return query;
@@ -53,7 +53,7 @@ export function toQuery(filters: readonly ViewFilter[], values: ParameterValues)
 
 /** Whether two values of a filter say the same. */
 export const areEqual = (a: unknown, b: unknown): boolean =>
-  isNone(a) || isNone(b) ? isNone(a) && isNone(b) : JSON.stringify(a) === JSON.stringify(b);
+  isEmpty(a) || isEmpty(b) ? isEmpty(a) && isEmpty(b) : JSON.stringify(a) === JSON.stringify(b);
 
 /**
  * The parameters of a request. A default that the viewer removed is sent as null; a filter without a value is left out.
@@ -62,15 +62,15 @@ export function toParameters(filters: readonly ViewFilter[], values: ParameterVa
   return Object.fromEntries(
     filters.flatMap(({ slug, default: initial }) => {
       const value = values[slug];
-      if (!isNone(value)) return [[slug, value]];
-      return isNone(initial) ? [] : [[slug, null]];
+      if (!isEmpty(value)) return [[slug, value]];
+      return isEmpty(initial) ? [] : [[slug, null]];
     }),
   );
 }
 
 /** The required filters without a value or default. */
 export const listMissing = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
-  filters.filter(({ slug, required, default: initial }) => required && isNone(initial) && isNone(values[slug]));
+  filters.filter(({ slug, required, default: initial }) => required && isEmpty(initial) && isEmpty(values[slug]));
 
 /** The ranges that end before they begin. */
 export const listBackwards = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>

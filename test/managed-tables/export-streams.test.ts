@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { newId } from '../../src/kernel/ids.ts';
 import { MAX_EXPORT_MS } from '../../src/modules/managed-tables/export.ts';
 import { EXPORT_FORMATS } from '../../src/modules/managed-tables/export-formats.ts';
-import { PATIENCE_MS } from '../../src/modules/managed-tables/export-output.ts';
+import { READER_WAIT_MS } from '../../src/modules/managed-tables/export-output.ts';
 import { MAX_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
 import { BASE_URL } from '../support/api.ts';
 import { disturb, farAway, rivalBeforeStatement } from '../support/tunnel.ts';
@@ -80,7 +80,7 @@ function waitPatiently(): void {
     vi
       .spyOn(globalThis, 'setTimeout')
       .mockImplementation(((work: () => void, delay?: number) =>
-        setTimeout(work, delay === PATIENCE_MS ? 60_000 : delay)) as typeof setTimeout),
+        setTimeout(work, delay === READER_WAIT_MS ? 60_000 : delay)) as typeof setTimeout),
   ];
   onTestFinished(() => {
     for (const spy of spies) spy.mockRestore();

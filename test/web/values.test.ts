@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ViewFilter } from '../../src/presentation/viewing.ts';
-import { initialValues, isNone, listMissing, toParameters, toQuery } from '../../src/web/values.ts';
+import { initialValues, isEmpty, listMissing, toParameters, toQuery } from '../../src/web/values.ts';
 
 const filter = (slug: string, kind: ViewFilter['kind'], standing: unknown = null, required = false): ViewFilter => ({
   slug,
@@ -57,7 +57,7 @@ describe('the values of filters', () => {
   });
 
   it('are empty when nothing is entered', () => {
-    for (const none of [undefined, null, '', [], {}, { from: '', to: null }]) expect(isNone(none)).toBe(true);
-    for (const some of [0, false, ' ', [''], { from: '2024-01-01' }]) expect(isNone(some)).toBe(false);
+    for (const none of [undefined, null, '', [], {}, { from: '', to: null }]) expect(isEmpty(none)).toBe(true);
+    for (const some of [0, false, ' ', [''], { from: '2024-01-01' }]) expect(isEmpty(some)).toBe(false);
   });
 });

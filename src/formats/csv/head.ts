@@ -75,8 +75,8 @@ export interface Quotes {
 }
 
 /** Bytes that suggest that a text was not split or unquoted correctly. */
-const SIGNS = new Uint8Array(256);
-for (const sign of ',;\t|"') SIGNS[sign.charCodeAt(0)] = 1;
+const SUSPECT_BYTES = new Uint8Array(256);
+for (const sign of ',;\t|"') SUSPECT_BYTES[sign.charCodeAt(0)] = 1;
 
 let shared: Fields | null = null;
 
@@ -167,7 +167,7 @@ function cleanText(bytes: Uint8Array, start: number, end: number): number {
   if (opens || closes) return opens && closes ? 0 : 0.4;
   const stop = Math.min(end, start + 200);
   for (let index = start; index < stop; index++) {
-    if (SIGNS[bytes[index] as number] === 1) return 0.4;
+    if (SUSPECT_BYTES[bytes[index] as number] === 1) return 0.4;
   }
   return bytes[start] === 32 ? 0.9 : 1;
 }

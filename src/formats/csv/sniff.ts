@@ -9,7 +9,7 @@ const DELIMITERS: Delimiter[] = [',', ';', '\t', '|'];
 const QUOTES: ('"' | "'")[] = ['"', "'"];
 
 /** A dialect, and where the table begins when the head is read in it. */
-export interface Sniffed {
+export interface SniffedDialect {
   dialect: Dialect;
   layout: Layout;
   /** Records of the head. */
@@ -42,10 +42,10 @@ export function sniff(
   quoting: Quoting,
   escaping: Escaping = 'undecided',
   said: GivenDialect = {},
-): Sniffed {
+): SniffedDialect {
   const delimiters = said.delimiter === undefined ? DELIMITERS : [said.delimiter];
   const withoutQuotes = () => delimiters.map((delimiter): Dialect => ({ ...UNQUOTED, delimiter }));
-  const tryDialect = (dialect: Dialect): Trial => {
+  const tryDialect = (dialect: Dialect): DialectTrial => {
     const read = readHead(head, isLast, dialect, decode);
     const layout =
       said.skip_lines === undefined
@@ -53,7 +53,7 @@ export function sniff(
         : layoutFromFirst(read.records);
     return { dialect, head: read, layout, score: plausibility(read, layout) };
   };
-  const read = (dialect: Dialect): Trial[] => {
+  const read = (dialect: Dialect): DialectTrial[] => {
     const plain = tryDialect(dialect);
     if (escaping === 'plain' || (escaping === 'undecided' && !escapesDelimiter(head, 0, head.length, dialect)))
       return [plain];
@@ -61,12 +61,12 @@ export function sniff(
     if (escaping === 'escaped') return [escaped];
     return isEven(escaped) && !isEven(plain) ? [escaped] : [plain];
   };
-  if (quoting === 'unquoted') return sniffed(best(withoutQuotes().flatMap(read)), quoting);
+  if (quoting === 'unquoted') return toSniffedDialect(chooseBestTrial(withoutQuotes().flatMap(read)), quoting);
   const trials = candidates(head, delimiters, said.quote).flatMap(read);
-  const quoted = best(trials);
-  if (quoting === 'quoted') return sniffed(quoted, quoting);
-  if (!isDoubtful(quoted)) return sniffed(quoted, getQuoting(quoted));
-  const bare = best(withoutQuotes().flatMap(read));
+  const quoted = chooseBestTrial(trials);
+  if (quoting === 'quoted') return toSniffedDialect(quoted, quoting);
+  if (!isDoubtful(quoted)) return toSniffedDialect(quoted, getQuoting(quoted));
+  const bare = chooseBestTrial(withoutQuotes().flatMap(read));
   // What breaks the rules may be the delimiter: then quotes and line ends of another one's values would split these.
   const ruled = trials.filter((trial) => {
     const { delimiter, quote } = trial.dialect;
@@ -74,11 +74,11 @@ export function sniff(
     return quote === quoted.dialect.quote && quotesByRules(trial) && (isOfBare || isWhole(trial));
   });
   if (ruled.length > 0) {
-    const own = best(ruled);
-    return sniffed(own, getQuoting(own));
+    const own = chooseBestTrial(ruled);
+    return toSniffedDialect(own, getQuoting(own));
   }
   const quotesNothing = !bare.head.quotes.usual && makesTable(bare, quoted);
-  return quotesNothing ? sniffed(bare, 'undecided') : sniffed(quoted, 'quoted');
+  return quotesNothing ? toSniffedDialect(bare, 'undecided') : toSniffedDialect(quoted, 'quoted');
 }
 
 /** Finds where the table is in the head of a sheet's text. */
@@ -88,7 +88,7 @@ export function sniffSheet(
   decode: Decode,
   shape: SheetShape,
   said: GivenDialect = {},
-): Sniffed & { titles: SheetTitle[] } {
+): SniffedDialect & { titles: SheetTitle[] } {
   const head = readHead(bytes, isLast, SHEET, decode);
   const layout = sheetLayout(head.records, shape, said.skip_lines !== undefined);
   const titles = head.records.slice(0, layout.preamble).map(({ line, start }, index) => ({
@@ -96,7 +96,7 @@ export function sniffSheet(
     start,
     end: head.records[index + 1]?.start ?? start,
   }));
-  return { ...sniffed({ dialect: SHEET, head, layout, score: 1 }, 'quoted'), titles };
+  return { ...toSniffedDialect({ dialect: SHEET, head, layout, score: 1 }, 'quoted'), titles };
 }
 
 /** A row above a sheet's table, and where it stands in the head. */
@@ -107,7 +107,7 @@ export interface SheetTitle {
 }
 
 /** The head in one dialect. */
-interface Trial {
+interface DialectTrial {
   dialect: Dialect;
   head: Head;
   layout: Layout;
@@ -115,31 +115,31 @@ interface Trial {
 }
 
 /** Whether its quotes rather are ordinary characters. */
-function isDoubtful({ head: { quotes, unclosed }, layout }: Trial): boolean {
+function isDoubtful({ head: { quotes, unclosed }, layout }: DialectTrial): boolean {
   const rows = quotes.folded.filter((width) => width > 1 && width === layout.width).length;
   return quotes.broken + rows > 0 || unclosed || (quotes.stray > 0 && quotes.proper === 0);
 }
 
-const quotesByRules = (trial: Trial): boolean => trial.head.quotes.proper > 0 && !isDoubtful(trial);
+const quotesByRules = (trial: DialectTrial): boolean => trial.head.quotes.proper > 0 && !isDoubtful(trial);
 
 /** Whether no quote stands anywhere but around a value, and it makes a table, or values that need their quotes. */
-const isWhole = ({ head: { quotes }, layout }: Trial): boolean =>
+const isWhole = ({ head: { quotes }, layout }: DialectTrial): boolean =>
   quotes.stray === 0 && (layout.width > 1 || quotes.needed || quotes.folded.length > 0);
 
-const getQuoting = ({ head: { quotes } }: Trial): Quoting =>
+const getQuoting = ({ head: { quotes } }: DialectTrial): Quoting =>
   quotes.usual || quotes.needed || quotes.folded.length > 0 ? 'quoted' : 'undecided';
 
-const best = (trials: Trial[]): Trial =>
+const chooseBestTrial = (trials: DialectTrial[]): DialectTrial =>
   trials.reduce((first, next) => (next.score > first.score + 1e-9 ? next : first));
 
 /** Whether all records of a table have the same number of fields, but for notes below it. */
-function isEven({ head, layout: { width, preamble, rowNames } }: Trial): boolean {
+function isEven({ head, layout: { width, preamble, rowNames } }: DialectTrial): boolean {
   const body = head.records.slice(preamble);
   const end = body.findLastIndex((record) => record.filled > 1) + 1;
   return width > 1 && !rowNames && body.slice(0, end).every((record) => record.width === width);
 }
 
-function sniffed({ dialect, layout, head }: Trial, quoting: Quoting): Sniffed {
+function toSniffedDialect({ dialect, layout, head }: DialectTrial, quoting: Quoting): SniffedDialect {
   const body = head.records[layout.preamble];
   const { length: records } = head.records;
   const overflows = head.overflows && records === 0;
@@ -149,10 +149,10 @@ function sniffed({ dialect, layout, head }: Trial, quoting: Quoting): Sniffed {
 }
 
 /** More than that of a single column, and less than that of a table with shorter records. */
-const OF_OVERFLOW = 0.45;
+const OVERFLOW_SCORE = 0.45;
 
 function plausibility(head: Head, layout: Layout): number {
-  if (head.overflows && head.records.length === 0) return OF_OVERFLOW;
+  if (head.overflows && head.records.length === 0) return OVERFLOW_SCORE;
   const columns = layout.width === 1 ? 0.4 : 1 - 0.3 / layout.width;
   const broken = (1 - 0.5 * head.odd) * (head.unclosed ? 0.2 : 1);
   const skipped = 1 - 0.2 * (layout.preamble / Math.max(1, head.records.length));
@@ -160,8 +160,8 @@ function plausibility(head: Head, layout: Layout): number {
 }
 
 /** Whether the head read without quotes is as good a table: no record is too wide, and hardly more are short. */
-function makesTable(bare: Trial, quoted: Trial): boolean {
-  const widths = ({ head, layout }: Trial) => {
+function makesTable(bare: DialectTrial, quoted: DialectTrial): boolean {
+  const widths = ({ head, layout }: DialectTrial) => {
     const body = head.records.slice(layout.preamble);
     return {
       over: body.filter(({ effective }) => effective > layout.width).length,

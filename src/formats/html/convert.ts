@@ -33,13 +33,13 @@ export async function convertHtml<T>(file: HtmlFile<T>): Promise<Converted<T> | 
   try {
     return await convertAs(file, await recoderFor(file, false));
   } catch (error) {
-    if (!(error instanceof NotInEncoding)) throw error;
+    if (!(error instanceof WrongEncoding)) throw error;
     return await convertAs(file, await recoderFor(file, true));
   }
 }
 
 /** Bytes that are not in the encoding that the page says, or is thought to have. */
-class NotInEncoding extends Error {}
+class WrongEncoding extends Error {}
 
 /** Makes the function that converts the page to UTF-8; `mark` is the length of its byte order mark. */
 type Recoder = () => { recode: Recode; mark: number };
@@ -70,8 +70,8 @@ function decoderNamed(label: string): TextDecoder {
 }
 
 async function convertAs<T>(file: HtmlFile<T>, recoder: Recoder): Promise<Converted<T> | null> {
-  const budget = new Budget();
-  const survey = new Survey(budget);
+  const budget = new EventBudget();
+  const survey = new TableFinder(budget);
   await rewrite(file, recoder, budget, survey.rewriter, async () => survey.found !== null);
   if (survey.count === 0) throw new HtmlUnreadable();
   if (survey.found === null) return null;
@@ -82,7 +82,7 @@ async function convertAs<T>(file: HtmlFile<T>, recoder: Recoder): Promise<Conver
     if (written > mostText(file.size)) throw new WorkbookTooLarge();
     return output.write(text);
   });
-  const reading = new Reading(budget, survey.found, table);
+  const reading = new TableReader(budget, survey.found, table);
   await rewrite(file, recoder, budget, reading.rewriter, async () => {
     await table.flush();
     return reading.isOver;
@@ -93,7 +93,7 @@ async function convertAs<T>(file: HtmlFile<T>, recoder: Recoder): Promise<Conver
 /**
  * Counts the bytes that the runtime hands over, of both passes, and keeps a failure, which the runtime would report as its own.
  */
-class Budget {
+class EventBudget {
   failure: unknown;
   #left = MAX_EVENTS;
 
@@ -112,7 +112,7 @@ class Budget {
 }
 
 /** Keeps which tables are open, by their numbers in the page. */
-class Nesting {
+class TableNesting {
   count = 0;
   readonly open: number[] = [];
 
@@ -136,14 +136,14 @@ class Nesting {
 }
 
 /** Finds the first table that comes to two rows with values. */
-class Survey {
+class TableFinder {
   readonly rewriter: HTMLRewriter;
   found: number | null = null;
-  readonly #nesting = new Nesting();
+  readonly #nesting = new TableNesting();
   /** For each table that is open: its rows with values, and whether the present one has one. */
   readonly #rows: { filled: number; isFilled: boolean }[] = [];
 
-  constructor(budget: Budget) {
+  constructor(budget: EventBudget) {
     const cell = { text: budget.handler((text: Text) => this.#text(text.text)) };
     this.rewriter = new HTMLRewriter()
       .on('table', {
@@ -180,18 +180,18 @@ class Survey {
 const CELLS = 'td,th';
 
 /** Elements that break lines within a cell. */
-const BREAKS = ['br', 'p', 'div', 'li', 'table', 'tr'];
+const LINE_BREAKING_ELEMENTS = ['br', 'p', 'div', 'li', 'table', 'tr'];
 /** Elements whose text nobody sees. */
-const SILENT = ['script', 'style', 'template'];
+const INVISIBLE_ELEMENTS = ['script', 'style', 'template'];
 
 /** Reads the rows and cells of one table; of tables within its cells the text alone. */
-class Reading {
+class TableReader {
   readonly rewriter: HTMLRewriter;
   isOver = false;
-  readonly #nesting = new Nesting();
+  readonly #nesting = new TableNesting();
   #silent = 0;
 
-  constructor(budget: Budget, wanted: number, table: TableText) {
+  constructor(budget: EventBudget, wanted: number, table: TableText) {
     const isWanted = () => !this.isOver && this.#nesting.current === wanted;
     const isWithin = () => !this.isOver && this.#nesting.open.includes(wanted);
     const cell = {
@@ -204,7 +204,7 @@ class Reading {
       }),
     };
     const rewriter = new HTMLRewriter().on(CELLS, cell);
-    for (const name of BREAKS) {
+    for (const name of LINE_BREAKING_ELEMENTS) {
       const within = `${name === 'tr' || name === 'table' ? '' : 'table '}${name}`;
       rewriter.on(within, {
         element: budget.handler((element: Element) => {
@@ -218,7 +218,7 @@ class Reading {
         }),
       });
     }
-    for (const name of SILENT) {
+    for (const name of INVISIBLE_ELEMENTS) {
       rewriter.on(`table ${name}`, {
         element: budget.handler((element: Element) => {
           this.#silent += 1;
@@ -236,7 +236,7 @@ class Reading {
 async function rewrite(
   file: HtmlFile<unknown>,
   recoder: Recoder,
-  budget: Budget,
+  budget: EventBudget,
   rewriter: HTMLRewriter,
   isEnough: () => Promise<boolean>,
 ): Promise<void> {
@@ -256,7 +256,7 @@ async function rewrite(
 function toUtf8(
   { read, size }: HtmlFile<unknown>,
   { recode, mark }: ReturnType<Recoder>,
-  budget: Budget,
+  budget: EventBudget,
 ): ReadableStream<Uint8Array> {
   let at = mark;
   return new ReadableStream<Uint8Array>({
@@ -283,6 +283,6 @@ function recoded(recode: Recode, piece: Uint8Array, isLast: boolean): Uint8Array
   try {
     return recode(piece, isLast);
   } catch (error) {
-    throw error instanceof TypeError ? new NotInEncoding() : error;
+    throw error instanceof TypeError ? new WrongEncoding() : error;
   }
 }

@@ -86,7 +86,7 @@ export class TableText {
   #endCell(): void {
     if (!this.#spans) return;
     const { across, down } = this.#spans;
-    const text = shown(this.#text.join(''));
+    const text = toShownText(this.#text.join(''));
     this.#spans = null;
     this.#text = [];
     this.#length = 0;
@@ -113,7 +113,7 @@ function parseSpan(written: string | null, most: number): number {
 }
 
 /** The text of a cell as a page shows it: white space is one space, and only elements break lines. */
-const shown = (text: string): string =>
+const toShownText = (text: string): string =>
   decodeEntities(text.replace(/[ \t\r\n\f]+/g, ' ').replaceAll(LINE_BREAK, '\n'))
     .replaceAll('\u00a0', ' ')
     .replaceAll('\0', '')

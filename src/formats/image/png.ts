@@ -5,9 +5,9 @@ import { BadImage, beginsWith, type Image, requireDrawable } from './picture.ts'
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
 /** The chunks that affect the picture: https://www.w3.org/TR/png-3/#4Concepts.FormatTypes */
-const KEPT = new Set(['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', 'gAMA', 'cHRM', 'sRGB', 'sBIT']);
+const KEPT_CHUNKS = new Set(['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', 'gAMA', 'cHRM', 'sRGB', 'sBIT']);
 
-const SAMPLES: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+const SAMPLES_PER_PIXEL: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
 /** The passes of an interlaced picture: where each begins, and how far its pixels are apart. */
 const ADAM7 = [
@@ -36,7 +36,7 @@ export async function readPng(bytes: Uint8Array<ArrayBuffer>, view: DataView): P
     if (type === 'acTL') throw new BadImage('must not be animated');
     if (type === 'IHDR') header = readHeader(view, at + 8);
     if (type === 'IDAT') pixels.push(bytes.subarray(at + 8, end - 4));
-    if (KEPT.has(type)) kept.push(bytes.subarray(at, end));
+    if (KEPT_CHUNKS.has(type)) kept.push(bytes.subarray(at, end));
     at = end;
   }
   if (!header) throw new BadImage('is not a PNG picture');
@@ -47,7 +47,7 @@ export async function readPng(bytes: Uint8Array<ArrayBuffer>, view: DataView): P
 /** The header, and how many bytes its pixels have. */
 function readHeader(view: DataView, at: number) {
   const [width, height, depth] = [view.getUint32(at), view.getUint32(at + 4), view.getUint8(at + 8)];
-  const samples = SAMPLES[view.getUint8(at + 9)];
+  const samples = SAMPLES_PER_PIXEL[view.getUint8(at + 9)];
   const interlace = view.getUint8(at + 12);
   if (samples === undefined || ![1, 2, 4, 8, 16].includes(depth) || interlace > 1) {
     throw new BadImage('is not a PNG picture');
@@ -63,12 +63,12 @@ function readHeader(view: DataView, at: number) {
 }
 
 /** The pixels that are inflated at a time, in bytes: `DecompressionStream` makes at once all that a few bytes stand for. */
-const AT_A_TIME = 64 * 1024;
+const INFLATED_BLOCK_BYTES = 64 * 1024;
 
 /** Inflates the pixels piece by piece, and no further than they should be long. */
 async function requirePixels(parts: readonly Uint8Array[], size: number): Promise<void> {
   const deflated = concatBytes(parts);
-  const inflating = createInflate({ chunkSize: AT_A_TIME });
+  const inflating = createInflate({ chunkSize: INFLATED_BLOCK_BYTES });
   let length = 0;
   try {
     inflating.end(deflated);

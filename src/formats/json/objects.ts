@@ -4,9 +4,9 @@ import { isUtf8 } from '../text/detect.ts';
 import { JsonProblem } from './problem.ts';
 
 /** The deepest nesting of arrays and objects. */
-const DEEPEST = 256;
+const MAX_NESTING = 256;
 /** Characters of a member's name. */
-const LONGEST_NAME = 1000;
+const MAX_NAME_LENGTH = 1000;
 
 const QUOTE = 34;
 const BACKSLASH = 92;
@@ -19,7 +19,7 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /** The member that stood at a place of the last objects: most objects of a file have the same. */
-interface Expected {
+interface ExpectedMember {
   /** The member's name, in quotes, as it is written. */
   token: Uint8Array;
   column: number;
@@ -32,7 +32,7 @@ export class ObjectReader {
   readonly #columns: Map<string, number>;
   readonly #most: number;
   readonly #writer: RecordWriter;
-  readonly #expected: Expected[] = [];
+  readonly #expected: ExpectedMember[] = [];
   /** For each column: the last object that had it, the first byte of its value, and where that starts and ends. */
   readonly #seen: number[] = [];
   readonly #kinds: number[] = [];
@@ -60,7 +60,7 @@ export class ObjectReader {
    * @throws JsonProblem
    */
   read(bytes: Uint8Array, line: number, isAscii: boolean): void {
-    const walk = new JsonWalk(bytes, 0, DEEPEST);
+    const walk = new JsonWalk(bytes, 0, MAX_NESTING);
     try {
       if (walk.next() !== OBJECT) {
         walk.value();
@@ -98,9 +98,9 @@ export class ObjectReader {
   #findColumn(bytes: Uint8Array, start: number, end: number, place: number, line: number): number {
     const expected = this.#expected[place];
     if (expected && isAt(expected.token, bytes, start, end)) return expected.column;
-    if (end - start > LONGEST_NAME * 6) throw new JsonProblem('long_name', line);
+    if (end - start > MAX_NAME_LENGTH * 6) throw new JsonProblem('long_name', line);
     const name = (JSON.parse(decoder.decode(bytes.subarray(start, end))) as string).toWellFormed();
-    if (name.length > LONGEST_NAME) throw new JsonProblem('long_name', line);
+    if (name.length > MAX_NAME_LENGTH) throw new JsonProblem('long_name', line);
     if (name.includes('\0')) throw new JsonProblem('nul', line, name.replaceAll('\0', ''));
     let column = this.#columns.get(name);
     if (column === undefined) {

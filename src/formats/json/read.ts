@@ -10,7 +10,7 @@ export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 export type JsonForm = 'lines' | 'array';
 
 /** The kinds of tokens that may come next in an array. */
-type Place = 'begin' | 'first' | 'element' | 'separator' | 'end';
+type ArrayPlace = 'begin' | 'first' | 'element' | 'separator' | 'end';
 
 /** The progress of reading a file. Plain data. */
 export interface JsonState {
@@ -20,7 +20,7 @@ export interface JsonState {
   objects: number;
   /** The names of the columns so far. */
   names: string[];
-  place: Place;
+  place: ArrayPlace;
 }
 
 export const beginJson = (): JsonState => ({ line: 1, objects: 0, names: [], place: 'begin' });

@@ -8,7 +8,7 @@ export interface Block {
 }
 
 /** Limits of a reader. */
-export interface Bounds {
+export interface ReaderLimits {
   /** The largest block that will be requested. */
   blockBytes: number;
   /** The largest body that is accepted, and the error that a larger one throws. */
@@ -34,7 +34,7 @@ const END_OF_HEADERS = Buffer.from('\r\n\r\n');
 export class MultipartReader {
   readonly #reader: ReadableStreamBYOBReader;
   readonly #delimiter: Buffer;
-  readonly #bounds: Bounds;
+  readonly #bounds: ReaderLimits;
   #buffer: Buffer;
   /** Unread bytes are [start, end) of the buffer; no delimiter begins before `searched`. */
   #start = 0;
@@ -47,7 +47,7 @@ export class MultipartReader {
   #parts = 0;
 
   /** @param body the request's body, a byte stream; `boundary` see `parseBoundary` */
-  constructor(body: ReadableStream<Uint8Array>, boundary: string, bounds: Bounds) {
+  constructor(body: ReadableStream<Uint8Array>, boundary: string, bounds: ReaderLimits) {
     this.#reader = body.getReader({ mode: 'byob' });
     this.#bounds = bounds;
     this.#delimiter = Buffer.from(`\r\n--${boundary}`);
@@ -182,7 +182,7 @@ const SMALL_BLOCK_BYTES = 64 * 1024;
 export async function readSmallForm(
   body: ReadableStream<Uint8Array>,
   boundary: string,
-  bounds: Omit<Bounds, 'blockBytes'>,
+  bounds: Omit<ReaderLimits, 'blockBytes'>,
 ): Promise<Part[]> {
   const reader = new MultipartReader(body, boundary, { ...bounds, blockBytes: SMALL_BLOCK_BYTES });
   const parts: Part[] = [];

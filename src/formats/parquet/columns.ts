@@ -125,7 +125,7 @@ export class FlatReader extends ColumnReader {
 }
 
 /** The levels and values of some rows of a leaf. */
-interface Rows {
+interface LeafRows {
   definitions: number[];
   repetitions: number[];
   values: unknown[];
@@ -158,7 +158,7 @@ export class NestedReader extends ColumnReader {
   protected async fill({ rows: most }: SliceLimits): Promise<void> {
     const { name, tree } = this.#column;
     let rows = most;
-    const leaves: Rows[] = [];
+    const leaves: LeafRows[] = [];
     for (const [index, reader] of this.#readers.entries()) {
       const read = await readRows(reader, this.#next[index] as LeafPlace, rows);
       rows = Math.min(rows, read.places.length);
@@ -168,7 +168,7 @@ export class NestedReader extends ColumnReader {
     const values = guarded(() => {
       const data = new Map<string, ArrayLike<unknown>>();
       for (const [index, { leaf }] of this.#readers.entries()) {
-        const { definitions, repetitions, values } = firstRows(leaves[index] as Rows, rows, leaf.defined);
+        const { definitions, repetitions, values } = firstRows(leaves[index] as LeafRows, rows, leaf.defined);
         const path = leaf.path.slice(1).map(({ element }) => element.name);
         data.set(path.join('.'), assembleLists([], definitions, repetitions, values, leaf.path));
       }
@@ -192,9 +192,9 @@ export class NestedReader extends ColumnReader {
 }
 
 /** Reads the levels and values of at most a number of rows of a leaf, and of at least one. */
-async function readRows(reader: LeafReader, from: LeafPlace, most: number): Promise<Rows> {
+async function readRows(reader: LeafReader, from: LeafPlace, most: number): Promise<LeafRows> {
   const { leaf, column } = reader;
-  const found: Rows = { definitions: [], repetitions: [], values: [], starts: [], places: [], next: from };
+  const found: LeafRows = { definitions: [], repetitions: [], values: [], starts: [], places: [], next: from };
   let { offset, skip } = from;
   for (;;) {
     const read = await reader.page(offset);
@@ -238,7 +238,7 @@ async function readRows(reader: LeafReader, from: LeafPlace, most: number): Prom
 }
 
 /** The first of the rows. */
-function firstRows({ definitions, repetitions, values, starts }: Rows, rows: number, defined: number) {
+function firstRows({ definitions, repetitions, values, starts }: LeafRows, rows: number, defined: number) {
   const end = starts[rows] ?? definitions.length;
   const own = definitions.slice(0, end);
   return {

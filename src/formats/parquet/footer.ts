@@ -55,7 +55,7 @@ const ENCRYPTED = 'PARE';
 const TAIL_BYTES = 8;
 
 const asIs = (value: unknown) => value;
-const UNREAD = {
+const RAW_VALUE_PARSERS = {
   timestampFromMilliseconds: asIs,
   timestampFromMicroseconds: asIs,
   timestampFromNanoseconds: asIs,
@@ -83,7 +83,7 @@ export async function readFooter(read: ReadBytes, size: number, most: number): P
 }
 
 function parsed(bytes: Uint8Array, size: number, most: number): Footer {
-  const metadata = parquetMetadata(bytes, { parsers: UNREAD, geoparquet: false });
+  const metadata = parquetMetadata(bytes, { parsers: RAW_VALUE_PARSERS, geoparquet: false });
   const root = parquetSchema(metadata);
   if (root.children.length === 0) throw new ParquetProblem('no_columns');
   if (root.children.length > most) throw new ParquetProblem('too_many_columns');

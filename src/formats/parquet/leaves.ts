@@ -18,7 +18,7 @@ export interface LeafPlace {
 }
 
 /** Bytes of dictionaries that all readers of a group hold as texts. */
-export interface Held {
+export interface HeldDictionaries {
   bytes: number;
 }
 
@@ -36,7 +36,7 @@ export class LeafReader {
   readonly column: string;
   readonly #read: ReadBytes;
   readonly #window: number;
-  readonly #held: Held;
+  readonly #held: HeldDictionaries;
   #bytes: Uint8Array = new Uint8Array();
   #from = 0;
   /** The dictionary: its values, and their texts where they were asked for. */
@@ -47,7 +47,7 @@ export class LeafReader {
    * @param window the number of bytes that are read at a time, about
    * @param held the bytes that the readers of a group hold together
    */
-  constructor(read: ReadBytes, leaf: Leaf, chunk: ColumnChunk, column: string, window: number, held: Held) {
+  constructor(read: ReadBytes, leaf: Leaf, chunk: ColumnChunk, column: string, window: number, held: HeldDictionaries) {
     this.#held = held;
     this.#read = read;
     this.leaf = leaf;

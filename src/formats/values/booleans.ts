@@ -36,7 +36,7 @@ function booleanWord(word: string): [forms: number, says: boolean] | undefined {
 const PACKED_WORDS = new Map<number, [forms: number, says: boolean]>();
 for (const [word, meaning] of Object.entries(BOOLEAN_WORDS)) {
   const bytes = new TextEncoder().encode(word);
-  const key = packed(bytes, 0, bytes.length);
+  const key = packWord(bytes, 0, bytes.length);
   if (key > 0) PACKED_WORDS.set(key, meaning);
 }
 
@@ -44,7 +44,7 @@ for (const [word, meaning] of Object.entries(BOOLEAN_WORDS)) {
  * Packs a word's ASCII letters into one number, the same in either case; 0 if it has another ASCII byte, -1 for a byte
  * beyond ASCII.
  */
-function packed(bytes: Uint8Array, start: number, end: number): number {
+function packWord(bytes: Uint8Array, start: number, end: number): number {
   let key = 0;
   for (let index = start; index < end; index++) {
     const byte = bytes[index] as number;
@@ -64,6 +64,6 @@ export function booleanAt(
   decode: Decode,
 ): [forms: number, says: boolean] | undefined {
   if (to - from > LONGEST_WORD) return undefined;
-  const key = packed(bytes, from, to);
+  const key = packWord(bytes, from, to);
   return key < 0 ? booleanWord(decode(bytes, from, to)) : PACKED_WORDS.get(key);
 }

@@ -93,7 +93,7 @@ async function openStream({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size
 }
 
 /** The results of reading a sheet once before it is converted. */
-interface Survey {
+interface SheetSurvey {
   cells: BiffCells;
   /** The first column with a value; -1 if there is none. */
   first: number;
@@ -141,7 +141,7 @@ class BiffConversion<T> {
     return { text: await output.end(), sheet: sheet.facts(name), counts: sheet.counts };
   }
 
-  async #survey(offset: number): Promise<Survey> {
+  async #survey(offset: number): Promise<SheetSurvey> {
     let first = MAX_COLUMNS;
     let last = 0;
     let isSorted = true;

@@ -6,10 +6,10 @@ import { spanText, timestampText, timeText } from './timestamps.ts';
  * where Excel displays only `####`, stays a number; null for a text that is none.
  */
 export function formatNumber(text: string, format: NumberFormat, epoch1904: boolean): string | null {
-  return shownAs(text, format, epoch1904) ?? numberText(text);
+  return formatAs(text, format, epoch1904) ?? numberText(text);
 }
 
-function shownAs(text: string, format: NumberFormat, epoch1904: boolean): string | null {
+function formatAs(text: string, format: NumberFormat, epoch1904: boolean): string | null {
   const value = Number(text);
   if (format.kind === 'number' || !Number.isFinite(value)) return null;
   switch (format.kind) {

@@ -30,7 +30,7 @@ export function joinHeaders(rows: FirstCell[][], merges: Merge[], first: number)
   const width = Math.max(0, ...rows.map((row) => row.length));
   const top = rows.findIndex((row) => row.filter(isFilled).length > 1) + 1;
   if (width > MAX_WIDTH || top === 0 || top > MAX_HEADER_ROW) return null;
-  const head = new Head(rows, merges, first, top, width);
+  const head = new HeaderRows(rows, merges, first, top, width);
   if (!head.isShared(top)) return null;
   let bottom = top;
   while (bottom < Math.min(rows.length, top + MAX_LEVELS) && head.isShared(bottom)) bottom++;
@@ -42,7 +42,7 @@ export function joinHeaders(rows: FirstCell[][], merges: Merge[], first: number)
 const isFilled = (cell: FirstCell): boolean => cell.text.trim() !== '';
 
 /** The rows at a sheet's beginning, and the merged cells over them. */
-class Head {
+class HeaderRows {
   readonly #rows: FirstCell[][];
   readonly #merges: Merge[];
   readonly #top: number;

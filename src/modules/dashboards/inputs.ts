@@ -6,7 +6,7 @@ import type { Visualization } from '../visualizations/service.ts';
 
 type Definition = Pick<Visualization, 'id' | 'sql' | 'parameters'>;
 
-const isFor = (filter: Pick<Filter, 'applies_to'>, visualizationId: string): boolean =>
+const appliesTo = (filter: Pick<Filter, 'applies_to'>, visualizationId: string): boolean =>
   filter.applies_to?.includes(visualizationId) ?? true;
 
 /**
@@ -18,7 +18,7 @@ export function matchParameter(
   { id, sql, parameters }: Definition,
 ): { takesList: boolean; problem?: string } | undefined {
   const parameter = parameters.find(({ slug }) => slug === filter.slug);
-  if (!parameter || !isFor(filter, id)) return undefined;
+  if (!parameter || !appliesTo(filter, id)) return undefined;
   if (family(filter.kind) !== family(parameter.kind)) {
     return { takesList: false, problem: `must be ${parameter.kind}, the kind of the parameter in` };
   }
@@ -60,7 +60,7 @@ export function dashboardInputs(
 function filterInput(filter: Filter, filters: readonly Filter[], visualizations: readonly Definition[]): Input {
   const { slug, label, kind, default: defaultValue, required } = filter;
   const users = visualizations.filter(({ parameters }) => parameters.some((parameter) => parameter.slug === slug));
-  const applied = users.filter(({ id }) => isFor(filter, id));
+  const applied = users.filter(({ id }) => appliesTo(filter, id));
   const own = ({ parameters }: Definition) => parameters.find((parameter) => parameter.slug === slug) ?? {};
   const inOptions = filters.every(({ options }) => {
     const sql = optionsSql(options);
@@ -75,10 +75,10 @@ function filterInput(filter: Filter, filters: readonly Filter[], visualizations:
     origin: 'filter',
     takesList: isChoice(kind) && inOptions && users.every((user) => matchParameter(filter, user)?.takesList ?? true),
     appliesTo: applied.map(({ id }) => id),
-    skips: users.filter(({ id }) => !isFor(filter, id)).map(({ id }) => id),
+    skips: users.filter(({ id }) => !appliesTo(filter, id)).map(({ id }) => id),
     viewerAttributes: [...new Set([filter, ...applied.map(own)].flatMap(listAttributes))],
     unbound: users
-      .filter((user) => !isFor(filter, user.id) && listAttributes(own(user)).length > 0)
+      .filter((user) => !appliesTo(filter, user.id) && listAttributes(own(user)).length > 0)
       .map(({ id }) => id),
   };
 }
@@ -95,7 +95,7 @@ export function valuesFor(
 ): BoundValues {
   const kept = [...values].filter(([slug]): boolean => {
     const filter = filters.find((each) => each.slug === slug);
-    return filter === undefined || isFor(filter, visualizationId);
+    return filter === undefined || appliesTo(filter, visualizationId);
   });
   return new Map<string, BoundValue>(kept);
 }

@@ -72,8 +72,8 @@ export async function filterOptions(
   request: OptionsRequest,
 ): Promise<FilterOptions> {
   const sql = optionsSql(options);
-  const known = sql === null ? ((options ?? []) as FilterOption[]) : await queried(ctx, sql, filters, request);
-  const left = request.allowed === null ? known : labelled(request.allowed, known);
+  const known = sql === null ? ((options ?? []) as FilterOption[]) : await queryOptions(ctx, sql, filters, request);
+  const left = request.allowed === null ? known : toOptions(request.allowed, known);
   const search = request.search.toLowerCase();
   const found = left.filter(
     ({ label, value }) => value !== '' && [label, value].some((text) => text.toLowerCase().includes(search)),
@@ -86,12 +86,12 @@ export async function filterOptions(
 }
 
 /** Each allowed value with its label; a value that is no option (any more) is its own label. */
-function labelled(allowed: readonly string[], known: readonly FilterOption[]): FilterOption[] {
+function toOptions(allowed: readonly string[], known: readonly FilterOption[]): FilterOption[] {
   const labels = new Map(known.map(({ label, value }) => [value, label]));
   return allowed.map((value) => ({ value, label: labels.get(value) ?? value }));
 }
 
-async function queried(
+async function queryOptions(
   ctx: CompanyContext,
   template: string,
   filters: readonly Filter[],

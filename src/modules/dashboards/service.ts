@@ -95,7 +95,7 @@ export async function getDashboardWithCharts(
   id: string,
 ): Promise<{ dashboard: Dashboard; charts: Visualization[] }> {
   const loaded = await loadDashboard(ctx, id);
-  const charts = placedOn(loaded);
+  const charts = listPlacedVisualizations(loaded);
   const denied = findRefusals(
     ctx,
     charts.map((chart) => chart.id),
@@ -153,7 +153,7 @@ export function changeDashboard(ctx: PrincipalContext, id: string, changes: Dash
     const next = { ...present, ...rest, ...(cacheSeconds !== undefined && { cacheSeconds }), updatedAt: ctx.now() };
     if (changes.layout || changes.filters) await validateDefinition(ctx, next, present);
     const unseen =
-      shownBy(next) === shownBy(present)
+      getShownParts(next) === getShownParts(present)
         ? undefined
         : await requireSharingIfSeen(ctx, { type: 'dashboard', id }, () => requireSharing(ctx, next, present));
     const unit = { updated: updateDashboard(ctx.db, next, unseen), links: replaceLinks(ctx.db, next.companyId, id) };
@@ -192,7 +192,7 @@ export async function runDashboard(
     only?: Visualization | undefined;
   } = {},
 ): Promise<Execution[]> {
-  const placed = only ? [only] : placedOn({ dashboard, visualizations });
+  const placed = only ? [only] : listPlacedVisualizations({ dashboard, visualizations });
   const runs = placed
     .filter(({ id }) => !refusals.has(id))
     .map((visualization) => ({ visualization, values: valuesFor(dashboard, visualization.id, values), enforced }));
@@ -205,14 +205,14 @@ export async function runDashboard(
 }
 
 /** The visualizations on the layout, in its order. */
-function placedOn({ dashboard, visualizations }: LoadedDashboard): Visualization[] {
+function listPlacedVisualizations({ dashboard, visualizations }: LoadedDashboard): Visualization[] {
   const byId = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
   return widgetIds(dashboard.layout).flatMap((id) => byId.get(id) ?? []);
 }
 
 /** The visualization that a request names of a dashboard. */
 export function findWidget(loaded: LoadedDashboard, visualizationId: string | undefined): Visualization {
-  const placed = placedOn(loaded).find(({ id }) => id === visualizationId);
+  const placed = listPlacedVisualizations(loaded).find(({ id }) => id === visualizationId);
   if (placed) return placed;
   const message = visualizationId === undefined ? 'is required with format' : 'must be on the dashboard';
   throw invalid([{ field: 'visualization_id', message }]);
@@ -265,7 +265,7 @@ function executeLoaded(
 async function validateDefinition(
   ctx: PrincipalContext,
   next: Definition,
-  present: Definition = NOTHING,
+  present: Definition = EMPTY_DEFINITION,
 ): Promise<void> {
   const ids = widgetIds(next.layout);
   const found = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
@@ -285,11 +285,11 @@ function requireSharing(ctx: PrincipalContext, next: Dashboard, present: Dashboa
 }
 
 /** The parts of a dashboard that decide what it shows, as text. */
-const shownBy = ({ layout, filters }: Definition): string => JSON.stringify([layout, filters]);
+const getShownParts = ({ layout, filters }: Definition): string => JSON.stringify([layout, filters]);
 
 type Definition = Pick<Dashboard, 'layout' | 'filters'>;
 
-const NOTHING: Definition = { layout: [], filters: [] };
+const EMPTY_DEFINITION: Definition = { layout: [], filters: [] };
 
 const listSql = ({ filters }: Definition): string[] => filters.flatMap(({ options }) => optionsSql(options) ?? []);
 

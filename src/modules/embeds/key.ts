@@ -9,7 +9,7 @@ export interface KeyName {
 }
 
 /** Keys by master secret, so that a secret which is replaced takes its keys along. */
-const derived = new RecentlyUsed<string, CryptoKey>(1000);
+const derivedKeys = new RecentlyUsed<string, CryptoKey>(1000);
 
 const formatKeyName = (secret: string, { companyId, rotations }: KeyName): string =>
   `${secret}/${companyId}/${rotations}`;
@@ -19,13 +19,13 @@ const formatKeyName = (secret: string, { companyId, rotations }: KeyName): strin
  * to check a signature, and no two companies share one.
  */
 export async function embedKey(secret: string, key: KeyName): Promise<CryptoKey> {
-  const known = derived.get(formatKeyName(secret, key));
+  const known = derivedKeys.get(formatKeyName(secret, key));
   return known ?? deriveKey(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
 }
 
 /** Caches a key that has verified a signature: a mere claim to have one caches nothing. */
 export function rememberKey(secret: string, name: KeyName, key: CryptoKey): void {
-  derived.set(formatKeyName(secret, name), key);
+  derivedKeys.set(formatKeyName(secret, name), key);
 }
 
 async function deriveKey(secret: string, purpose: string): Promise<CryptoKey> {

@@ -68,12 +68,12 @@ const formatSubject = (revocation: Revocation): string =>
  * nothing more and are deleted.
  */
 export const revokeAllStatements = (db: ControlDb, companyId: string, now: number) => ({
-  superseded: deleteTargetRevocations(db, companyId, EVERYTHING, now),
+  superseded: deleteTargetRevocations(db, companyId, ALL_SUBJECTS, now),
   revoked: upsertRevocation(db, { companyId, subject: subjects.all, revokedAt: now }, null),
 });
 
 /** The texts between which all subjects stand. */
-const EVERYTHING = { from: '', to: '~' };
+const ALL_SUBJECTS = { from: '', to: '~' };
 
 /** The subjects between which those of single tokens of a target stand. */
 function getSingleTokenRange(target: EmbedClaims['target']): { from: string; to: string } {

@@ -48,14 +48,14 @@ const embedView = z
 
 const viewEmbed = viewBy(embedView);
 
-const ended = (what: string) => z.string().min(1).max(MAX_ID_LENGTH).optional().meta({ description: what });
+const revokedField = (what: string) => z.string().min(1).max(MAX_ID_LENGTH).optional().meta({ description: what });
 
 const revocation = z
   .object({
-    token_id: ended('The `id` of a token, or the `jti` of one that a host signed itself.'),
-    dashboard_id: ended('All tokens that show this dashboard.'),
-    visualization_id: ended('All tokens that show this visualization alone.'),
-    viewer_id: ended('All tokens of this viewer.'),
+    token_id: revokedField('The `id` of a token, or the `jti` of one that a host signed itself.'),
+    dashboard_id: revokedField('All tokens that show this dashboard.'),
+    visualization_id: revokedField('All tokens that show this visualization alone.'),
+    viewer_id: revokedField('All tokens of this viewer.'),
   })
   .meta({ minProperties: 1, maxProperties: 1 })
   .superRefine((body, context) => {

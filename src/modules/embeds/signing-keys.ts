@@ -33,7 +33,7 @@ export const companyOfKey = (keyId: string): string | undefined => KEY_ID.exec(k
  * The actions that a signing key gives its holder, who can show anybody anything of the company. Whoever is denied one of them
  * must not give it away.
  */
-const GIVEN_AWAY: readonly Action[] = [
+const KEY_HOLDER_ACTIONS: readonly Action[] = [
   'dashboards:get',
   'dashboards:share',
   'visualizations:get',
@@ -45,7 +45,7 @@ const GIVEN_AWAY: readonly Action[] = [
 export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: SigningKey; secret: string }> {
   requireSharingEverything(ctx);
   const { access, companyId } = ctx.actor;
-  const denied = GIVEN_AWAY.find((action) => !access.isOwner && rulesFor(access, action).deny.length > 0);
+  const denied = KEY_HOLDER_ACTIONS.find((action) => !access.isOwner && rulesFor(access, action).deny.length > 0);
   if (denied) throw accessDenied(denied);
   const id = `${companyId}-${ctx.newId()}`;
   const secret = newSecretToken();
@@ -83,16 +83,16 @@ export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promi
 }
 
 /** Keys by their encrypted secret: one that is replaced or deleted is looked up no more. */
-const imported = new RecentlyUsed<string, CryptoKey>(1000);
+const importedKeys = new RecentlyUsed<string, CryptoKey>(1000);
 
 /** The key itself, for checking its signatures: HMAC with SHA-256 under the UTF-8 bytes of the secret. */
 export async function verifyingKey(ctx: Context, { id, encryptedSecret }: SigningKey): Promise<CryptoKey> {
-  const known = imported.get(encryptedSecret);
+  const known = importedKeys.get(encryptedSecret);
   if (known) return known;
   const text = await decrypt(ctx.config.ENCRYPTION_KEYS, encryptedSecret, secretContext(id));
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(text), algorithm, false, ['verify']);
-  imported.set(encryptedSecret, key);
+  importedKeys.set(encryptedSecret, key);
   return key;
 }
 

@@ -9,7 +9,7 @@ import type { DataVersions, ResultSource } from './data-versions.ts';
 const MAX_LENGTH = 2 * 1024 * 1024;
 
 /** The approximate length of a result in characters, the time to cache it, and the tables that it was read from. */
-interface Keeping {
+interface CacheEntry {
   length: number;
   seconds: number;
   tables: readonly string[];
@@ -59,7 +59,7 @@ export class CachedResults {
   }
 
   /** Caches a result, whose tables were read after the context had read their versions. Nothing waits for it. */
-  store(text: () => string, { length, seconds, tables }: Keeping): void {
+  store(text: () => string, { length, seconds, tables }: CacheEntry): void {
     if (length <= MAX_LENGTH) this.#ctx.defer(this.#put(text(), seconds, tables));
   }
 

@@ -40,7 +40,7 @@ interface Connection {
 }
 
 /** The connection strings that a context has read, and the connections it has open. */
-interface Opened {
+interface OpenConnections {
   connection: Promise<Connection | null>;
   owner?: TenantSql;
   /** The connection through the pooler, under the same login. */
@@ -49,7 +49,7 @@ interface Opened {
   waking: PromiseWithResolvers<void>;
 }
 
-const openedBy = new WeakMap<Context, Opened>();
+const openByContext = new WeakMap<Context, OpenConnections>();
 
 /**
  * Provisions the company's Postgres unless that is done: concurrent or repeated calls create only one. The next call
@@ -61,7 +61,7 @@ export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
   if (known) return readStatus(ctx);
   await store.ensureDatabase(ctx.db, { id: ctx.newId(), companyId, now: ctx.now() });
   await provisionDatabase(provisioningRecord(ctx), { companyId, neon: createNeonApi(ctx), sql: sqlOptions(ctx) });
-  openedBy.delete(ctx);
+  openByContext.delete(ctx);
   return readStatus(ctx);
 }
 
@@ -224,11 +224,11 @@ export async function finishSweep(
 export const quotaFor = async (ctx: CompanyContext, quota: Quota): Promise<number | undefined> =>
   (await getConnection(ctx))?.quotas[quota];
 
-function getOpened(ctx: CompanyContext): Opened {
-  let opened = openedBy.get(ctx);
+function getOpened(ctx: CompanyContext): OpenConnections {
+  let opened = openByContext.get(ctx);
   if (!opened) {
     opened = { connection: readConnection(ctx), waking: Promise.withResolvers() };
-    openedBy.set(ctx, opened);
+    openByContext.set(ctx, opened);
   }
   return opened;
 }
@@ -285,7 +285,7 @@ export async function countExecutions(ctx: CompanyContext, count: number): Promi
 }
 
 /** Removes a closed connection, so that a context that is used again opens another one. */
-function forget(opened: Opened, closed: TenantSql): void {
+function forget(opened: OpenConnections, closed: TenantSql): void {
   if (opened.owner === closed) delete opened.owner;
   if (opened.reading === closed) delete opened.reading;
 }

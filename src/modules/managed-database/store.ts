@@ -115,7 +115,7 @@ export interface OpenChange {
 }
 
 /** The most tables whose own last change is known; of the others only that theirs was earlier. */
-const TABLES_KNOWN = 100;
+const MAX_KNOWN_TABLES = 100;
 
 /** Records a change of tables, which is under way until `endDataChange`, or `until` if that never comes. */
 export async function beginDataChange(
@@ -153,7 +153,7 @@ const selectNewest = (changed: SQL): SQL => sql`(
   select json_group_object(each.key, iif(each.key = ${ALL_TABLES}, max(each.value, given.least), each.value))
   from (
     select list, coalesce((select value from json_each(list) where key <> ${ALL_TABLES}
-      order by value desc limit 1 offset ${TABLES_KNOWN}), 0) as least
+      order by value desc limit 1 offset ${MAX_KNOWN_TABLES}), 0) as least
     from (select ${changed} as list)) as given, json_each(given.list) as each
   where each.key = ${ALL_TABLES} or each.value > given.least)`;
 

@@ -82,7 +82,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan, sh
   ];
   if (actions.length > 0) {
     await tx.execute(alterColumns(name, actions)).catch((error: unknown) => {
-      throw refusedByIndex(plan, error, showsValues) ?? error;
+      throw toIndexFailure(plan, error, showsValues) ?? error;
     });
   }
 
@@ -106,7 +106,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan, sh
 }
 
 /** The failure for converted values that violate an index; undefined for other errors. */
-function refusedByIndex(plan: ColumnPlan, error: unknown, showsValues: boolean): Failure | undefined {
+function toIndexFailure(plan: ColumnPlan, error: unknown, showsValues: boolean): Failure | undefined {
   const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
   const converted = plan.kept.filter(({ from, to }) => from.type !== to.type);

@@ -15,11 +15,11 @@ import { type SpaceEffect, withinTableQuota } from './room.ts';
 export type { Changing };
 
 /** The SQLSTATEs of lock not available, deadlock detected, serialization failure, statement timeout. */
-const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
+const BUSY_STATES: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
 
 /** Turns a database error that other transactions cause into `tableBusy`; any other error stays. */
 export const toTableBusy = (error: unknown): unknown =>
-  isPostgresError(error) && BUSY.has(error.code) ? tableBusy().because(error) : error;
+  isPostgresError(error) && BUSY_STATES.has(error.code) ? tableBusy().because(error) : error;
 
 /** The longest time for a table change that a request waits for, in milliseconds; a dead connection takes five seconds more. */
 export const MAX_CHANGE_WAIT_MS = 24_000;

@@ -72,22 +72,25 @@ const findConversion = (from: ColumnType, to: ColumnType): Conversion => CONVERS
 
 /** A condition that a change may not meet in any row of a column, as SQL, and the text that shows the first such row. */
 export interface Obstacle {
-  where: string;
-  told: string;
+  conditionSql: string;
+  valueSql: string;
 }
 
 /** The obstacle of a value that `to` cannot hold without loss, shown by at most 100 of its characters. */
 export function misfitObstacle(from: Column, to: ColumnType): Obstacle {
   const column = quoted(from.name);
   const fits = findConversion(from.type, to).fits(column);
-  return { where: `${column} IS NOT NULL AND NOT (${fits})`, told: `left(${column}::text, 100)` };
+  return { conditionSql: `${column} IS NOT NULL AND NOT (${fits})`, valueSql: `left(${column}::text, 100)` };
 }
 
-export const nullObstacle = (column: string): Obstacle => ({ where: `${quoted(column)} IS NULL`, told: "''::text" });
+export const nullObstacle = (column: string): Obstacle => ({
+  conditionSql: `${quoted(column)} IS NULL`,
+  valueSql: "''::text",
+});
 
 export const filledObstacle = (column: string): Obstacle => ({
-  where: `${quoted(column)} IS NOT NULL`,
-  told: "''::text",
+  conditionSql: `${quoted(column)} IS NOT NULL`,
+  valueSql: "''::text",
 });
 
 /**
@@ -95,7 +98,7 @@ export const filledObstacle = (column: string): Obstacle => ({
  * Its column `found` has the text that shows each obstacle, or null.
  */
 export function selectObstacles(table: string, obstacles: readonly Obstacle[]): Statement {
-  const found = obstacles.map(({ where, told }) => `any_value(${told}) FILTER (WHERE ${where})`);
+  const found = obstacles.map(({ conditionSql, valueSql }) => `any_value(${valueSql}) FILTER (WHERE ${conditionSql})`);
   const from = found.length > 0 ? ` FROM ${qualified('public', table)}` : '';
   return { text: `SELECT ARRAY[${found.join(', ')}]::text[] AS found${from}`, values: [] };
 }

@@ -44,11 +44,11 @@ export async function evolveTable(
   ];
   await tx.queryAll([IN_UTC]);
   await tx.execute(alterColumns(table.displayName, actions));
-  return change(tx, ctx, table, [...columns, ...added]);
+  return changeColumns(tx, ctx, table, [...columns, ...added]);
 }
 
 /** The reason why column changes cannot be reverted, with the column. */
-export interface EvolutionKept {
+export interface EvolutionConflict {
   why: 'column_filled' | 'values_do_not_fit';
   column: string;
 }
@@ -63,7 +63,7 @@ export async function revertEvolution(
   ctx: CompanyContext,
   table: ManagedTable,
   { added, widened }: AppliedEvolution,
-): Promise<EvolutionKept | undefined> {
+): Promise<EvolutionConflict | undefined> {
   const before = new Map(widened.map(({ name, from }) => [name, from]));
   const kept = table.columns.filter(({ name }) => !added.includes(name));
   const narrowed = kept.flatMap((column) => {
@@ -88,7 +88,7 @@ export async function revertEvolution(
     ...narrowed.map(({ column, from }) => convertColumn(column, from)),
   ];
   await tx.execute(alterColumns(table.displayName, actions));
-  await change(
+  await changeColumns(
     tx,
     ctx,
     table,
@@ -97,7 +97,12 @@ export async function revertEvolution(
   return undefined;
 }
 
-function change(tx: TenantTx, ctx: CompanyContext, table: ManagedTable, columns: Column[]): Promise<ManagedTable> {
+function changeColumns(
+  tx: TenantTx,
+  ctx: CompanyContext,
+  table: ManagedTable,
+  columns: Column[],
+): Promise<ManagedTable> {
   const { id, displayName } = table;
   const key = { id, companyId: ctx.actor.companyId };
   return store.changeTable(tx, key, { displayName, columns, at: isoTimestamp(ctx.now()) });

@@ -169,18 +169,18 @@ function rowReader(selected: ExportSelection): (tx: TenantTx) => Promise<RawRow[
 }
 
 /** The steps from one batch to the next. */
-interface Steps {
+interface BatchSteps {
   /** The next batch, of at most `rows` rows; null at the end. */
   next(tx: TenantTx, rows: number): Promise<NextRows | null>;
   /** Called after `rows` rows of it were read; `lastId` returns the id of the last one. */
   took(rows: number, lastId: () => string): void;
 }
 
-const chooseSteps = (selected: ExportSelection): Steps =>
-  selected.order ? alongCursor(selected, selected.order) : alongIds();
+const chooseSteps = (selected: ExportSelection): BatchSteps =>
+  selected.order ? stepByCursor(selected, selected.order) : stepByIds();
 
 /** The steps in insertion order: each batch follows the last id of the one before. */
-function alongIds(): Steps {
+function stepByIds(): BatchSteps {
   let after: string | null = null;
   return {
     next: async (_, rows) => ({ after, rows }),
@@ -191,7 +191,7 @@ function alongIds(): Steps {
 }
 
 /** The steps in any other order: a cursor holds the ids, so that Postgres sorts once. */
-function alongCursor(selected: ExportSelection, order: RowOrder): Steps {
+function stepByCursor(selected: ExportSelection, order: RowOrder): BatchSteps {
   let ids: string[] | undefined;
   return {
     async next(tx, rows) {

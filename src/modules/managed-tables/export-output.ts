@@ -3,7 +3,7 @@ import { withinTime } from '../../kernel/time-limit.ts';
 import { MAX_TAKING_MS, WaitingExport } from './waiting-export.ts';
 
 /** The time that rows wait for the reader of an export, in all, before the rest goes to R2. Milliseconds. */
-export const PATIENCE_MS = 5_000;
+export const READER_WAIT_MS = 5_000;
 /** The time by which R2 may be slower than reading the rows, in all. Milliseconds. */
 const BEHIND_MS = 45_000;
 /** The largest bytes that are copied before they are sent: only buffers of this size are used again (see `LineBuffers`). */
@@ -17,21 +17,21 @@ export class ReaderGone extends Error {}
 /** The output of an export: straight to its reader, or by way of R2 once the reader is slower than Postgres. */
 export class ExportOutput {
   readonly #ctx: CompanyContext;
-  readonly #taker: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #reader: WritableStreamDefaultWriter<Uint8Array>;
   readonly #copy = new Uint8Array(COPIED_BYTES);
-  #patienceMs = PATIENCE_MS;
+  #patienceMs = READER_WAIT_MS;
   #behindMs = BEHIND_MS;
   #written: Promise<void> = Promise.resolve();
   #waiting: WaitingExport | undefined;
 
   constructor(ctx: CompanyContext, taker: WritableStream<Uint8Array>) {
     this.#ctx = ctx;
-    this.#taker = taker.getWriter();
+    this.#reader = taker.getWriter();
   }
 
   /** Begins to write bytes, whose memory may be used again once `ready` resolves. */
   write(bytes: Uint8Array): void {
-    this.#written = this.#waiting ? this.#waiting.write(bytes) : this.#send(this.#own(bytes));
+    this.#written = this.#waiting ? this.#waiting.write(bytes) : this.#send(this.#copyBytes(bytes));
     // It is thrown where it is waited for.
     this.#written.catch(() => {});
   }
@@ -59,24 +59,24 @@ export class ExportOutput {
   async #finish(): Promise<void> {
     await this.#written;
     await this.#waiting?.end();
-    await this.#taker.close();
+    await this.#reader.close();
   }
 
   /** Ends the export as a broken stream, and deletes its objects. */
   async abort(error: unknown): Promise<void> {
-    await this.#taker.abort(error).catch(() => {});
+    await this.#reader.abort(error).catch(() => {});
     await this.#waiting?.discard();
   }
 
   /** A copy of bytes whose memory may be used again before they are sent; larger bytes as they are. */
-  #own(bytes: Uint8Array): Uint8Array {
+  #copyBytes(bytes: Uint8Array): Uint8Array {
     if (bytes.length > COPIED_BYTES) return bytes;
     this.#copy.set(bytes);
     return this.#copy.subarray(0, bytes.length);
   }
 
   async #send(bytes: Uint8Array): Promise<void> {
-    await this.#taker.write(bytes).catch((error) => {
+    await this.#reader.write(bytes).catch((error) => {
       throw new ReaderGone('nobody takes the export any more', { cause: error });
     });
   }

@@ -19,7 +19,7 @@ const SETTINGS = `
     set_config('cursor_tuple_fraction', '1', true)`;
 
 /** The state in which an export begins. */
-export interface Entered {
+export interface ExportStart {
   hasPlace: boolean;
   /** The present version of the table's schema; undefined where the table is gone. */
   schemaVersion: number | undefined;
@@ -29,7 +29,7 @@ export interface Entered {
 }
 
 /** Selects whether the table has long values: Postgres stores values that are long after compression in another table. */
-const longValues = (table: string): Statement => ({
+const selectHasLongValues = (table: string): Statement => ({
   text: `SELECT coalesce(pg_relation_size(reltoastrelid), 0) > 0 AS found FROM pg_class WHERE oid = $1::regclass`,
   values: [qualified('public', table)],
 });
@@ -38,13 +38,13 @@ const longValues = (table: string): Statement => ({
  * Begins a transaction that exports a table. The lock comes before the snapshot, which the first SELECT takes: a
  * transaction that saw a table before it was emptied or rewritten would see no rows in it.
  */
-export async function enterExport(tx: TenantTx, key: TableKey, table: string): Promise<Entered> {
+export async function enterExport(tx: TenantTx, key: TableKey, table: string): Promise<ExportStart> {
   const [, , [row], places, [long]] = await tx.queryAll<[unknown, unknown, CatalogueRow, unknown, { found: boolean }]>([
     lockShape(table),
     { text: SETTINGS, values: [] },
     selectTable(key),
     { text: TAKE_PLACE, values: [] },
-    longValues(table),
+    selectHasLongValues(table),
   ]);
   return {
     hasPlace: places.length > 0,

@@ -61,7 +61,7 @@ export async function exportRows(ctx: CompanyContext, tableId: string, request: 
       await output.end();
     } catch (error) {
       begun.reject(error);
-      const cause = error instanceof BrokenOff ? error.cause : error;
+      const cause = error instanceof ExportInterrupted ? error.cause : error;
       if (hasBegun && !(cause instanceof ReaderGone)) logError('export_broke_off', error);
       await abort(error);
     }
@@ -90,7 +90,7 @@ export async function exportRows(ctx: CompanyContext, tableId: string, request: 
 }
 
 /** Thrown for an export that fails after its first rows were written: it cannot be tried again. */
-class BrokenOff extends Error {}
+class ExportInterrupted extends Error {}
 
 /** Reads the rows into the output. @param begin called when the first rows were read */
 function readAll(
@@ -131,7 +131,7 @@ function readAll(
           next = await writer.next(tx, STATEMENT_MS);
         }
       } catch (error) {
-        if (hasBegun) throw new BrokenOff('the export broke off', { cause: error });
+        if (hasBegun) throw new ExportInterrupted('the export broke off', { cause: error });
         throw (isSelective(rows) || SURVEYED_FORMATS.has(format)) && isTimeout(error) ? selectionTooSlow() : error;
       }
     };

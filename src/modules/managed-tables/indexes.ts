@@ -37,7 +37,7 @@ export interface TableIndex {
 }
 
 /** The time to wait for running transactions, such as a load, before an index is begun, and the interval of checks. */
-const OTHERS = { waitMs: 8_000, everyMs: 100 };
+const OTHERS_WAIT = { waitMs: 8_000, everyMs: 100 };
 /** The time reserved for dropping an index: the last part of a request whose index is not built in time. */
 const DROP_TIMEOUT_MS = 5_000;
 /** The time after which the sweep looks for an index whose building broke off. */
@@ -169,11 +169,11 @@ async function dropBroken(database: TenantSql, key: TableKey, milliseconds: numb
  * broken index behind, as long as they run.
  */
 async function untilOthersEnd(database: TenantSql, table: string, until: number, all: boolean): Promise<void> {
-  const latest = Math.min(until, Date.now() + OTHERS.waitMs);
+  const latest = Math.min(until, Date.now() + OTHERS_WAIT.waitMs);
   let { since, found } = await store.othersSince(database, table, null, all);
   while (found) {
     if (Date.now() >= latest) throw tableInUse();
-    await new Promise((resolve) => setTimeout(resolve, OTHERS.everyMs));
+    await new Promise((resolve) => setTimeout(resolve, OTHERS_WAIT.everyMs));
     ({ found } = await store.othersSince(database, table, since, all));
   }
 }
@@ -196,7 +196,7 @@ async function build(
     const milliseconds = Math.max(1, until - DROP_TIMEOUT_MS - Date.now());
     await database.executeAlone(sql.createIndex(table.displayName, id, columns, unique), milliseconds);
   } catch (error) {
-    const failure = await explained(ctx, database, table, columns, error);
+    const failure = await explainError(ctx, database, table, columns, error);
     // What a lost connection leaves behind is dropped by whoever changes the table's indexes next.
     await drop(database, id, DROP_TIMEOUT_MS).catch((dropped: unknown) =>
       logError('index_not_dropped', dropped, { index_id: id }),
@@ -213,7 +213,7 @@ async function build(
   return toIndex(built);
 }
 
-async function explained(
+async function explainError(
   ctx: PrincipalContext,
   database: TenantSql,
   table: ManagedTable,

@@ -47,7 +47,7 @@ export interface FoundPage {
 /** The most tables that an isolate remembers. */
 const MAX_KNOWN = 500;
 /** Tables as this isolate read them last. */
-const known = new RecentlyUsed<string, ManagedTable>(MAX_KNOWN);
+const knownTables = new RecentlyUsed<string, ManagedTable>(MAX_KNOWN);
 
 const formatTableKey = ({ companyId, id }: store.TableKey): string => `${companyId} ${id}`;
 
@@ -63,26 +63,26 @@ export async function readPage(
   request: PageRequest,
   onTable: (table: ManagedTable) => void,
 ): Promise<FoundPage | undefined> {
-  const before = known.get(formatTableKey(key));
+  const before = knownTables.get(formatTableKey(key));
   const guess = guessPage(before, request);
   if (before && guess) {
     onTable(before);
-    known.delete(formatTableKey(key));
-    const [[row], ...answers] = await inReading(database, request, (tx) =>
+    knownTables.delete(formatTableKey(key));
+    const [[row], ...answers] = await runReading(database, request, (tx) =>
       tx.finish<[store.CatalogueRow, ...Answers]>([store.selectTable(key), ...guess.statements]),
     );
     if (!row) return undefined;
     const table = store.toTable(row);
     onTable(table);
-    const asked = ask(table, request);
-    if (isSame(guess, asked)) return found(key, asked, answers);
+    const asked = preparePage(table, request);
+    if (isSame(guess, asked)) return toFoundPage(key, asked, answers);
   }
-  return inReading(database, request, async (tx) => {
+  return runReading(database, request, async (tx) => {
     const table = await store.readTable(tx, key);
     if (!table) return undefined;
     onTable(table);
-    const asked = ask(table, request);
-    return found(key, asked, await tx.finish<Answers>(asked.statements));
+    const asked = preparePage(table, request);
+    return toFoundPage(key, asked, await tx.finish<Answers>(asked.statements));
   });
 }
 
@@ -90,11 +90,11 @@ interface Count {
   total: string;
 }
 
-/** The rows that the statements of an `Asked` select. */
+/** The rows that the statements of a `PreparedPage` select. */
 type Answers = [sql.PageRow, Count?];
 
 /** A page request, read by the columns of a table. */
-interface Asked {
+interface PreparedPage {
   table: ManagedTable;
   shown: Column[];
   order: sql.RowOrder | null;
@@ -103,11 +103,11 @@ interface Asked {
   statements: [Statement] | [Statement, Statement];
 }
 
-function ask(table: ManagedTable, { rows: asked, sortBy, at, perPage, counted }: PageRequest): Asked {
+function preparePage(table: ManagedTable, { rows: asked, sortBy, at, perPage, counted }: PageRequest): PreparedPage {
   const { rows, shown } = readSelection(asked, table.columns);
   const order = parseSort(sortBy, table.columns);
   const page = { table: table.displayName, shown, rows, order, maxBytes: MAX_PAGE_BYTES };
-  const select = 'after' in at ? following(page, at.after, perPage) : pageNumber(at.page);
+  const select = 'after' in at ? selectPageAfter(page, at.after, perPage) : pageNumber(at.page);
   return {
     table,
     shown,
@@ -126,7 +126,7 @@ function ask(table: ManagedTable, { rows: asked, sortBy, at, perPage, counted }:
   }
 }
 
-function following(page: sql.PageOf, after: CursorPosition | null, limit: number): Statement {
+function selectPageAfter(page: sql.PageOf, after: CursorPosition | null, limit: number): Statement {
   // Of a column that was converted since, the value means nothing.
   if (after && after.type !== getOrderType(page.order)) throw badCursor();
   return sql.selectFollowing(page, { limit, after });
@@ -135,21 +135,25 @@ function following(page: sql.PageOf, after: CursorPosition | null, limit: number
 const getOrderType = (order: sql.RowOrder | null): string => order?.type ?? 'uuid';
 
 /** The page request by the table that this isolate remembers; undefined where that has no such columns. */
-function guessPage(table: ManagedTable | undefined, request: PageRequest): Asked | undefined {
+function guessPage(table: ManagedTable | undefined, request: PageRequest): PreparedPage | undefined {
   try {
-    return table && ask(table, request);
+    return table && preparePage(table, request);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;
   }
 }
 
-const isSame = (one: Asked, other: Asked): boolean =>
+const isSame = (one: PreparedPage, other: PreparedPage): boolean =>
   JSON.stringify(one.statements) === JSON.stringify(other.statements);
 
 /** Makes a page of the answers, and remembers the table, since its statements worked. */
-function found(key: store.TableKey, { table, shown, order, counted }: Asked, [page, count]: AnswersOf): FoundPage {
-  known.set(formatTableKey(key), table);
+function toFoundPage(
+  key: store.TableKey,
+  { table, shown, order, counted }: PreparedPage,
+  [page, count]: AnswersOf,
+): FoundPage {
+  knownTables.set(formatTableKey(key), table);
   const [first] = page;
   const bytes = Number(first?.bytes ?? 0);
   if (bytes > MAX_PAGE_BYTES) throw pageTooLarge(bytes, MAX_PAGE_BYTES);
@@ -174,7 +178,7 @@ function toPosition({ id, key, key_bytes: bytes }: sql.PageRow, order: sql.RowOr
 /** The longest time for reading rows, and for finding them by a filter, as for people's own SQL. Milliseconds. */
 const TIMEOUTS = { all: 20_000, selected: 10_000 };
 
-async function inReading<T>(
+async function runReading<T>(
   database: TenantSql,
   { rows: { filter, search } }: PageRequest,
   read: (tx: TenantTx) => Promise<T>,

@@ -35,7 +35,7 @@ const MEASURE_LOCK = 519_204_878;
 export type SpaceEffect = 'adds' | 'frees';
 
 /** Thrown to roll back a change that would exceed the quota. */
-class PassesQuota extends Error {}
+class QuotaExceeded extends Error {}
 
 /**
  * Runs a change of tables within the company's quota: if it takes more space and the tables exceed the quota after it, it is
@@ -59,11 +59,11 @@ export async function withinTableQuota<T>(
       // Until it commits, others wait: two at once are measured one after the other.
       await tx.query('SELECT pg_advisory_xact_lock($1)', [MEASURE_LOCK]);
       const after = await readBytes(tx, companyId);
-      if (after > limit && after > before) throw new PassesQuota();
+      if (after > limit && after > before) throw new QuotaExceeded();
       return result;
     });
   } catch (error) {
-    if (!(error instanceof PassesQuota)) throw error;
+    if (!(error instanceof QuotaExceeded)) throw error;
     throw quotaExceeded({ quota: 'table_bytes', limit, use: await readBytes(database, companyId) });
   }
 }

@@ -134,7 +134,7 @@ export async function updateRow(
   changes: Record<string, unknown>,
 ): Promise<Row> {
   const database = await requireTablesDatabase(ctx);
-  const written: Written = { columns: [], texts: () => [] };
+  const written: WrittenValues = { columns: [], texts: () => [] };
   const row = await explainRefusal(ctx, database, toTableKey(ctx, tableId), written, () =>
     runChange(ctx, database, async (tx, changing) => {
       // The lock prevents a change of the column's type, after which Postgres might round the value.
@@ -212,14 +212,14 @@ function rowFrom({ columns }: ManagedTable, found: sql.FoundRow | undefined): Ro
 }
 
 /** The values that a statement writes: see `EncodedRows`. */
-type Written = Pick<EncodedRows, 'columns' | 'texts'>;
+type WrittenValues = Pick<EncodedRows, 'columns' | 'texts'>;
 
 /** Runs work that writes values of these columns, and turns Postgres's refusals into failures. */
 async function explainRefusal<T>(
   ctx: PrincipalContext,
   database: TenantSql,
   key: store.TableKey,
-  written: Written,
+  written: WrittenValues,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -239,7 +239,7 @@ async function findLongest(
   database: TenantSql,
   key: store.TableKey,
   indexId: string | undefined,
-  { columns, texts }: Written,
+  { columns, texts }: WrittenValues,
 ) {
   const { indexes = [] } = (await readIndexes(database, key)) ?? {};
   const meant = indexes.filter(({ id }) => indexId === undefined || id === indexId);

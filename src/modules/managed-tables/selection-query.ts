@@ -7,7 +7,7 @@ const MAX_SEARCH = 1000;
 /** The most characters of `fields`: the names of all columns that a table can have. */
 const MAX_FIELDS = 65_000;
 
-const ABOUT: Record<FilterOperator, string> = {
+const OPERATOR_DESCRIPTIONS: Record<FilterOperator, string> = {
   eq: 'Equal.',
   ne: 'Not equal; nulls match too.',
   gt: 'Greater.',
@@ -45,7 +45,7 @@ const filter = z
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema];
       const operators = FILTER_OPERATORS.map((operator) => [
         operator,
-        { ...filterSchema(operator), description: ABOUT[operator] },
+        { ...filterSchema(operator), description: OPERATOR_DESCRIPTIONS[operator] },
       ]);
       const columns = {
         type: 'object',

@@ -8,7 +8,7 @@ import { toPostgresText } from '../../tenant-sql/values.ts';
 /** The result of judging a condition; `value` is compared with by the next run. */
 export type Verdict = { holds: boolean; value: string | null } | 'undecidable';
 
-const HOLDS: Record<Exclude<Condition['op'], 'changed'>, (order: number) => boolean> = {
+const COMPARISON_TESTS: Record<Exclude<Condition['op'], 'changed'>, (order: number) => boolean> = {
   gt: (order) => order > 0,
   gte: (order) => order >= 0,
   lt: (order) => order < 0,
@@ -44,7 +44,7 @@ export async function judgeCondition(
   const holds = cells.some((cell) => {
     if (cell === null) return op === 'ne';
     const order = compare(cell);
-    return order === undefined ? op === 'ne' : HOLDS[op](order);
+    return order === undefined ? op === 'ne' : COMPARISON_TESTS[op](order);
   });
   return { holds, value: null };
 }
@@ -90,7 +90,7 @@ function comparison(type: string, value: Condition['value'], op: Condition['op']
 export function isOrdered(sql: string): boolean {
   let depth = 0;
   let last = '';
-  for (const { kind, text } of meaningful(sql)) {
+  for (const { kind, text } of listMeaningfulTokens(sql)) {
     if (kind === 'symbol' && text === '(') depth += 1;
     if (kind === 'symbol' && text === ')') depth -= 1;
     if (depth === 0 && last === 'order' && text === 'by') return true;
@@ -99,7 +99,7 @@ export function isOrdered(sql: string): boolean {
   return false;
 }
 
-const meaningful = (sql: string): (Pick<SqlToken, 'kind'> & { text: string })[] =>
+const listMeaningfulTokens = (sql: string): (Pick<SqlToken, 'kind'> & { text: string })[] =>
   sqlTokens(sql)
     .filter(({ kind }) => kind !== 'space' && kind !== 'comment')
     .map(({ kind, start, end }) => ({ kind, text: sql.slice(start, end).toLowerCase() }));

@@ -12,16 +12,16 @@ import { type Recipient, readSchedule, type Schedule } from './store.ts';
 export const countedSince = (ctx: Context): number => ctx.now() - DAY_MS;
 
 /** The reason why an address gets no scheduled mail at present. */
-export type Refusal = 'ended' | 'not_agreed' | 'too_many_mails';
+export type MailRefusal = 'ended' | 'not_agreed' | 'too_many_mails';
 
 /**
  * The reason why an address gets no mail of a company's schedules, if any: users of the company get them, others only after
  * their consent and within the limit of a day. `isAsked` says whether the address was asked for consent.
  */
-async function readStanding(
+async function readMailRefusal(
   ctx: Context,
   to: MailAddress,
-): Promise<{ refusal: Refusal | undefined; isAsked: boolean }> {
+): Promise<{ refusal: MailRefusal | undefined; isAsked: boolean }> {
   const [standing] = await selectConsentStatus(ctx.db, to, countedSince(ctx));
   const isAsked = Boolean(standing?.wasAsked);
   if (!standing || standing.hasEnded) return { refusal: 'ended', isAsked };
@@ -31,9 +31,9 @@ async function readStanding(
 }
 
 /** The reason why an address gets no mail of a schedule at present, if any. Asks for its consent if that was not done yet. */
-export async function readRefusal(ctx: Context, schedule: Schedule, email: string): Promise<Refusal | undefined> {
+export async function readRefusal(ctx: Context, schedule: Schedule, email: string): Promise<MailRefusal | undefined> {
   const { companyId, id } = schedule;
-  const { refusal, isAsked } = await readStanding(ctx, { companyId, email });
+  const { refusal, isAsked } = await readMailRefusal(ctx, { companyId, email });
   if (refusal === 'not_agreed' && !isAsked) {
     await requestMail(ctx, { kind: 'schedule_consent', companyId, email, about: id }, mailConsent);
   }

@@ -12,7 +12,7 @@ import { listVisualizations, type SharedItem } from '../viewing/service.ts';
 import { type Execution, resultFile, type Visualization, type WritingOptions } from '../visualizations/service.ts';
 
 /** The most rows, columns, characters of a cell, and numbers of a result in a mail. */
-const SHOWN = { rows: 10, columns: 6, characters: 120, numbers: 6 };
+const SUMMARY_LIMITS = { rows: 10, columns: 6, characters: 120, numbers: 6 };
 /** The most bytes of a mail's sections: mail programs cut off beyond 102 KB, and with it the link to unsubscribe. */
 const MAX_BYTES = 85_000;
 const MAX_FILES = 50;
@@ -72,7 +72,7 @@ function buildSection(
   if (rows.length === 0) return { title, notes: [texts.empty] };
   const style = parseNumberStyle(chart.options);
   if (chart.type === 'number') {
-    const indexes = numberColumns(execution.result, chart.y).slice(0, SHOWN.numbers);
+    const indexes = numberColumns(execution.result, chart.y).slice(0, SUMMARY_LIMITS.numbers);
     if (indexes.length > 0) {
       const numbers = indexes.map((at) => {
         const cell = rows[0]?.[at] ?? null;
@@ -82,14 +82,14 @@ function buildSection(
       return { title, numbers, notes: [] };
     }
   }
-  const first = rows.slice(0, SHOWN.rows);
-  const formats = columnTextsOf({ columns: columns.slice(0, SHOWN.columns), rows }, chart);
+  const first = rows.slice(0, SUMMARY_LIMITS.rows);
+  const formats = columnTextsOf({ columns: columns.slice(0, SUMMARY_LIMITS.columns), rows }, chart);
   const [more, wide] = [rows.length - first.length, columns.length - formats.length];
   return {
     title,
     table: {
       columns: columns
-        .slice(0, SHOWN.columns)
+        .slice(0, SUMMARY_LIMITS.columns)
         .map(({ name, type }) => ({ name: shortText(name), isNumber: type === 'integer' || type === 'decimal' })),
       rows: first.map((row) => formats.map((format, at) => shortText(format(row[at] ?? null)))),
     },
@@ -113,7 +113,7 @@ function numberColumns({ columns }: UserSqlResult, named: readonly string[]): nu
   return all.filter((at) => columns[at]?.type === 'integer' || columns[at]?.type === 'decimal');
 }
 
-const shortText = (text: string): string => shorten(text, SHOWN.characters);
+const shortText = (text: string): string => shorten(text, SUMMARY_LIMITS.characters);
 
 /** Makes a file for each table, while there is room, else its first rows; of a dashboard without tables, for each widget. */
 export async function attachFiles(

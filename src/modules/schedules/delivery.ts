@@ -72,10 +72,10 @@ interface Sending {
   isLastTry: boolean;
 }
 
-type Member = { recipient: Recipient; reader: Reader };
+type GroupRecipient = { recipient: Recipient; reader: Reader };
 
 /** A recipient for whom the condition holds, with the content of the mail. */
-interface Mailing extends Member {
+interface Mailing extends GroupRecipient {
   content: MailContent;
   /** The value to compare with by the next run; null where the condition needs none. */
   value: string | null;
@@ -89,7 +89,7 @@ interface Mailing extends Member {
 export async function sendTo(
   ctx: CompanyContext,
   sending: Sending,
-  group: readonly Member[],
+  group: readonly GroupRecipient[],
 ): Promise<'done' | 'later'> {
   const [company] = await selectCompany(ctx.db, sending.run.companyId);
   if (!company) return 'done';
@@ -108,11 +108,11 @@ export async function sendTo(
 async function prepareMailings(
   ctx: CompanyContext,
   sending: Sending,
-  group: readonly Member[],
+  group: readonly GroupRecipient[],
   mailed: MailedCompany,
 ): Promise<Mailing[]> {
   const { run, schedule, item } = sending;
-  const [{ reader }] = group as [Member];
+  const [{ reader }] = group as [GroupRecipient];
   const widgets = toWidgets(item, await reader.view.run());
   const problem = findProblem(widgets, schedule);
   const contents = new Map<string, MailContent>();

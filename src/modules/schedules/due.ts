@@ -16,7 +16,7 @@ const MOST_UNITS = 30;
  * The number of a company's runs that go side by side: each uses two of the forty connections of the company's reader, and
  * viewers need connections, too.
  */
-const SIDE_BY_SIDE = 4;
+const CONCURRENT_RUNS = 4;
 
 /** The time after which the message of a run counts as lost. Milliseconds. */
 const RESUME_AFTER_MS = 120_000;
@@ -46,7 +46,7 @@ export async function createDueRuns(ctx: Context): Promise<void> {
 
 function messageFor(companyId: string, sent: Map<string, number>): JobMessage[] {
   const count = sent.get(companyId) ?? 0;
-  if (count >= SIDE_BY_SIDE) return [];
+  if (count >= CONCURRENT_RUNS) return [];
   sent.set(companyId, count + 1);
   return [{ type: 'schedules.run', companyId }];
 }

@@ -17,7 +17,7 @@ const MAX_RECIPIENTS = 50;
 const MAX_PARAMETERS_LENGTH = 16_000;
 
 const one = { minProperties: 1, maxProperties: 1 };
-const WHO = {
+const RECIPIENT_DESCRIPTIONS = {
   user: 'A user, who is sent what they may see.',
   email:
     'The email address of a member of a share context that grants the target, who is sent what the context lets them see. An address that is no user’s gets its first email only after it has agreed, by the link that it is mailed once or by signing in to the portal, and at most 50 scheduled emails a day from all companies.',
@@ -25,8 +25,8 @@ const WHO = {
 
 const recipient = z
   .object({
-    user_id: z.string().min(1).max(100).optional().meta({ description: WHO.user }),
-    email: email.optional().meta({ description: WHO.email }),
+    user_id: z.string().min(1).max(100).optional().meta({ description: RECIPIENT_DESCRIPTIONS.user }),
+    email: email.optional().meta({ description: RECIPIENT_DESCRIPTIONS.email }),
   })
   .refine(({ user_id, email: address }) => user_id !== undefined || address !== undefined, 'must hold user_id or email')
   .refine(({ user_id, email: address }) => user_id === undefined || address === undefined, {

@@ -9,7 +9,7 @@ import {
 } from '../mails/service.ts';
 import { readSchedule } from './store.ts';
 
-const UNTOLD: readonly RunProblem[] = [
+const UNREPORTED_PROBLEMS: readonly RunProblem[] = [
   'condition_not_met',
   'files_too_large',
   'not_agreed',
@@ -17,7 +17,7 @@ const UNTOLD: readonly RunProblem[] = [
   'quota_exceeded',
 ];
 
-const isTold = (problem: RunProblem): problem is ToldProblem => !UNTOLD.includes(problem);
+const isReported = (problem: RunProblem): problem is ToldProblem => !UNREPORTED_PROBLEMS.includes(problem);
 
 /** Tells the maker of a schedule that it is paused, and why. */
 export async function mailPaused(
@@ -34,7 +34,7 @@ export async function mailPaused(
       name: user.name,
       company: await mailedCompany(ctx, company),
       schedule: schedule.name,
-      problems: schedule.lastRun?.problems.filter(isTold) ?? [],
+      problems: schedule.lastRun?.problems.filter(isReported) ?? [],
     }),
   );
 }

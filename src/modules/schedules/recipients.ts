@@ -41,18 +41,18 @@ export async function resolveReader(
   if (kind === 'email') {
     const rules = await rulesOfAddress(ctx, item, subject);
     if (!rules) return 'not_allowed';
-    return viewed(ctx, item, rules, parameters, { email: subject, name: '', files: rules.downloads });
+    return prepareView(ctx, item, rules, parameters, { email: subject, name: '', files: rules.downloads });
   }
   const actor = await userActor(ctx, subject);
   if (!actor) return 'left';
   if (!isAllowed(actor, ACTION_TO_SEE[item.type], getRecord(item).id)) return 'not_allowed';
   const { email, name } = actor;
-  return viewed({ ...ctx, actor }, item, insiderRules(item), parameters, { email, name, files: true });
+  return prepareView({ ...ctx, actor }, item, insiderRules(item), parameters, { email, name, files: true });
 }
 
 const insiderRules = (item: SharedItem): ViewerRules => makeRules(item, { isInsider: true });
 
-async function viewed(
+async function prepareView(
   ctx: CompanyContext,
   item: SharedItem,
   rules: ViewerRules,
@@ -122,13 +122,13 @@ export async function recipientProblems(
       parameters,
       recipient,
     );
-    const message = typeof reader === 'string' ? NOT_SEEN[reader] : undefined;
+    const message = typeof reader === 'string' ? REFUSAL_MESSAGES[reader] : undefined;
     if (message) problems.push({ field: `recipients.${at}.email`, message });
   }
   return problems;
 }
 
-const NOT_SEEN: Partial<Record<RunProblem, string>> = {
+const REFUSAL_MESSAGES: Partial<Record<RunProblem, string>> = {
   not_allowed: 'must be a member of a share context that grants this, and lets the member see it with these parameters',
   parameters: 'is a member of a share context that does not allow these parameters',
 };

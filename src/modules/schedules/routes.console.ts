@@ -66,9 +66,9 @@ const toInput = ({ recipients, ...changes }: z.output<typeof scheduleChanges>): 
   ...(recipients !== undefined && { recipients: recipients.map(toRecipient) }),
 });
 
-const SEEING = 'If it has a condition, the caller must be allowed to see the data of the condition';
+const CONDITION_DESCRIPTION = 'If it has a condition, the caller must be allowed to see the data of the condition';
 
-const WHAT =
+const SENDING_DESCRIPTION =
   'Users are sent what they may see, and addresses what their share context lets them see; addresses get files only if the context allows downloads, otherwise the summary. After three failed runs in a row the schedule is paused, and its creator is notified.';
 
 const targetFailures = [dashboardNotFound, visualizationNotFound, accessDenied, concurrentChange] as const;
@@ -96,7 +96,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'createSchedule',
       summary: 'Create a schedule',
-      description: `Mails a dashboard or visualization at the times of \`cron\`. ${SEEING}. ${WHAT} A company can have at most 1,000 schedules.`,
+      description: `Mails a dashboard or visualization at the times of \`cron\`. ${CONDITION_DESCRIPTION}. ${SENDING_DESCRIPTION} A company can have at most 1,000 schedules.`,
       body: newSchedule,
       returns: created(scheduleRecord),
       fails: [...targetFailures, tooManySchedules],
@@ -124,7 +124,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'updateSchedule',
       summary: 'Update a schedule',
-      description: `Changes only the fields that are sent. Recipients who have unsubscribed stay so; users can be removed and added again, addresses never come back. ${SEEING}, except to send only \`status: paused\`. ${WHAT}`,
+      description: `Changes only the fields that are sent. Recipients who have unsubscribed stay so; users can be removed and added again, addresses never come back. ${CONDITION_DESCRIPTION}, except to send only \`status: paused\`. ${SENDING_DESCRIPTION}`,
       body: scheduleChanges,
       returns: ok(z.union([scheduleRecord, writtenRecord._id])),
       fails: [scheduleNotFound, ...targetFailures],
@@ -154,7 +154,7 @@ export const scheduleEndpoints = [
       access: decided,
       operationId: 'runSchedule',
       summary: 'Run a schedule',
-      description: `Sends now, once to each recipient, even while the schedule is paused. Its condition applies. ${SEEING}. At most 5 times in ten minutes.`,
+      description: `Sends now, once to each recipient, even while the schedule is paused. Its condition applies. ${CONDITION_DESCRIPTION}. At most 5 times in ten minutes.`,
       returns: accepted(z.object({ run_id: z.string() })),
       fails: [scheduleNotFound, accessDenied, concurrentChange, tooManyRuns],
     },

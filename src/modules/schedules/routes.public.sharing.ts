@@ -26,14 +26,14 @@ const answer = z.object({
 });
 
 /** Makes the content of a page from its texts, the company's name, and the holder of the link, if any. */
-type Words = (
+type MakePageContent = (
   texts: (typeof MAIL_TEXTS)['en']['pages'],
   company: string,
   holder: TokenHolder | undefined,
 ) => PlainContent;
 
 /** A page for the holder of a mail's link, in the brand of its company. */
-async function page(ctx: Context, request: Request, token: string, words: Words): Promise<Response> {
+async function page(ctx: Context, request: Request, token: string, words: MakePageContent): Promise<Response> {
   const [holder, locale] = [await verifyToken(ctx, token), pageLocale(request)];
   const { pages, aCompany } = MAIL_TEXTS[locale];
   const company = holder?.company;

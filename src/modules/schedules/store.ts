@@ -11,7 +11,7 @@ import type { Denials } from '../../permissions/denials.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 
 type Row = typeof schedules.$inferSelect;
-type Changed = Omit<Row, 'nextRunAt'> & { nextRunAt: Row['nextRunAt'] | undefined };
+type ScheduleUpdate = Omit<Row, 'nextRunAt'> & { nextRunAt: Row['nextRunAt'] | undefined };
 
 /** The recipient of a schedule: a user by id, or an outside address, in lower case. */
 export interface Recipient {
@@ -30,7 +30,7 @@ export interface Target {
 
 const TARGETS = { dashboard: dashboards, visualization: visualizations } as const;
 
-const isThere = ({ companyId, targetType, targetId }: Pick<Row, 'companyId' | 'targetType' | 'targetId'>): SQL =>
+const targetExists = ({ companyId, targetType, targetId }: Pick<Row, 'companyId' | 'targetType' | 'targetId'>): SQL =>
   exists(TARGETS[targetType], byId(TARGETS[targetType], companyId, targetId));
 
 /** Stores a schedule while its target exists and the company has fewer than `most`. */
@@ -40,7 +40,7 @@ export const insertSchedule = (db: ControlDb, record: Row, most: number) =>
     schedules,
     record,
     and(
-      isThere(record),
+      targetExists(record),
       sql`(select count(*) from ${schedules} where company_id = ${record.companyId}) < ${most}`,
     ) as SQL,
   ).returning();
@@ -49,17 +49,17 @@ export const insertSchedule = (db: ControlDb, record: Row, most: number) =>
  * Changes the fields that people set, while the schedule is the version that the change was made for and its target exists. Its
  * next run stays as it is where none is given.
  */
-export const updateSchedule = (db: ControlDb, next: Changed) => {
+export const updateSchedule = (db: ControlDb, next: ScheduleUpdate) => {
   const { id, companyId, version, lastRun: _kept, ...rest } = next;
   return db
     .update(schedules)
     .set({ ...rest, version: version + 1 })
-    .where(and(byId(schedules, companyId, id), eq(schedules.version, version), isThere(next)))
+    .where(and(byId(schedules, companyId, id), eq(schedules.version, version), targetExists(next)))
     .returning();
 };
 
 /** The position of an address that has unsubscribed and is no longer on the list. */
-const OFF_THE_LIST = -1;
+const REMOVED_POSITION = -1;
 
 /**
  * Statements that replace the recipients, for the batch that writes the schedule: after the insert, before the update, whose
@@ -67,10 +67,15 @@ const OFF_THE_LIST = -1;
  * addresses keep it for good, also while they are off the list.
  * @param anew whether the condition or target is another one, so that there is no value to compare with
  */
-export function replaceRecipients(db: ControlDb, next: Changed, recipients: readonly Recipient[], anew: boolean) {
+export function replaceRecipients(
+  db: ControlDb,
+  next: ScheduleUpdate,
+  recipients: readonly Recipient[],
+  anew: boolean,
+) {
   const { companyId, id, version } = next;
   const isPresent = exists(schedules, byId(schedules, companyId, id), eq(schedules.version, version));
-  const condition = and(isPresent, isThere(next)) as SQL;
+  const condition = and(isPresent, targetExists(next)) as SQL;
   const listed = JSON.stringify(recipients);
   const takenOff = and(
     eq(scheduleRecipients.companyId, companyId),
@@ -84,7 +89,7 @@ export function replaceRecipients(db: ControlDb, next: Changed, recipients: read
   const isEndedForGood = and(eq(scheduleRecipients.kind, 'email'), isNotNull(scheduleRecipients.unsubscribedAt)) as SQL;
   return [
     db.delete(scheduleRecipients).where(and(takenOff, not(isEndedForGood))),
-    db.update(scheduleRecipients).set({ position: OFF_THE_LIST }).where(takenOff),
+    db.update(scheduleRecipients).set({ position: REMOVED_POSITION }).where(takenOff),
     db
       .insert(scheduleRecipients)
       .select(
@@ -109,11 +114,11 @@ export const isRecipient = (companyId: string, scheduleId: string, { kind, subje
     eq(scheduleRecipients.subject, subject),
   ) as SQL;
 
-const EXTRA = {
+const EXTRA_COLUMNS = {
   recipients: sql<RecipientState[]>`(select json_group_array(json_object('kind', kind, 'subject', subject,
     'unsubscribedAt', coalesce(unsubscribed_at, (select ended_at from ${mailConsents} where kind = 'email' and email = subject
       and mail_consents.company_id = schedule_recipients.company_id)), 'lastValue', last_value) order by position)
-    from ${scheduleRecipients} where schedule_recipients.schedule_id = schedules.id and position <> ${OFF_THE_LIST})`
+    from ${scheduleRecipients} where schedule_recipients.schedule_id = schedules.id and position <> ${REMOVED_POSITION})`
     .mapWith((text: string) => JSON.parse(text) as RecipientState[])
     .as('recipients'),
 };
@@ -123,7 +128,7 @@ export async function readSchedule(db: ControlDb, companyId: string, id: string)
   const part = { by: schedules.createdAt, descending: true, page: 1, perPage: 1 };
   const { records } = await readPage(
     db,
-    { table: schedules, filter: byId(schedules, companyId, id), extra: EXTRA },
+    { table: schedules, filter: byId(schedules, companyId, id), extra: EXTRA_COLUMNS },
     part,
   );
   return records[0];
@@ -154,7 +159,7 @@ export const readSchedules = (
   ) as SQL;
   return readPage(
     db,
-    { table: schedules, filter, extra: EXTRA },
+    { table: schedules, filter, extra: EXTRA_COLUMNS },
     { by: schedules.createdAt, descending: true, page, perPage },
   );
 };

@@ -36,7 +36,7 @@ export const refusalReason = (error: unknown): string | undefined =>
 
 /** Records an event that changes nothing after the answer, so that the caller does not wait for it. */
 export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
-  ctx.defer(keep(ctx, toRecord(ctx, event), event.onceAMinute));
+  ctx.defer(storeEvent(ctx, toRecord(ctx, event), event.onceAMinute));
 }
 
 /**
@@ -75,11 +75,11 @@ function toRecord(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'viewer'
   };
 }
 
-async function keep(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {
+async function storeEvent(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {
   if (onceAMinute !== undefined) {
     event.id = await idOfMinute(event, onceAMinute);
-    if (kept.get(event.id)) return;
-    kept.set(event.id, true);
+    if (storedKeys.get(event.id)) return;
+    storedKeys.set(event.id, true);
   }
   try {
     await keepInLog(ctx.bindings, 'share', { ...event, viewer: await hashViewer(ctx, event) });
@@ -91,7 +91,7 @@ async function keep(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute
 }
 
 /** The events with a key that this isolate has told. */
-const kept = new RecentlyUsed<string, true>(1000);
+const storedKeys = new RecentlyUsed<string, true>(1000);
 
 /** All events of a key in one minute get the same id, in every isolate, so that only the first is kept. */
 async function idOfMinute({ companyId, type, occurredAt }: Omit<ShareEvent, 'viewer'>, what: string): Promise<string> {

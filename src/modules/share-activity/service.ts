@@ -76,7 +76,7 @@ async function deniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRec
 /** Returns the executions of shares, and when they were last opened (ms), by id. Shares never opened are missing. */
 export async function readViews(ctx: PrincipalContext, shareIds: readonly string[]) {
   if (shareIds.length === 0) return new Map<string, never>();
-  const found = await askLog(ctx, async (log) => (await log.views(shareIds)) as ShareViews[]);
+  const found = await queryLog(ctx, async (log) => (await log.views(shareIds)) as ShareViews[]);
   return new Map(found.map((views) => [views.shareId, views]));
 }
 
@@ -110,7 +110,7 @@ async function findEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent 
 }
 
 /** Asks the log of the caller's company. */
-const askLog = <T>(
+const queryLog = <T>(
   { actor, bindings }: PrincipalContext,
   ask: (log: DurableObjectStub<CompanyLog>) => Promise<T>,
 ): Promise<T> => callObject(bindings.COMPANY_LOG, actor.companyId, ask);

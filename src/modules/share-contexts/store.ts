@@ -29,13 +29,13 @@ export type MemberRow = typeof shareMembers.$inferSelect;
 export type ShareMember = MemberRow & { name: string | null; email: string | null };
 
 /** The condition that a grant's dashboard or visualization is not deleted. */
-const LIVING = sql`(target_type = 'dashboard' and exists (select 1 from ${dashboards} where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
+const TARGET_EXISTS = sql`(target_type = 'dashboard' and exists (select 1 from ${dashboards} where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
   or target_type = 'visualization' and exists (select 1 from ${visualizations} where visualizations.id = target_id and visualizations.company_id = share_grants.company_id))`;
 
-const EXTRA = {
+const EXTRA_COLUMNS = {
   grants: sql<Grant[]>`(select json_group_array(json_object('target_type', target_type, 'target_id', target_id,
     'filter_policies', json(filter_policies)) order by position) from ${shareGrants}
-    where share_grants.context_id = share_contexts.id and ${LIVING})`
+    where share_grants.context_id = share_contexts.id and ${TARGET_EXISTS})`
     .mapWith((text: string) => JSON.parse(text) as Grant[])
     .as('grants'),
   memberCount:
@@ -51,7 +51,7 @@ const grantsNothingDenied = (denied: Record<TargetType, Denials>): (SQL | undefi
     return (
       isGrantable &&
       sql`not exists (select 1 from ${shareGrants} where share_grants.context_id = share_contexts.id
-        and share_grants.target_type = ${type} and not ${isGrantable} and ${LIVING})`
+        and share_grants.target_type = ${type} and not ${isGrantable} and ${TARGET_EXISTS})`
     );
   });
 
@@ -72,7 +72,7 @@ export const readContexts = (
 ) => {
   const notHidden = hidden.map(
     (type) =>
-      sql`not exists (select 1 from ${shareGrants} where context_id = share_contexts.id and target_type = ${type} and ${LIVING})`,
+      sql`not exists (select 1 from ${shareGrants} where context_id = share_contexts.id and target_type = ${type} and ${TARGET_EXISTS})`,
   );
   return readPage(
     db,
@@ -84,7 +84,7 @@ export const readContexts = (
         ...notHidden,
         ...grantsNothingDenied(denied),
       ) as SQL,
-      extra: EXTRA,
+      extra: EXTRA_COLUMNS,
     },
     { ...page, by: CONTEXT_ORDER[page.by] },
   );
@@ -94,7 +94,7 @@ export const readContexts = (
 export async function readContext(db: ControlDb, companyId: string, id: string): Promise<ShareContext | undefined> {
   const filter = byId(shareContexts, companyId, id);
   const part = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };
-  const { records } = await readPage(db, { table: shareContexts, filter, extra: EXTRA }, part);
+  const { records } = await readPage(db, { table: shareContexts, filter, extra: EXTRA_COLUMNS }, part);
   return records[0];
 }
 

@@ -191,7 +191,7 @@ export async function getShare(ctx: PrincipalContext, id: string): Promise<Share
 
 /** Revokes a share: its token opens nothing from now on. It stays in the lists. */
 export async function revokeShare(ctx: PrincipalContext, id: string): Promise<void> {
-  const share = await shareFor(ctx, id);
+  const share = await requireSharableShare(ctx, id);
   const event = shareEvent(ctx, 'share.revoked', share);
   const { told } = await commit(ctx.db, {
     revoked: updateToRevoked(ctx.db, share.companyId, id, ctx.now()),
@@ -201,7 +201,7 @@ export async function revokeShare(ctx: PrincipalContext, id: string): Promise<vo
 }
 
 /** A share of a dashboard that the caller may share. */
-async function shareFor(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
+async function requireSharableShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
   const share = await readShare(ctx.db, ctx.actor.companyId, id);
   requireAction(ctx.actor, 'dashboards:share', share?.dashboardId ?? '*');
   if (!share) throw shareNotFound();
@@ -210,7 +210,7 @@ async function shareFor(ctx: PrincipalContext, id: string): Promise<DashboardSha
 
 /** The same, unless the caller is denied the dashboard. Such a share can only be revoked. */
 async function visibleShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
-  const share = await shareFor(ctx, id);
+  const share = await requireSharableShare(ctx, id);
   requireNotDenied(ctx, [share.dashboardId], ['dashboards:get']);
   return share;
 }

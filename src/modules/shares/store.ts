@@ -21,7 +21,7 @@ const DASHBOARD_EXISTS =
     .mapWith(Boolean)
     .as('dashboard_exists');
 
-const EXTRA = { dashboardExists: DASHBOARD_EXISTS };
+const EXTRA_COLUMNS = { dashboardExists: DASHBOARD_EXISTS };
 
 const ORDER = { name: ignoreCase(dashboardShares.name), created_at: dashboardShares.createdAt };
 
@@ -39,14 +39,14 @@ export const readShares = (
     contains([dashboardShares.name], search),
     isNotDenied(dashboardShares.dashboardId, denied),
   ) as SQL;
-  return readPage(db, { table: dashboardShares, filter, extra: EXTRA }, { ...page, by: ORDER[page.by] });
+  return readPage(db, { table: dashboardShares, filter, extra: EXTRA_COLUMNS }, { ...page, by: ORDER[page.by] });
 };
 
 /** Reads a share; undefined for none. */
 export async function readShare(db: ControlDb, companyId: string, id: string): Promise<DashboardShare | undefined> {
   const filter = byId(dashboardShares, companyId, id);
   const part = { by: dashboardShares.createdAt, descending: true, page: 1, perPage: 1 };
-  const { records } = await readPage(db, { table: dashboardShares, filter, extra: EXTRA }, part);
+  const { records } = await readPage(db, { table: dashboardShares, filter, extra: EXTRA_COLUMNS }, part);
   return records[0];
 }
 

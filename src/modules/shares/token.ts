@@ -73,11 +73,11 @@ export function resolveShare(ctx: Context<ShareViewer>) {
   recordEvent(ctx, 'share.resolved', share);
   if (share.shareContextId !== null) return { requiresAuth: true as const, companySlug };
   const branding = viewPageBranding(ctx.baseUrl, brand);
-  return { requiresAuth: false as const, branding, share, item, rules: rulesOfShare(ctx.actor.opened) };
+  return { requiresAuth: false as const, branding, share, item, rules: makeShareRules(ctx.actor.opened) };
 }
 
 export const shareOptions = (ctx: Context<ShareViewer>, slug: string, search: string) =>
-  forViewer(ctx, ({ item }, rules) => optionsFor(ctx, item, rules, slug, search));
+  runForViewer(ctx, ({ item }, rules) => optionsFor(ctx, item, rules, slug, search));
 
 /** Executes the dashboard, which counts as a view, or downloads the result of a visualization on it. */
 export const executeShare = (
@@ -85,7 +85,7 @@ export const executeShare = (
   parameters: Readonly<Record<string, unknown>>,
   query: ExecutionQuery,
 ) =>
-  forViewer(ctx, async ({ share, item }, rules) => {
+  runForViewer(ctx, async ({ share, item }, rules) => {
     const { answer, downloaded } = await executeFor(ctx, item, rules, parameters, query);
     if (downloaded) recordEvent(ctx, 'share.downloaded', share, downloaded);
     else recordEvent(ctx, 'share.executed', share);
@@ -108,20 +108,20 @@ export async function readSharePage(
   };
 }
 
-const rulesOfShare = ({ share, item }: OpenedShare): ViewerRules =>
+const makeShareRules = ({ share, item }: OpenedShare): ViewerRules =>
   makeRules(item, {
     policies: share.filterPolicies,
     downloads: [share.embedOptions.allow_downloads === true],
   });
 
-async function forViewer<T>(
+async function runForViewer<T>(
   ctx: Context<ShareViewer>,
   work: (opened: OpenedShare, rules: ViewerRules) => Promise<T>,
 ): Promise<T> {
   const { opened } = ctx.actor;
   try {
     if (opened.share.shareContextId !== null) throw signInNeeded();
-    return await work(opened, rulesOfShare(opened));
+    return await work(opened, makeShareRules(opened));
   } catch (error) {
     throw recordRefusal(ctx, opened.share, error);
   }

@@ -32,14 +32,14 @@ import { finishAnalysis } from './work-store.ts';
  * The version of {@link AnalysisState}: count it up whenever a field of the state, or of an object in it, changes. An
  * analysis that an earlier version of the program has begun then starts over.
  */
-const ANALYSIS = 6;
+const ANALYSIS_VERSION = 6;
 
 /**
  * The progress of an analysis: the items to read, the texts that are read, and the one being read; and where columns of the
  * table may be widened, the progress of reading the texts again to find these columns.
  */
 interface AnalysisState {
-  analysis: typeof ANALYSIS;
+  analysis: typeof ANALYSIS_VERSION;
   /** The options that a person gave for reading the files; null in the first analysis of a job. */
   look: Reanalysis | null;
   items: Item[];
@@ -60,9 +60,9 @@ export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise
 
 async function analyse(work: Work<AnalysisState>): Promise<boolean> {
   const { ctx, job } = work;
-  let state = job.state?.analysis === ANALYSIS ? job.state : newState(job.files, getLook(job));
+  let state = job.state?.analysis === ANALYSIS_VERSION ? job.state : newState(job.files, getReanalysis(job));
   let bytes = 0;
-  const save = async (next: Worked) => {
+  const save = async (next: AnalysisStep) => {
     bytes += next.bytes;
     state = next.state;
     await saveProgress(work, state, toProgress(job, state));
@@ -96,7 +96,7 @@ const isTried = ({ widening }: AnalysisState, { files }: Inference): boolean =>
   !widening || widening.file >= files.length || areSettled(widening.doubts);
 
 /** Tries the values of a block on the columns of the table that may not take them. */
-async function tryNextBlock(ctx: CompanyContext, before: AnalysisState, inference: Inference): Promise<Worked> {
+async function tryNextBlock(ctx: CompanyContext, before: AnalysisState, inference: Inference): Promise<AnalysisStep> {
   const { items, widening } = before;
   if (!widening) throw new Error('nothing is to be tried');
   const { file, doubts, wants } = widening;
@@ -114,7 +114,7 @@ async function tryNextBlock(ctx: CompanyContext, before: AnalysisState, inferenc
 /** Ends an analysis with a problem. A reanalysis does not fail the job: it waits again, with its previous schema. */
 async function endWith(work: Work<AnalysisState | FetchState>, error: JobError): Promise<void> {
   const { ctx, database, job } = work;
-  const look = getLook(job);
+  const look = getReanalysis(job);
   const { inferredSchema: schema, reading } = job;
   if (!look || !schema || !reading || error.code === tableGone.code) return failWork(work, error);
   const rows = schema.total_row_count_estimate;
@@ -125,15 +125,15 @@ async function endWith(work: Work<AnalysisState | FetchState>, error: JobError):
     progress: { rows_processed: rows, rows_total: rows, bytes_processed: bytes, bytes_total: bytes },
   };
   if (!(await finishAnalysis(database, job, job.step, outcome, isoTimestamp(ctx.now())))) throw new Superseded();
-  await forget(ctx, { jobId: job.id, look: look.number, only: true }, reading.sources);
+  await tryDeleteConvertedTexts(ctx, { jobId: job.id, look: look.number, only: true }, reading.sources);
 }
 
 /** The reanalysis of a job, if it has one, also from a state of an earlier version of the program. */
-const getLook = ({ state }: WorkedJob<AnalysisState | FetchState>): Reanalysis | null =>
+const getReanalysis = ({ state }: WorkedJob<AnalysisState | FetchState>): Reanalysis | null =>
   state && 'look' in state ? state.look : null;
 
 /** Deletes objects that the analysis made; those that remain are deleted with the job. */
-async function forget(
+async function tryDeleteConvertedTexts(
   ctx: CompanyContext,
   made: Parameters<typeof deleteConvertedTexts>[1],
   texts: Source[],
@@ -144,7 +144,7 @@ async function forget(
 }
 
 const newState = (files: StoredFile[], look: Reanalysis | null): AnalysisState => ({
-  analysis: ANALYSIS,
+  analysis: ANALYSIS_VERSION,
   look,
   items: toItems(files),
   finished: [],
@@ -156,18 +156,18 @@ const isRead = ({ items, finished }: AnalysisState): boolean =>
   nextUnprepared(items) < 0 && finished.length === items.length;
 
 /** The state after some work, and the bytes that it took. */
-interface Worked {
+interface AnalysisStep {
   state: AnalysisState;
   bytes: number;
 }
 
-async function prepareNext(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<Worked> {
+async function prepareNext(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<AnalysisStep> {
   const making = { jobId, look: state.look?.number ?? 0, sheet: state.look?.said.sheet };
   const { items, bytes } = await prepareItem(ctx, making, state.items, nextUnprepared(state.items));
   return { state: { ...state, items }, bytes };
 }
 
-async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promise<Worked> {
+async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promise<AnalysisStep> {
   const { items, finished, reading } = before;
   const source = listSources(items)[finished.length] as Source;
   const from =
@@ -176,7 +176,7 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
       fileName: source.name,
       sheet: source.sheet,
       records: source.records ?? null,
-      said: getSaid(source, before),
+      said: getGivenOptions(source, before),
     });
   const block = await readBlock(ctx.files, source, from.offset, Math.max(blockBytes(ctx.config), from.wants));
   const after = inferFromBlock(from, block.bytes, block.last);
@@ -187,7 +187,7 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
 }
 
 /** The reading options for a text. A text made of a sheet or of records has a fixed form: options for text files do not apply. */
-function getSaid({ sheet, records, delimiter }: Source, { look }: AnalysisState): GivenOptions {
+function getGivenOptions({ sheet, records, delimiter }: Source, { look }: AnalysisState): GivenOptions {
   if (records) return {};
   const { sheet: _, ...said } = look?.said ?? {};
   const { header, skip_lines } = said;
@@ -214,7 +214,7 @@ async function saveSchema(
   };
   const outcome = { schema, reading: { sources: texts, ...reading }, progress };
   if (!(await finishAnalysis(database, job, job.step, outcome, isoTimestamp(ctx.now())))) throw new Superseded();
-  if (state.look) await forget(ctx, { jobId: job.id, look: state.look.number, only: false }, texts);
+  if (state.look) await tryDeleteConvertedTexts(ctx, { jobId: job.id, look: state.look.number, only: false }, texts);
 }
 
 /** The columns of the existing table to load into. They do not change while the job is active. */

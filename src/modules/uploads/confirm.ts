@@ -2,10 +2,10 @@ import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import type { InferredColumn, InferredSchema } from './inference/index.ts';
 import type { Confirmation, ConfirmedColumn, ConfirmedSchema, PlannedEvolution } from './job.ts';
 
-type Sent = Confirmation['columns'][number];
+type SentColumn = Confirmation['columns'][number];
 
 /** Collects the problems of confirmed columns, and the columns of the files that are taken. */
-class Matching {
+class ColumnMatcher {
   readonly problems: FieldProblem[] = [];
   readonly #taken = new Set<number>();
 
@@ -34,8 +34,8 @@ const NO_SOURCE = 'is not a column of the files';
  * place when as many were confirmed as were inferred. Other columns of the files are left out of the table.
  * A column that matches none, or one that another has, is invalid.
  */
-export function matchColumns(confirmed: Sent[], inferred: InferredColumn[]): ConfirmedColumn[] {
-  const matching = new Matching();
+export function matchColumns(confirmed: SentColumn[], inferred: InferredColumn[]): ConfirmedColumn[] {
+  const matching = new ColumnMatcher();
   const matched = confirmed.flatMap((column, place) => {
     const source = findSource(column, place, confirmed.length, inferred)?.source_index;
     const isNamed = column.source_index !== undefined;
@@ -51,7 +51,7 @@ export function matchColumns(confirmed: Sent[], inferred: InferredColumn[]): Con
 }
 
 function findSource(
-  column: Sent,
+  column: SentColumn,
   place: number,
   count: number,
   inferred: InferredColumn[],
@@ -69,11 +69,11 @@ function findSource(
  * A column that is not in the table, of another type, not in the files, or null where it must not be is invalid.
  */
 export function matchTableColumns(
-  confirmed: Sent[],
+  confirmed: SentColumn[],
   schema: InferredSchema,
   key: string[] | null = null,
 ): Pick<ConfirmedSchema, 'columns' | 'evolution'> {
-  const matching = new Matching();
+  const matching = new ColumnMatcher();
   const { new_columns: offered, ignored_columns: ignored = [], changed_columns: changed = [] } = schema;
   const inFiles = new Set([...schema.columns, ...ignored, ...(offered ?? [])].map((column) => column.source_index));
   const evolution: PlannedEvolution = { added: [], widened: [] };

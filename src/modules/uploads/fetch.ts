@@ -55,9 +55,9 @@ const LIMITS: FetchLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 
 /** The longest time that a message fetches before the next one resumes, where the download can be resumed. */
 const MESSAGE_MS = 60_000;
 /** The longest time for a file whose download cannot be resumed: the platform gives a message 15 minutes. */
-const WHOLE_MS = 600_000;
+const MAX_UNRESUMABLE_MS = 600_000;
 /** The interval at which a job that waits for a slow server renews its time of change: less than `RESUME_AFTER_MS`. */
-const ALIVE_MS = 20_000;
+const RENEWAL_INTERVAL_MS = 20_000;
 /** The most deliveries in a row without a piece, as for all other work. */
 const MAX_TRIES = 12;
 const MAX_RESTARTS = 2;
@@ -66,7 +66,7 @@ const MAX_CONNECTIONS = 20;
 /** The most connections in a row without any byte. */
 const MAX_EMPTY = 4;
 /** The statuses after which a retry may succeed. */
-const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
+const RETRYABLE_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 const UNREACHABLE = {
   refused: 'o endereço, ou um para o qual ele redireciona, não é um endereço https público',
@@ -185,7 +185,7 @@ class Download {
         throw new OutsideFailed('lost');
       } catch (error) {
         if (!(error instanceof OutsideFailed)) throw error;
-        await this.#goOn(error, this.#offset > offset);
+        await this.#retryOrFail(error, this.#offset > offset);
       }
     }
   }
@@ -196,7 +196,7 @@ class Download {
   }
 
   /** Retries after a lost connection, after a short pause, or fails. */
-  async #goOn({ problem }: OutsideFailed, hasCome: boolean): Promise<void> {
+  async #retryOrFail({ problem }: OutsideFailed, hasCome: boolean): Promise<void> {
     if (problem !== 'lost' && !(problem === 'silent' && this.#offset > 0)) throw unreachable(problem);
     this.#connections += 1;
     this.#empty = hasCome ? 0 : this.#empty + 1;
@@ -235,8 +235,8 @@ class Download {
     const limits = { allowPrivate: config.ALLOW_PRIVATE_ISSUERS, silenceMs: this.#limits.silenceMs };
     const answer = await openOutside(address, headers, limits);
     try {
-      if (goesOn) this.#expectRest(answer, etag, address);
-      else this.#expectWhole(answer, address);
+      if (goesOn) this.#requireContinuation(answer, etag, address);
+      else this.#readFirstAnswer(answer, address);
       return answer;
     } catch (error) {
       answer.close();
@@ -245,7 +245,7 @@ class Download {
   }
 
   /** Reads name, type and size of the file from the first answer. @throws JobProblem for a file that cannot be loaded */
-  #expectWhole({ status, headers }: OutsideAnswer, address: string): void {
+  #readFirstAnswer({ status, headers }: OutsideAnswer, address: string): void {
     if (status !== 200) throw statusProblem(status);
     const { name } = this.#state;
     const found = name ?? nameInAnswer(headers, nameInPath(address));
@@ -256,12 +256,12 @@ class Download {
     const total = isPlain && Number.isSafeInteger(length) ? length : null;
     if ((total ?? 0) > this.#limits.bytes) throw new JobProblem(sourceTooLarge);
     const goesOn = isPlain && headers.get('accept-ranges')?.toLowerCase() !== 'none';
-    const etag = goesOn ? strong(headers.get('etag')) : null;
+    const etag = goesOn ? toStrongEtag(headers.get('etag')) : null;
     this.#state = { ...this.#state, found: { name: found, type: normalizeMediaType(mediaType(headers)) }, etag, total };
   }
 
   /** Checks that an answer continues the same file. @throws JobProblem where the file has changed */
-  #expectRest(answer: OutsideAnswer, etag: string, address: string): void {
+  #requireContinuation(answer: OutsideAnswer, etag: string, address: string): void {
     const { status, headers } = answer;
     if (status === 416 && this.#state.total === null && headers.get('content-range') === `bytes */${this.#offset}`) {
       // A file of unknown length ended with a piece.
@@ -274,7 +274,7 @@ class Download {
     if (status === 200) {
       // The same file, from its first byte: the server knows no ranges.
       this.#restart();
-      this.#expectWhole(answer, address);
+      this.#readFirstAnswer(answer, address);
       this.#state = { ...this.#state, etag: null };
       return;
     }
@@ -303,8 +303,9 @@ class Download {
         if (this.#length === 0 && this.#offset !== this.#state.total && this.#isEnough()) return 'later';
       }
       const now = ctx.now();
-      if (now - this.#pieceBeganAt > this.#limits.pieceMs || now - this.#beganAt > WHOLE_MS) throw unreachable('slow');
-      if (now - this.#savedAt > ALIVE_MS) await this.save();
+      if (now - this.#pieceBeganAt > this.#limits.pieceMs || now - this.#beganAt > MAX_UNRESUMABLE_MS)
+        throw unreachable('slow');
+      if (now - this.#savedAt > RENEWAL_INTERVAL_MS) await this.save();
     }
     return 'end';
   }
@@ -361,9 +362,9 @@ class Download {
 }
 
 /** The ETag if it is strong: a weak one stands for equal meaning, not for equal bytes. */
-const strong = (etag: string | null): string | null => (etag !== null && /^"[^"]*"$/.test(etag) ? etag : null);
+const toStrongEtag = (etag: string | null): string | null => (etag !== null && /^"[^"]*"$/.test(etag) ? etag : null);
 
 const statusProblem = (status: number): Error =>
-  PASSING.has(status)
+  RETRYABLE_STATUSES.has(status)
     ? new OutsideFailed('lost')
     : new JobProblem(sourceUnreachable(`o servidor respondeu com o código ${status}`));

@@ -2,7 +2,7 @@
  * A kind of file that becomes a table. A new one is an entry of `KINDS`, and a stage in `sources.ts` that makes a text of the
  * file by a reader of `src/formats`.
  */
-interface Kind {
+interface FileKind {
   /** The endings of the names of such files, in lower case. */
   extensions: readonly [string, ...string[]];
   /** The media types of such files, for answers that name no file. */
@@ -13,7 +13,7 @@ interface Kind {
   packed?: true;
 }
 
-const kinds = <Name extends string>(table: Record<Name, Kind>): Record<Name, Kind> => table;
+const kinds = <Name extends string>(table: Record<Name, FileKind>): Record<Name, FileKind> => table;
 
 export const KINDS = kinds({
   csv: { extensions: ['.csv'], mediaTypes: ['text/csv', 'application/csv'], inForms: true, packed: true },
@@ -43,7 +43,7 @@ export type KindName = keyof typeof KINDS;
 
 const PACKED = '.gz';
 
-const ENTRIES = Object.entries(KINDS) as [KindName, Kind][];
+const ENTRIES = Object.entries(KINDS) as [KindName, FileKind][];
 
 /** The endings of the names of files from addresses and resumable uploads. */
 export const ACCEPTED_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, packed }]) => [

@@ -44,33 +44,35 @@ export interface Reanalysis {
   said: ReadingOptions;
 }
 
-type Member = keyof ReadingOptions;
+type OptionName = keyof ReadingOptions;
 
-const OF_TEXTS: Member[] = ['delimiter', 'quote', 'encoding'];
-const OF_LINES: Member[] = ['header', 'skip_lines'];
+const TEXT_OPTIONS: OptionName[] = ['delimiter', 'quote', 'encoding'];
+const LINE_OPTIONS: OptionName[] = ['header', 'skip_lines'];
 
 /** The problems of options that no file of the job takes: a workbook has no delimiter, a text no sheet. */
 export function findOptionProblems(said: ReadingOptions, { sources }: Reading): FieldProblem[] {
   const hasTexts = sources.some(({ sheet, records }) => sheet === null && !records);
   const hasLines = sources.some(({ records }) => !records);
   const hasSheets = sources.some(({ sheet }) => sheet !== null && sheet.name !== null);
-  const refuse = (members: Member[], message: string) =>
+  const refuse = (members: OptionName[], message: string) =>
     members.filter((member) => said[member] !== undefined).map((field) => ({ field, message }));
   return [
-    ...(hasLines ? [] : refuse([...OF_LINES, ...OF_TEXTS], 'is for text files and workbooks, and these are neither')),
-    ...(hasTexts || !hasLines ? [] : refuse(OF_TEXTS, 'is for text files, and these are workbooks')),
+    ...(hasLines
+      ? []
+      : refuse([...LINE_OPTIONS, ...TEXT_OPTIONS], 'is for text files and workbooks, and these are neither')),
+    ...(hasTexts || !hasLines ? [] : refuse(TEXT_OPTIONS, 'is for text files, and these are workbooks')),
     ...(hasSheets ? [] : refuse(['sheet'], 'is for workbooks with named sheets, and these files have none')),
   ];
 }
 
 /** The reason why the files could not be read with the given options. `message` is a sentence in Portuguese. */
-export interface LookProblem {
+export interface ReadingOptionProblem {
   field: string;
   message: string;
 }
 
 /** For each code of a failed reading, the options that may be to blame, the likeliest first. */
-const BLAMED: Record<string, Member[]> = {
+const OPTIONS_BY_ERROR: Record<string, OptionName[]> = {
   DELIMITER_NOT_FOUND: ['delimiter'],
   SHEET_UNKNOWN: ['sheet'],
   UNREADABLE_BYTES: ['encoding'],
@@ -86,9 +88,9 @@ const BLAMED: Record<string, Member[]> = {
 };
 
 /** Names the option to blame, without text of any cell: a line that was declared a header may be a row. */
-export function toOptionProblem({ said }: Reanalysis, { code, message, file }: JobError): LookProblem {
-  const members = (Object.keys(said) as Member[]).filter((member) => said[member] !== undefined);
-  const field = BLAMED[code]?.find((member) => members.includes(member)) ?? members[0] ?? 'files';
+export function toOptionProblem({ said }: Reanalysis, { code, message, file }: JobError): ReadingOptionProblem {
+  const members = (Object.keys(said) as OptionName[]).filter((member) => said[member] !== undefined);
+  const field = OPTIONS_BY_ERROR[code]?.find((member) => members.includes(member)) ?? members[0] ?? 'files';
   const told =
     code === 'HEADERS_DIFFER' ? `As colunas do arquivo ${file} não são as mesmas do primeiro arquivo.` : message;
   return { field, message: told };

@@ -14,7 +14,7 @@ import { RESUME_AFTER_MS } from './service.ts';
 /** The length of a claim: a request that does not renew it for so long no longer keeps others out. Seconds. */
 export const WRITER_SECONDS = 10;
 /** The interval at which a request renews its claim while bytes come slowly. Milliseconds. */
-const ALIVE_MS = 3_000;
+const RENEWAL_INTERVAL_MS = 3_000;
 /** The longest pause between bytes, after which the sender counts as gone. Milliseconds. */
 const PAUSE_MS = 30_000;
 /** The longest time for deleting objects that are not needed. Milliseconds. */
@@ -163,7 +163,7 @@ export class Writing {
       await this.#storePiece();
       if (counts) await this.#save(this.#reached);
     }
-    if (this.#ctx.now() - this.#savedAt > ALIVE_MS) await this.#save(this.#saved);
+    if (this.#ctx.now() - this.#savedAt > RENEWAL_INTERVAL_MS) await this.#save(this.#saved);
   }
 
   /** Reads the short piece that the request before has stored. */

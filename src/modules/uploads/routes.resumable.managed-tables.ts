@@ -119,10 +119,10 @@ export const resumableUploadEndpoints = [
     },
     async ({ ctx, request }) => {
       requireVersion(request);
-      const wanted = describedBy(request.headers);
+      const wanted = readDescription(request.headers);
       const hasBytes = request.headers.has('content-type') && request.headers.get('content-length') !== '0';
       if (hasBytes) requireBytes(request);
-      const upload = await beginUpload(ctx, wanted, hasBytes ? sentBy(request) : undefined);
+      const upload = await beginUpload(ctx, wanted, hasBytes ? readSentBytes(request) : undefined);
       return answer(201, upload, { Location: `${PATH}/${upload.id}` });
     },
   ),
@@ -161,7 +161,7 @@ export const resumableUploadEndpoints = [
     async ({ ctx, params, request }) => {
       requireVersion(request);
       requireBytes(request);
-      const sent = { offset: parseOffset(request.headers), ...sentBy(request) };
+      const sent = { offset: parseOffset(request.headers), ...readSentBytes(request) };
       return answer(204, await appendBytes(ctx, params.uploadId, sent));
     },
   ),
@@ -183,7 +183,7 @@ export const resumableUploadEndpoints = [
       if (request.headers.get('x-http-method-override') !== 'PATCH')
         throw wrongUploadHeader('X-HTTP-Method-Override', 'PATCH');
       requireBytes(request);
-      const sent = { offset: parseOffset(request.headers), ...sentBy(request) };
+      const sent = { offset: parseOffset(request.headers), ...readSentBytes(request) };
       return answer(204, await appendBytes(ctx, params.uploadId, sent));
     },
   ),
@@ -218,21 +218,21 @@ function requireBytes({ headers }: Request): void {
 }
 
 function parseOffset(headers: Headers): number {
-  const offset = countIn(headers, 'Upload-Offset');
+  const offset = readCount(headers, 'Upload-Offset');
   if (!Number.isSafeInteger(offset)) throw wrongUploadHeader('Upload-Offset', `at most ${MAX_RESUMABLE_BYTES}`);
   return offset;
 }
 
-function countIn(headers: Headers, name: string): number {
+function readCount(headers: Headers, name: string): number {
   const text = headers.get(name) ?? '';
   if (!/^\d+$/.test(text)) throw wrongUploadHeader(name, 'a number of bytes');
   return Number(text);
 }
 
 /** Reads the description of a new upload from its headers. */
-function describedBy(headers: Headers): NewResumable {
+function readDescription(headers: Headers): NewResumable {
   if (headers.has('upload-defer-length')) throw wrongUploadHeader('Upload-Defer-Length', 'Upload-Length instead');
-  const length = countIn(headers, 'Upload-Length');
+  const length = readCount(headers, 'Upload-Length');
   if (length > MAX_RESUMABLE_BYTES) throw resumableTooLarge();
   const metadata = headers.get('upload-metadata') ?? '';
   const said = parseMetadata(metadata);
@@ -261,7 +261,7 @@ function parseMetadata(header: string): Map<string, string> {
   for (const pair of header.split(',').filter((each) => each.trim() !== '')) {
     const [name = '', value = '', ...others] = pair.trim().split(' ');
     if (said.has(name)) throw wrong('each name once');
-    const text = others.length === 0 ? textIn(value) : null;
+    const text = others.length === 0 ? decodeText(value) : null;
     if (text === null) throw wrong('names with values in base64, separated by commas');
     said.set(name, text);
   }
@@ -269,7 +269,7 @@ function parseMetadata(header: string): Map<string, string> {
 }
 
 /** Decodes a text from base64 of UTF-8; null where it is invalid. */
-function textIn(base64: string): string | null {
+function decodeText(base64: string): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.fromBase64(base64));
   } catch {
@@ -278,7 +278,7 @@ function textIn(base64: string): string | null {
 }
 
 /** The bytes of a request, and their checksum. */
-function sentBy({ body, headers }: Request): SentBytes {
+function readSentBytes({ body, headers }: Request): SentBytes {
   const said = headers.get('upload-checksum');
   const [name = '', value = ''] = said?.split(' ') ?? [];
   const algorithm = Object.hasOwn(ALGORITHMS, name) ? ALGORITHMS[name] : undefined;

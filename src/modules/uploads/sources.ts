@@ -42,7 +42,7 @@ import {
 import { withWorkbookLimit } from './workbook-limit.ts';
 
 /** Bytes in R2, and the name that people see. */
-interface Stored {
+interface StoredBytes {
   name: string;
   segments: Segment[];
   size_bytes: number;
@@ -54,18 +54,18 @@ interface Stored {
  */
 export type Item =
   /** `isUnpacked`: its name still ends in that of a gzip file, its bytes are what was in it. */
-  | ({ kind: 'file'; isUnpacked?: true } & Stored)
-  | { kind: 'entry'; name: string; archive: Stored; entry: ZipEntry }
-  | ({ kind: 'workbook'; conversion: ConversionState } & Stored)
-  | ({ kind: 'packed'; unpacked: Segment[] } & Stored)
-  | ({ kind: 'parquet'; reading: ParquetReading } & Stored)
-  | ({ kind: 'records'; reading: RecordsState } & Stored)
+  | ({ kind: 'file'; isUnpacked?: true } & StoredBytes)
+  | { kind: 'entry'; name: string; archive: StoredBytes; entry: ZipEntry }
+  | ({ kind: 'workbook'; conversion: ConversionState } & StoredBytes)
+  | ({ kind: 'packed'; unpacked: Segment[] } & StoredBytes)
+  | ({ kind: 'parquet'; reading: ParquetReading } & StoredBytes)
+  | ({ kind: 'records'; reading: RecordsState } & StoredBytes)
   | ({ kind: 'text' } & Source);
 
 type FileItem = Item & { kind: 'file' };
 
 /** The analysis of a job that texts are made for, and the sheet to read of its workbooks. */
-export interface Making {
+export interface TextConversion {
   jobId: string;
   /** The number of the reanalysis; 0 for the first one of a job. */
   look: number;
@@ -103,7 +103,7 @@ export const nextUnprepared = (items: Item[]): number => items.findIndex(({ kind
  */
 export async function prepareItem(
   ctx: CompanyContext,
-  making: Making,
+  making: TextConversion,
   items: Item[],
   index: number,
 ): Promise<{ items: Item[]; bytes: number }> {
@@ -130,7 +130,7 @@ interface Stage {
   bytes: number;
 }
 
-async function nextStage(ctx: CompanyContext, making: Making, item: Item): Promise<Stage> {
+async function nextStage(ctx: CompanyContext, making: TextConversion, item: Item): Promise<Stage> {
   switch (item.kind) {
     case 'file':
       return identify(ctx, making, item);
@@ -162,7 +162,7 @@ const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
 };
 
 /** The first stage of a file, by its kind. */
-const STAGES: Record<KindName, (ctx: CompanyContext, making: Making, item: FileItem) => Promise<Stage>> = {
+const STAGES: Record<KindName, (ctx: CompanyContext, making: TextConversion, item: FileItem) => Promise<Stage>> = {
   csv: identifyText,
   tsv: async (ctx, making, item) => withDelimiter(await identifyText(ctx, making, item), '\t'),
   workbook: identifyWorkbook,
@@ -176,7 +176,7 @@ const STAGES: Record<KindName, (ctx: CompanyContext, making: Making, item: FileI
   archive: async (ctx, _, item) => ({ items: await readEntries(ctx, toStored(item)), bytes: HEAD_BYTES }),
 };
 
-async function identify(ctx: CompanyContext, making: Making, item: FileItem): Promise<Stage> {
+async function identify(ctx: CompanyContext, making: TextConversion, item: FileItem): Promise<Stage> {
   const unpacked = unpackedName(item.name);
   if (unpacked === null || item.isUnpacked) return STAGES[findKind(unpacked ?? item.name) ?? 'csv'](ctx, making, item);
   const head = await readHead(ctx, item);
@@ -191,12 +191,12 @@ const withDelimiter = ({ items, bytes }: Stage, delimiter: string): Stage => ({
   bytes,
 });
 
-const toStored = ({ name, segments, size_bytes }: FileItem): Stored => ({ name, segments, size_bytes });
+const toStored = ({ name, segments, size_bytes }: FileItem): StoredBytes => ({ name, segments, size_bytes });
 
 const toTextItem = (item: FileItem): Item => ({ kind: 'text', sheet: null, ...toStored(item) });
 
 /** Takes a text as it is. @throws JobProblem for other content */
-async function identifyText(ctx: CompanyContext, _: Making, item: FileItem): Promise<Stage> {
+async function identifyText(ctx: CompanyContext, _: TextConversion, item: FileItem): Promise<Stage> {
   const other = OTHER_CONTENT[detectContent(await readHead(ctx, item))];
   if (other) throw new JobProblem(contentUnreadable(item.name, other));
   return { items: [toTextItem(item)], bytes: 0 };
@@ -211,14 +211,14 @@ async function identifyRecords(ctx: CompanyContext, item: FileItem, form: JsonFo
 }
 
 /** Detects the content of a workbook: other programs write texts, HTML and XML under the name of an old one. */
-async function identifyWorkbook(ctx: CompanyContext, making: Making, item: FileItem): Promise<Stage> {
+async function identifyWorkbook(ctx: CompanyContext, making: TextConversion, item: FileItem): Promise<Stage> {
   const { name } = item;
   const stored = toStored(item);
   const content = detectContent(await readHead(ctx, item));
   const isOld = findKind(name) === 'oldWorkbook';
   const other = OTHER_CONTENT[content];
   if (content === 'zip') return { items: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
-  if (content === 'biff') return (await convertBiffFile(ctx, making, stored)) ?? later(ctx, item);
+  if (content === 'biff') return (await convertBiffFile(ctx, making, stored)) ?? postponeItem(ctx, item);
   if (isOld && content === 'text') return { items: [toTextItem(item)], bytes: 0 };
   if (isOld && content === 'html') return convertAtOnce(ctx, making, stored, convertHtmlWorkbook);
   if (isOld && content === 'sheets') return convertAtOnce(ctx, making, stored, convertXml2003);
@@ -232,7 +232,7 @@ async function identifyWorkbook(ctx: CompanyContext, making: Making, item: FileI
 const readHead = (ctx: CompanyContext, item: FileItem): Promise<Uint8Array> =>
   createReader(ctx, toStored(item))(0, HEAD_BYTES);
 
-async function readEntries(ctx: CompanyContext, archive: Stored): Promise<Item[]> {
+async function readEntries(ctx: CompanyContext, archive: StoredBytes): Promise<Item[]> {
   try {
     const entries = await readDirectory(createReader(ctx, archive), archive.size_bytes);
     return chooseEntries(archive.name, archive.size_bytes, entries).map((entry) => ({
@@ -246,7 +246,11 @@ async function readEntries(ctx: CompanyContext, archive: Stored): Promise<Item[]
   }
 }
 
-async function unpackEntry(ctx: CompanyContext, making: Making, item: Item & { kind: 'entry' }): Promise<Stage> {
+async function unpackEntry(
+  ctx: CompanyContext,
+  making: TextConversion,
+  item: Item & { kind: 'entry' },
+): Promise<Stage> {
   const writer = new SegmentWriter(ctx.files, () => newKey(ctx, making));
   try {
     await unpack(openZip(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
@@ -264,7 +268,11 @@ function archiveProblem(error: unknown, archive: string): unknown {
   return error instanceof ZipDamaged ? new JobProblem(archiveDamaged(archive)) : error;
 }
 
-async function convertWorkbook(ctx: CompanyContext, making: Making, item: Item & { kind: 'workbook' }): Promise<Stage> {
+async function convertWorkbook(
+  ctx: CompanyContext,
+  making: TextConversion,
+  item: Item & { kind: 'workbook' },
+): Promise<Stage> {
   const budget = ctx.config.UPLOAD_MESSAGE_BYTES;
   const environment = {
     bucket: ctx.files,
@@ -278,7 +286,7 @@ async function convertWorkbook(ctx: CompanyContext, making: Making, item: Item &
   const conversion = await withWorkbookLimit((reserve) =>
     continueConversion({ ...environment, reserve }, file, item.conversion),
   );
-  if (!conversion) return later(ctx, item);
+  if (!conversion) return postponeItem(ctx, item);
   if (!conversion.result) return { items: [{ ...item, conversion }], bytes: budget };
   return { items: [sheetText(item.name, conversion.result)], bytes: budget };
 }
@@ -286,7 +294,11 @@ async function convertWorkbook(ctx: CompanyContext, making: Making, item: Item &
 /** The number of bytes that a message unpacks for each byte that it would read of other files. */
 const UNPACKED_SHARE = 16;
 
-async function unpackFile(ctx: CompanyContext, making: Making, item: Item & { kind: 'packed' }): Promise<Stage> {
+async function unpackFile(
+  ctx: CompanyContext,
+  making: TextConversion,
+  item: Item & { kind: 'packed' },
+): Promise<Stage> {
   const { name, size_bytes: size } = item;
   const { stream } = openZip(ctx, item);
   const environment = {
@@ -302,7 +314,11 @@ async function unpackFile(ctx: CompanyContext, making: Making, item: Item & { ki
   return { items: [file], bytes };
 }
 
-async function readRecords(ctx: CompanyContext, making: Making, item: Item & { kind: 'records' }): Promise<Stage> {
+async function readRecords(
+  ctx: CompanyContext,
+  making: TextConversion,
+  item: Item & { kind: 'records' },
+): Promise<Stage> {
   const { name, segments, size_bytes } = item;
   const environment = {
     bucket: ctx.files,
@@ -317,7 +333,11 @@ async function readRecords(ctx: CompanyContext, making: Making, item: Item & { k
   return { items: [recordsText(name, state.text, facts)], bytes };
 }
 
-async function readParquetFile(ctx: CompanyContext, making: Making, item: Item & { kind: 'parquet' }): Promise<Stage> {
+async function readParquetFile(
+  ctx: CompanyContext,
+  making: TextConversion,
+  item: Item & { kind: 'parquet' },
+): Promise<Stage> {
   const { name, size_bytes: size } = item;
   const environment = {
     bucket: ctx.files,
@@ -329,7 +349,7 @@ async function readParquetFile(ctx: CompanyContext, making: Making, item: Item &
     await reserve(Math.min(PARQUET_BYTES, 32 * size));
     return continueParquet(environment, { name, size }, item.reading);
   });
-  if (!read) return later(ctx, item);
+  if (!read) return postponeItem(ctx, item);
   const { reading, facts } = read;
   const bytes = Math.max(1, reading.written - item.reading.written);
   if (!facts) return { items: [{ ...item, reading }], bytes };
@@ -346,13 +366,16 @@ const recordsText = (name: string, segments: Segment[], records: RecordFacts): I
 });
 
 /** Leaves an item as it is, for the next message. */
-const later = (ctx: CompanyContext, item: Item): Stage => ({ items: [item], bytes: ctx.config.UPLOAD_MESSAGE_BYTES });
+const postponeItem = (ctx: CompanyContext, item: Item): Stage => ({
+  items: [item],
+  bytes: ctx.config.UPLOAD_MESSAGE_BYTES,
+});
 
 /** Converts a text workbook (HTML or XML), in one go. */
 async function convertAtOnce(
   ctx: CompanyContext,
-  making: Making,
-  stored: Stored,
+  making: TextConversion,
+  stored: StoredBytes,
   convert: typeof convertHtmlWorkbook<Segment[]>,
 ): Promise<Stage> {
   const file = {
@@ -366,7 +389,11 @@ async function convertAtOnce(
 }
 
 /** Converts an old workbook. @returns null while other workbooks leave no room in memory for its texts */
-async function convertBiffFile(ctx: CompanyContext, making: Making, stored: Stored): Promise<Stage | null> {
+async function convertBiffFile(
+  ctx: CompanyContext,
+  making: TextConversion,
+  stored: StoredBytes,
+): Promise<Stage | null> {
   return withWorkbookLimit(async (reserve) => {
     // In UTF-8 a text has at most twice the bytes that it has in the file.
     await reserve(Math.min(MAX_TEXTS_BYTES, 2 * stored.size_bytes));
@@ -381,7 +408,7 @@ async function convertBiffFile(ctx: CompanyContext, making: Making, stored: Stor
   });
 }
 
-function segmentOutput(ctx: CompanyContext, making: Making): SheetOutput<Segment[]> {
+function segmentOutput(ctx: CompanyContext, making: TextConversion): SheetOutput<Segment[]> {
   const writer = new SegmentWriter(ctx.files, () => newKey(ctx, making));
   return {
     write: (text) => writer.write(text),
@@ -401,7 +428,7 @@ const sheetText = (name: string, { text: segments, sheet }: Converted<Segment[]>
 });
 
 /** The prefix of objects made for a job: beside its files, so that they are deleted with them. */
-const madeFor = (companyId: string, { jobId, look }: Pick<Making, 'jobId' | 'look'>): string =>
+const makeConversionPrefix = (companyId: string, { jobId, look }: Pick<TextConversion, 'jobId' | 'look'>): string =>
   `${makePrefix(companyId, jobId)}/made${look > 0 ? `/${look}` : ''}`;
 
 /** The number of objects that are listed, and deleted, at a time. */
@@ -416,7 +443,7 @@ export async function deleteConvertedTexts(
   { jobId, look, only }: { jobId: string; look: number; only: boolean },
   texts: Source[],
 ): Promise<void> {
-  const prefix = `${madeFor(ctx.actor.companyId, { jobId, look: 0 })}/`;
+  const prefix = `${makeConversionPrefix(ctx.actor.companyId, { jobId, look: 0 })}/`;
   const kept = new Set(texts.flatMap(({ segments }) => segments.map(({ key }) => key)));
   const parseLook = (key: string) => Number(/^(\d+)\//.exec(key.slice(prefix.length))?.[1] ?? 0);
   let cursor: string | undefined;
@@ -436,10 +463,10 @@ export async function deleteConvertedTexts(
 }
 
 /** A new key each time. */
-const newKey = (ctx: CompanyContext, making: Making): string =>
-  `${madeFor(ctx.actor.companyId, making)}/${crypto.randomUUID()}`;
+const newKey = (ctx: CompanyContext, making: TextConversion): string =>
+  `${makeConversionPrefix(ctx.actor.companyId, making)}/${crypto.randomUUID()}`;
 
-function createReader(ctx: CompanyContext, { name, segments, size_bytes: size }: Stored): ReadRange {
+function createReader(ctx: CompanyContext, { name, segments, size_bytes: size }: StoredBytes): ReadRange {
   return async (offset, length) => {
     const bytes = await readSegments(ctx.files, segments, offset, Math.min(length, size - offset));
     if (!bytes) throw new JobProblem(fileMissing(name));
@@ -450,7 +477,7 @@ function createReader(ctx: CompanyContext, { name, segments, size_bytes: size }:
 /** The number of bytes of a packed entry that are read at a time. */
 const PACKED_BYTES = 4 * 1024 * 1024;
 
-function openZip(ctx: CompanyContext, stored: Stored): ZipSource {
+function openZip(ctx: CompanyContext, stored: StoredBytes): ZipSource {
   const read = createReader(ctx, stored);
   const stream = (offset: number, length: number) => {
     let at = offset;

@@ -35,7 +35,7 @@ export const UNDOABLE_MS = 30 * DAY_MS;
 const UNDO_TIMEOUT_MS = 120_000;
 
 /** The numbers of rows that an undo has removed and restored. */
-export interface Undone {
+export interface UndoResult {
   removed: number;
   restored: number;
 }
@@ -100,7 +100,7 @@ function toUndoState([limit]: UndoLimitRow[], [last]: Named[]): { limit: UndoLim
  * Undoes a load, in one transaction under the locks of loads: removes the rows that it added, brings those back that it
  * replaced, deletes the table that it made.
  */
-export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Undone> {
+export async function undoUpload(ctx: PrincipalContext, id: string): Promise<UndoResult> {
   const database = await requireJobsDatabase(ctx);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
   const { mode, userTableId: tableId } = job;
@@ -125,7 +125,9 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
         const { limit, last } = toUndoState(...(await tx.queryAll<[UndoLimitRow, Named]>(undoReads(ctx, tableId))));
         const refusal = findRefusal(load, last, limit, since(ctx));
         if (refusal) throw notUndoable(refusal);
-        const outcome = await (mode === 'create' ? deleteMade(tx, ctx, table) : takeBack(tx, ctx, table, load));
+        const outcome = await (mode === 'create'
+          ? deleteCreatedTable(tx, ctx, table)
+          : revertLoad(tx, ctx, table, load));
         await markUndone(tx, key, ctx.actor.id, isoTimestamp(ctx.now()));
         await announced;
         return { ...outcome, name: table.displayName, isOfRows: mode === 'append' && !load.evolved };
@@ -154,18 +156,18 @@ async function lockLoadedTable(
   }
 }
 
-async function deleteMade(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable): Promise<Undone> {
+async function deleteCreatedTable(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable): Promise<UndoResult> {
   await deleteLockedTable(tx, ctx, table);
   return { removed: table.rowCount, restored: 0 };
 }
 
-async function takeBack(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, load: Load): Promise<Undone> {
+async function revertLoad(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, load: Load): Promise<UndoResult> {
   const { displayName: name, columns } = table;
   if (load.addedRows === null) throw new Error('a load that can be undone knows its rows');
   const isReplace = load.mode === 'replace';
   if (isReplace) await tx.execute(lockKeptRows(load.jobId)).catch(refuseWhere('42P01', 'too_old'));
   const removed = await tx.execute(deleteAddedRows(name, load.addedRows));
-  if (load.evolved) await takeBackColumns(tx, ctx, table, load.evolved);
+  if (load.evolved) await revertColumns(tx, ctx, table, load.evolved);
   let restored = 0;
   if (isReplace) {
     // A unique index has the value of a row twice, or cannot hold it.
@@ -184,7 +186,7 @@ async function takeBack(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable
 }
 
 /** Reverts the load's changes to columns. @throws notUndoable where others need them */
-async function takeBackColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: AppliedEvolution) {
+async function revertColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: AppliedEvolution) {
   const kept = await revertEvolution(tx, ctx, table, evolved).catch(refuseWhere('23505', 'unique_index'));
   if (kept) throw notUndoable(kept.why, kept.column);
 }

@@ -27,7 +27,7 @@ export async function executeOnce(
   execute: (begin: () => void) => Promise<string>,
 ): Promise<string> {
   const known = waiting.get(key);
-  if (known && Date.now() - known.since < MAX_WAIT_MS) return inTime(known.answer);
+  if (known && Date.now() - known.since < MAX_WAIT_MS) return waitInTime(known.answer);
   const own: Waiting = { answer: Promise.resolve(''), since: Date.now() };
   const begin = () => {
     if (waiting.get(key) === own) waiting.delete(key);
@@ -40,4 +40,4 @@ export async function executeOnce(
 }
 
 /** Waits with a timer of its own: the answer is another request's, which may end without giving one. */
-const inTime = (answer: Promise<string>): Promise<string> => withinTime(MAX_ANSWER_MS, answer, tooManyViewers);
+const waitInTime = (answer: Promise<string>): Promise<string> => withinTime(MAX_ANSWER_MS, answer, tooManyViewers);

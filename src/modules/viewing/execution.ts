@@ -81,7 +81,7 @@ export async function executeFor(
     item.type === 'dashboard' ? findWidget(item, wanted) : requireSameVisualization(item.visualization, wanted);
   const { id, name } = visualization;
   const result =
-    (await resultIn(await cached.lookUp(), id)) ??
+    (await findResult(await cached.lookUp(), id)) ??
     (await withSlot(ctx, () => run(ctx, item, values, { ...limits, only: visualization })))[0];
   const answer = buildFile(result as Execution, { name, format, safe: true });
   return { answer, downloaded: { visualization_id: id, format } };
@@ -122,7 +122,7 @@ function requireSameVisualization(visualization: Visualization, wanted: string |
 }
 
 /** The result of a visualization in an answer, unless it failed there. */
-async function resultIn(answer: PreparedAnswer | undefined, visualizationId: string): Promise<Execution | undefined> {
+async function findResult(answer: PreparedAnswer | undefined, visualizationId: string): Promise<Execution | undefined> {
   if (!answer) return undefined;
   const known = JSON.parse(await readText(answer.body)) as ViewAnswer;
   const results = 'results' in known ? known.results : [known.result];

@@ -11,7 +11,7 @@ import { selectIsSeenByOthers, type Target } from './queries.ts';
 export type Refusals = ReadonlyMap<string, Failure>;
 
 /** The actions that show a visualization: a Deny of either holds wherever it is shown. */
-const TO_SEE: readonly Action[] = ['visualizations:get', 'visualizations:execute'];
+const SEEING_ACTIONS: readonly Action[] = ['visualizations:get', 'visualizations:execute'];
 
 /**
  * The visualizations that the caller is denied. Who may see a dashboard needs no Allow for its visualizations, but a Deny
@@ -20,7 +20,7 @@ const TO_SEE: readonly Action[] = ['visualizations:get', 'visualizations:execute
 export function findRefusals(
   { actor }: CompanyContext,
   ids: readonly string[],
-  actions: readonly Action[] = TO_SEE,
+  actions: readonly Action[] = SEEING_ACTIONS,
 ): Refusals {
   if (actor.kind !== 'user' && actor.kind !== 'service_account') return new Map();
   const { access, companyId } = actor;
@@ -39,7 +39,7 @@ export function requireSharingAll(ctx: PrincipalContext, ids: readonly string[])
 export function requireNotDenied(
   ctx: CompanyContext,
   ids: readonly string[],
-  actions: readonly Action[] = TO_SEE,
+  actions: readonly Action[] = SEEING_ACTIONS,
 ): void {
   const [first] = findRefusals(ctx, ids, actions).values();
   if (first) throw first;

@@ -50,7 +50,7 @@ export const chart = z
   })
   .meta({ id: 'Chart', description: 'How the columns of the result are drawn.' });
 
-const A_TABLE = chart.parse({ type: 'table' });
+const TABLE_CHART = chart.parse({ type: 'table' });
 
 /** The fields that parameters and filters share, as callers send them. */
 export const parameterFields = {
@@ -117,7 +117,7 @@ export const newVisualization = z.object({
   chart: chart
     .optional()
     .meta({ description: 'A table when not sent.' })
-    .transform((sent) => sent ?? A_TABLE),
+    .transform((sent) => sent ?? TABLE_CHART),
   parameters: fields.parameters.default([]),
 });
 

@@ -28,12 +28,12 @@ export async function previewVisualization(
     if (failure.kind !== 'invalid' || failure.detail.problems) throw failure;
     throw previewFailed(databaseMessage(failure) ?? failure.message, failedCharacter(run, failure)).because(failure);
   } catch (error) {
-    throw error instanceof Failure ? ofValues(error) : error;
+    throw error instanceof Failure ? nameValuesField(error) : error;
   }
 }
 
 /** An execution is sent its values as `parameters`, which here are the definitions. */
-function ofValues(failure: Failure): Failure {
+function nameValuesField(failure: Failure): Failure {
   const { problems } = failure.detail;
   if (!problems) return failure;
   const renamed = problems.map(({ field, message }) => ({

@@ -58,7 +58,7 @@ export function viewPreview({
 }
 
 function toError(failure: Failure, explain: boolean): { error_code: string; message: string } {
-  const { kind, message, detail } = toldFailure(failure, explain);
+  const { kind, message, detail } = limitFailure(failure, explain);
   if (kind === 'forbidden') {
     return { error_code: policyViolation.matches(failure) ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message };
   }
@@ -73,7 +73,7 @@ function toError(failure: Failure, explain: boolean): { error_code: string; mess
 }
 
 /** The failure of an execution with as much as its reader is told. */
-function toldFailure(failure: Failure, explain: boolean): Failure {
+function limitFailure(failure: Failure, explain: boolean): Failure {
   if (failure.kind === 'forbidden' || failure.kind === 'unavailable') return failure;
   if (failure.detail.problems)
     return explain ? failure : invalid([], 'A parameter has a value that does not fit.').because(failure);
@@ -126,7 +126,7 @@ export function buildFile(
   { name, format, safe }: { name: string; format: ResultFormat; safe: boolean },
   explain = false,
 ): PreparedAnswer {
-  if ('failure' in execution) throw toldFailure(execution.failure, explain);
+  if ('failure' in execution) throw limitFailure(execution.failure, explain);
   const { result } = execution;
   const body = resultFile({ format, title: name, safe }, result);
   return new PreparedAnswer(body, { ...fileHeaders(name, format), ...truncation(result) });

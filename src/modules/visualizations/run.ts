@@ -53,7 +53,7 @@ const TOTAL_MILLISECONDS = 30_000;
 const TOTAL_BYTES = 20 * 1024 * 1024;
 
 /** The state that the runs of one request share. */
-interface Shared {
+interface RunState {
   /** The runs that are left, each with its index among the results. */
   waiting: [index: number, run: Run][];
   endsAt: number;
@@ -76,7 +76,7 @@ export async function execute(
 ): Promise<Execution[]> {
   const executions: Execution[] = [];
   const startedAt = performance.now();
-  const shared: Shared = {
+  const shared: RunState = {
     waiting: [...runs.entries()],
     endsAt: startedAt + TOTAL_MILLISECONDS,
     budget: { left: TOTAL_BYTES },
@@ -106,16 +106,16 @@ export async function execute(
 }
 
 /** A run with its index among the results. */
-type PendingRun = Shared['waiting'][number];
+type PendingRun = RunState['waiting'][number];
 
 /** Takes the share of one of so many connections: at most the number of statements that are sent at once. */
-const take = ({ waiting }: Shared, connections: number): PendingRun[] =>
+const takeRuns = ({ waiting }: RunState, connections: number): PendingRun[] =>
   waiting.splice(0, Math.min(MAX_SENT, Math.ceil(waiting.length / Math.max(1, connections))));
 
 /** Runs the remaining statements on the first connection that is free, and on others where nobody waits for them. */
 async function runOnConnections(
   ctx: CompanyContext,
-  shared: Shared,
+  shared: RunState,
   executions: Execution[],
   most: number,
 ): Promise<void> {
@@ -130,7 +130,7 @@ async function runOnConnections(
   await Promise.all(opened.map((sql) => runOnConnection(ctx, sql, shared, executions)));
 }
 
-async function openedOrUndefined(ctx: CompanyContext, shared: Shared): Promise<TenantSql | undefined> {
+async function openedOrUndefined(ctx: CompanyContext, shared: RunState): Promise<TenantSql | undefined> {
   try {
     return await openReadonlyDatabase(ctx);
   } catch (error) {
@@ -147,15 +147,15 @@ async function openedOrUndefined(ctx: CompanyContext, shared: Shared): Promise<T
 async function runOnConnection(
   ctx: CompanyContext,
   first: TenantSql,
-  shared: Shared,
+  shared: RunState,
   executions: Execution[],
 ): Promise<void> {
   let sql = first;
   let hasWorked = false;
   try {
-    let next = take(shared, shared.connections);
+    let next = takeRuns(shared, shared.connections);
     shared.connections -= 1;
-    for (; next.length > 0; next = take(shared, MAX_CONNECTIONS)) {
+    for (; next.length > 0; next = takeRuns(shared, MAX_CONNECTIONS)) {
       if (sql.closed) {
         const another = await openedOrUndefined(ctx, shared);
         if (!another) {
@@ -188,7 +188,7 @@ async function runOnConnection(
 }
 
 /** Runs these on one connection, sent at once. @returns the outcome of each */
-async function executeAll(sql: TenantSql, pending: PendingRun[], shared: Shared): Promise<Execution[]> {
+async function executeAll(sql: TenantSql, pending: PendingRun[], shared: RunState): Promise<Execution[]> {
   const startedAt = performance.now();
   const prepared = pending.map(([, run]) => prepareOrFailure(run, shared));
   const statements = prepared.filter((each): each is LimitedStatement => !(each instanceof Failure));
@@ -215,7 +215,7 @@ const settle = (result: Result): Promise<{ result: UserSqlResult } | { failure: 
     },
   );
 
-function prepareOrFailure(run: Run, shared: Shared): LimitedStatement | Failure {
+function prepareOrFailure(run: Run, shared: RunState): LimitedStatement | Failure {
   try {
     return prepare(run, shared);
   } catch (error) {
@@ -224,7 +224,7 @@ function prepareOrFailure(run: Run, shared: Shared): LimitedStatement | Failure 
   }
 }
 
-function prepare({ visualization, values, enforced }: Run, shared: Shared): LimitedStatement {
+function prepare({ visualization, values, enforced }: Run, shared: RunState): LimitedStatement {
   const left = Math.floor(shared.endsAt - performance.now());
   if (left <= 0) throw queryTimedOut();
   const own = ownValues(visualization.parameters, values);

@@ -108,7 +108,7 @@ export function changeVisualization(
     const unpublished = namesFormat(next);
     if (unpublished) await requireUnpublished(ctx, id);
     const unseen =
-      shownBy(next) === shownBy(present)
+      getShownParts(next) === getShownParts(present)
         ? undefined
         : await requireSharingIfSeen(ctx, { type: 'visualization', id }, () => requireSharingAll(ctx, [id]));
     const unit = { updated: updateVisualization(ctx.db, next, { unpublished, unseen }) };
@@ -117,7 +117,7 @@ export function changeVisualization(
 }
 
 /** The parts of a visualization that decide what it shows, as text. */
-const shownBy = ({ sql, parameters }: Visualization): string => JSON.stringify([sql, parameters]);
+const getShownParts = ({ sql, parameters }: Visualization): string => JSON.stringify([sql, parameters]);
 
 export async function deleteVisualization(ctx: CompanyContext, id: string): Promise<void> {
   const unit = { deleted: deleteRow(ctx.db, ctx.actor.companyId, id) };

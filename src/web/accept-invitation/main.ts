@@ -18,7 +18,7 @@ import { LOCALE } from '../texts.ts';
 const TEXTS = LINK_TEXTS.invitation;
 const TIME = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'long', timeStyle: 'short' });
 
-function ask(token: string, link: MailLinkView): void {
+function showForm(token: string, link: MailLinkView): void {
   const { email, company, name, sso_only: ssoOnly, expires_at: expiresAt } = link;
   const fields = [
     buildField('name', LINK_TEXTS.name, { autocomplete: 'name', required: true, maxlength: 200, value: name }),
@@ -29,10 +29,11 @@ function ask(token: string, link: MailLinkView): void {
     try {
       await call('/v1/users/accept-invitation', { body: { token, name: chosenName, password } });
     } catch (error) {
-      if (error instanceof ApiProblem && error.code === 'INVALID_INVITATION_TOKEN') return refuse(TEXTS.deadWhy, true);
+      if (error instanceof ApiProblem && error.code === 'INVALID_INVITATION_TOKEN')
+        return showRefusal(TEXTS.deadWhy, true);
       throw error;
     }
-    welcome(link);
+    showSuccess(link);
   };
   showCard(TEXTS.join(company.name), [
     paragraphAbout(email, (ssoOnly ? TEXTS.invitedWithSso : TEXTS.invited)(company.name, email)),
@@ -42,7 +43,7 @@ function ask(token: string, link: MailLinkView): void {
   fields[1].input.focus();
 }
 
-function welcome(link: MailLinkView): void {
+function showSuccess(link: MailLinkView): void {
   forgetToken();
   const { company, require_2fa: require2fa, sso_only: ssoOnly } = link;
   showCard(
@@ -56,7 +57,7 @@ function welcome(link: MailLinkView): void {
   );
 }
 
-function refuse(why: string, isAnswer = false): void {
+function showRefusal(why: string, isAnswer = false): void {
   forgetToken();
   // The address has no token any more, and may name a language.
   const resetLink = h('a', { href: `/reset-password${location.search}` }, LINK_TEXTS.reset.title);
@@ -66,5 +67,5 @@ function refuse(why: string, isAnswer = false): void {
 applyPageBranding();
 const token = takeToken();
 const link = linkOfPage();
-if (token && link) ask(token, link);
-else if (token !== undefined) refuse(token === null ? TEXTS.incomplete : TEXTS.deadWhy);
+if (token && link) showForm(token, link);
+else if (token !== undefined) showRefusal(token === null ? TEXTS.incomplete : TEXTS.deadWhy);

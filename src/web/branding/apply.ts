@@ -11,32 +11,32 @@ export const chartColours = (scheme: Scheme): ChartColours => chartsByScheme[sch
 export const brandingOfPage = (): ViewBranding =>
   JSON.parse(document.getElementById('branding')?.textContent ?? '{}') as ViewBranding;
 
-let worn: ViewBranding = {};
+let appliedBrand: ViewBranding = {};
 
 /** Shows the page in a brand's colours. */
 export function applyBranding(brand: ViewBranding): void {
-  worn = brand;
-  wear(brand);
+  appliedBrand = brand;
+  applyTheme(brand);
 }
 
 /** Wears the brand on white, as paper is, or again as before. */
 export function applyPrintBranding(isPrinted: boolean): void {
   const { style, dataset } = document.documentElement;
   if (isPrinted) {
-    const { background: _ground, text_color: _text, ...onWhite } = worn;
+    const { background: _ground, text_color: _text, ...onWhite } = appliedBrand;
     dataset.print = dataset.theme ?? '';
-    for (const name of Object.keys(makeTheme(worn).properties)) style.removeProperty(name);
-    wear(onWhite);
+    for (const name of Object.keys(makeTheme(appliedBrand).properties)) style.removeProperty(name);
+    applyTheme(onWhite);
     dataset.theme = 'light';
   } else {
     if (dataset.print) dataset.theme = dataset.print;
     else delete dataset.theme;
     delete dataset.print;
-    wear(worn);
+    applyTheme(appliedBrand);
   }
 }
 
-function wear(brand: ViewBranding): void {
+function applyTheme(brand: ViewBranding): void {
   const { style, dataset } = document.documentElement;
   const { scheme, properties, charts } = makeTheme(brand);
   if (scheme !== undefined) {

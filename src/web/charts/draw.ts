@@ -76,13 +76,13 @@ export function draw(
   const { entries } = made;
   if (entries.length > 0) {
     // It takes its room before the chart is drawn in what is left.
-    const legend = buildLegend(entries, (at) => toggled(drawn, at));
+    const legend = buildLegend(entries, (at) => toggleEntry(drawn, at));
     canvas.parentElement?.[chart.type === 'pie' ? 'after' : 'before'](legend);
   }
   const follow = { id: 'point-button', afterRender: () => button?.place() };
   const drawn = new Chart(canvas, { ...made.configuration, plugins: [...(made.configuration.plugins ?? []), follow] });
   if (choose) {
-    canvas.addEventListener('click', (event) => tellPoint(drawn, event, made.pointAt, choose));
+    canvas.addEventListener('click', (event) => reportPoint(drawn, event, made.pointAt, choose));
     button = pointButton(drawn, made.pointAt, wordsIn(data, chart), choose);
     canvas.after(button.element);
   }
@@ -106,19 +106,19 @@ function wordsIn(data: Data, chart: ChartTerms): (point: Point) => string {
 }
 
 /** The greatest distance from a point at which pressing chooses it. CSS pixels. */
-const REACH = 24;
+const MAX_POINT_DISTANCE = 24;
 
-function tellPoint(chart: Chart, event: MouseEvent, pointAt: PointAt, choose: (point: Point) => void): void {
+function reportPoint(chart: Chart, event: MouseEvent, pointAt: PointAt, choose: (point: Point) => void): void {
   const find = (intersect: boolean) => chart.getElementsAtEventForMode(event, 'nearest', { intersect }, true);
   const near = ({ element: { x, y } }: { element: { x: number; y: number } }) =>
-    Math.hypot(x - event.offsetX, y - event.offsetY) <= REACH;
+    Math.hypot(x - event.offsetX, y - event.offsetY) <= MAX_POINT_DISTANCE;
   const [pressed] = [...find(true), ...find(false).filter(near)];
   const point = pressed && pointAt(pressed.datasetIndex, pressed.index);
   if (point) choose(point);
 }
 
 /** Leaves out a series or a part of a whole, or draws it again. */
-function toggled(chart: Chart, at: number): boolean {
+function toggleEntry(chart: Chart, at: number): boolean {
   const isPie = 'type' in chart.config && chart.config.type === 'pie';
   const isDrawn = isPie ? !chart.getDataVisibility(at) : !chart.isDatasetVisible(at);
   if (isPie) chart.toggleDataVisibility(at);
@@ -127,7 +127,7 @@ function toggled(chart: Chart, at: number): boolean {
   return isDrawn;
 }
 
-interface Made {
+interface PreparedChart {
   configuration: ChartConfiguration;
   summary: string;
   series: number;
@@ -137,7 +137,7 @@ interface Made {
   note?: string;
 }
 
-function makeConfiguration(data: Data, chart: ChartTerms): Made | undefined {
+function makeConfiguration(data: Data, chart: ChartTerms): PreparedChart | undefined {
   if (chart.type === 'scatter') {
     const clouds = makeClouds(data, chart);
     const points = clouds?.clouds.reduce((sum, { points: { length } }) => sum + length, 0);
@@ -186,8 +186,8 @@ const toEntries = (series: readonly { label: string }[], shape?: string): Entry[
 function toParts(slices: readonly Slice[], style: NumberStyle): { entries: Entry[]; note: string } {
   const formatShare = shareIn(slices);
   const held = slices.at(-1)?.parts ?? [];
-  const names = held.slice(0, MAX_HELD).map((slice) => `${slice.label} ${formatShare(slice)}`);
-  const more = held.length > MAX_HELD ? ['…'] : [];
+  const names = held.slice(0, MAX_NAMED_PARTS).map((slice) => `${slice.label} ${formatShare(slice)}`);
+  const more = held.length > MAX_NAMED_PARTS ? ['…'] : [];
   return {
     entries: slices.map((slice, at) => ({
       label: slice.label,
@@ -201,7 +201,7 @@ function toParts(slices: readonly Slice[], style: NumberStyle): { entries: Entry
 }
 
 /** The most parts that a note names. */
-const MAX_HELD = 12;
+const MAX_NAMED_PARTS = 12;
 
 const shareIn = (slices: readonly Slice[]): ((slice: Slice, decimals?: number) => string) => {
   const total = sumValues(slices);
@@ -229,7 +229,7 @@ function scatter({ clouds, style, xLabel, yLabel }: Clouds, { options }: ChartTe
 }
 
 /** A slice of less than this has no room for its share. */
-const ROOMY = 0.06;
+const MIN_LABELLED_SHARE = 0.06;
 
 function pie(plot: Plot, slices: readonly Slice[]): ChartConfiguration {
   const formatShare = shareIn(slices);
@@ -279,7 +279,7 @@ const sharesOn = (slices: readonly Slice[]): Plugin => ({
     chart.getDatasetMeta(0).data.forEach((arc, at) => {
       const slice = slices[at] as Slice;
       const { startAngle, endAngle, outerRadius, x, y } = arc as ArcElement;
-      if (!drawn.includes(slice) || slice.value / total < ROOMY || outerRadius < 45) return;
+      if (!drawn.includes(slice) || slice.value / total < MIN_LABELLED_SHARE || outerRadius < 45) return;
       const angle = (startAngle + endAngle) / 2;
       // A whole has its share in the middle.
       const distance = drawn.length === 1 ? 0 : outerRadius * 0.68;

@@ -102,7 +102,7 @@ export function makePlot(data: Data, chart: ViewChart['chart']): Plot | undefine
   for (const cell of cells) if (!places.has(cell)) places.set(cell, places.size);
   const { name: ofSeries = '' } = data.columns[roles.series] ?? {};
   const keys = [...places.keys()];
-  const series = split(data, roles).map(([label, y, rows]) => {
+  const series = splitSeries(data, roles).map(([label, y, rows]) => {
     const values: (number | null)[] = Array(places.size).fill(null);
     for (const row of rows) {
       const place = places.get(row[roles.x] ?? null) as number;
@@ -129,7 +129,7 @@ export function makePlot(data: Data, chart: ViewChart['chart']): Plot | undefine
 export function makeClouds(data: Data, chart: ViewChart['chart']): Clouds | undefined {
   const roles = findRoles(data, chart);
   if (!roles) return undefined;
-  const clouds = split(data, roles).map(([label, y, rows]) => ({
+  const clouds = splitSeries(data, roles).map(([label, y, rows]) => ({
     label,
     points: rows.flatMap((row) => {
       const [px, py] = [toNumber(row[roles.x]), toNumber(row[y])];
@@ -146,7 +146,7 @@ export function makeClouds(data: Data, chart: ViewChart['chart']): Clouds | unde
 }
 
 /** The rows of each series: one for each value of the series column and each y, in the order of the rows. */
-function split({ columns, rows }: Data, { y, series }: Roles): [label: string, y: number, rows: ViewCell[][]][] {
+function splitSeries({ columns, rows }: Data, { y, series }: Roles): [label: string, y: number, rows: ViewCell[][]][] {
   if (series === null) return y.map((at) => [columns[at]?.name ?? '', at, rows]);
   const text = periodTextOf(
     columns[series] as ViewColumn,
@@ -170,7 +170,7 @@ export interface Slice {
 }
 
 /** Parts below this are too small to be told apart. */
-const SMALL = 0.03;
+const MIN_SLICE_SHARE = 0.03;
 
 /**
  * The slices of a pie, largest first. Those below 3 % are one, if there are two of them, and so are those beyond the tenth. Values
@@ -181,7 +181,7 @@ export function makeSlices({ labels, series }: Plot): Slice[] {
     .map((label, at): Slice => ({ label, value: series[0]?.values[at] ?? 0, of: series[0]?.pointAt(at) ?? {} }))
     .filter(({ value }) => value > 0)
     .sort((a, b) => b.value - a.value);
-  const least = sumValues(slices) * SMALL;
+  const least = sumValues(slices) * MIN_SLICE_SHARE;
   const large = slices.filter(({ value }) => value >= least).length;
   let kept = slices.length - large < 2 ? slices.length : large;
   if (kept + Number(kept < slices.length) > MAX_SLICES) kept = MAX_SLICES - 1;

@@ -15,12 +15,13 @@ const STEPS: [unit: 'hour' | 'day' | 'month', size: number][] = [
 
 const LENGTH = { hour: HOUR, day: DAY, month: 30.4375 * DAY };
 
-const text = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(LOCALE, { ...options, timeZone: 'UTC' });
+const makeFormat = (options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat(LOCALE, { ...options, timeZone: 'UTC' });
 const FORMATS = {
-  hour: text({ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' }),
-  day: text({ month: 'short', day: 'numeric', year: 'numeric' }),
-  month: text({ month: 'short', year: 'numeric' }),
-  year: text({ year: 'numeric' }),
+  hour: makeFormat({ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' }),
+  day: makeFormat({ month: 'short', day: 'numeric', year: 'numeric' }),
+  month: makeFormat({ month: 'short', year: 'numeric' }),
+  year: makeFormat({ year: 'numeric' }),
 };
 
 /**

@@ -30,13 +30,13 @@ export function arrange(layout: readonly ViewPlace[]): Arrangement {
       w,
       h: Math.min(place.h, MAX_HEIGHT),
     };
-    for (let other = inTheWay(next, places); other; other = inTheWay(next, places)) next.y = other.y + other.h;
+    for (let other = findOverlap(next, places); other; other = findOverlap(next, places)) next.y = other.y + other.h;
     places.push(next);
   }
   return { columns, places: withoutEmptyRows(places).toSorted((a, b) => a.y - b.y || a.x - b.x) };
 }
 
-function inTheWay(place: ViewPlace, others: readonly ViewPlace[]): ViewPlace | undefined {
+function findOverlap(place: ViewPlace, others: readonly ViewPlace[]): ViewPlace | undefined {
   return others.find(
     (other) =>
       place.x < other.x + other.w &&

@@ -9,7 +9,7 @@ import { signInPanel } from './sign-in.ts';
 const page = document.getElementById('page') as HTMLElement;
 
 /** The guide or the operation, by its id, that the address names. */
-const chosen = (): string => decodeURIComponent(location.hash.slice(1)) || (GUIDES[0]?.id ?? '');
+const readChosenId = (): string => decodeURIComponent(location.hash.slice(1)) || (GUIDES[0]?.id ?? '');
 
 async function show(): Promise<void> {
   const description: ApiDocument = await (await fetch('/openapi.json')).json();
@@ -63,7 +63,7 @@ async function show(): Promise<void> {
   }
 
   async function open(): Promise<void> {
-    const name = chosen();
+    const name = readChosenId();
     const guide = GUIDES.find(({ id }) => id === name);
     const operation = operations.find(({ id }) => id === name);
     for (const link of nav.querySelectorAll('a')) {

@@ -7,7 +7,7 @@ import { askForCompany, continueAfterProvider, returnFromProvider, signIn } from
 import { LET_IN } from './texts.ts';
 
 /** The page of `/oauth/authorize` and `/oauth/device`: somebody signs in, and lets a program in or not. */
-const told = JSON.parse(document.getElementById('told')?.textContent ?? 'null') as LetInView;
+const view = JSON.parse(document.getElementById('told')?.textContent ?? 'null') as LetInView;
 
 function askForDevice(signedIn: SignedIn): void {
   const field = buildField('user_code', LET_IN.deviceCode, {
@@ -15,7 +15,7 @@ function askForDevice(signedIn: SignedIn): void {
     required: true,
     spellcheck: 'false',
     autocapitalize: 'characters',
-    value: told.user_code ?? '',
+    value: view.user_code ?? '',
   });
   const find = async () =>
     askForConsent(
@@ -28,7 +28,7 @@ function askForDevice(signedIn: SignedIn): void {
 
 function askForConsent(asked: AskedView, { token, email }: SignedIn): void {
   const { client, scopes, only_reads: onlyReads, resource, request } = asked;
-  const company = told.company?.name ?? '';
+  const company = view.company?.name ?? '';
   const answer = (allow: boolean) => async () => {
     const { redirect_to: redirectTo } = await ask<{ redirect_to: string | null }>('/v1/oauth-grants', {
       body: { request, allow },
@@ -63,18 +63,18 @@ function askForConsent(asked: AskedView, { token, email }: SignedIn): void {
   );
 }
 
-const goOn = (signedIn: SignedIn): void => {
-  if (told.asked) askForConsent(told.asked, signedIn);
+const continueWith = (signedIn: SignedIn): void => {
+  if (view.asked) askForConsent(view.asked, signedIn);
   else askForDevice(signedIn);
 };
 
 function begin(): void {
-  const title = told.asked ? LET_IN.wants(told.asked.client.name) : LET_IN.deviceTitle;
-  if (told.problem !== null) {
-    const why = told.problem === 'client' ? LET_IN.badClient : LET_IN.badRedirect;
+  const title = view.asked ? LET_IN.wants(view.asked.client.name) : LET_IN.deviceTitle;
+  if (view.problem !== null) {
+    const why = view.problem === 'client' ? LET_IN.badClient : LET_IN.badRedirect;
     showCard(LET_IN.badTitle, [paragraph(why), paragraph(LET_IN.nothing)], true);
-  } else if (told.company === null) askForCompany(title);
-  else if (!continueAfterProvider(goOn)) signIn(told.company, goOn);
+  } else if (view.company === null) askForCompany(title);
+  else if (!continueAfterProvider(continueWith)) signIn(view.company, continueWith);
 }
 
 applyPageBranding();

@@ -8,12 +8,12 @@ import { ask, type SignedIn, type SignInResult } from './api.ts';
 import { LET_IN } from './texts.ts';
 
 type Company = NonNullable<LetInView['company']>;
-type Then = (signedIn: SignedIn) => void;
+type OnSignedIn = (signedIn: SignedIn) => void;
 
 /** The key of the data that the tab keeps while the browser is at the identity provider. */
-const KEPT = 'let-in';
+const STORAGE_KEY = 'let-in';
 
-interface Kept {
+interface StoredSignIn {
   /** The address of the page that goes on. */
   address: string;
   /** The secret with which the code is exchanged that single sign-on ends with. */
@@ -59,7 +59,7 @@ function goToCompany(slug: string | null): void {
 }
 
 /** Signs somebody in by every way that the company has, then goes on. */
-export function signIn(company: Company, then: Then, isOwner = false): void {
+export function signIn(company: Company, then: OnSignedIn, isOwner = false): void {
   if (company.sso_only && !isOwner) {
     showCard(LET_IN.signIn(company.name), [
       paragraph(LET_IN.ssoOnly),
@@ -77,7 +77,7 @@ export function signIn(company: Company, then: Then, isOwner = false): void {
   });
   const identity = () => ({ company_slug: company.slug, email: email.input.value.trim() });
   const withPassword = async () =>
-    goOn(await ask('/v1/auth/login', { body: { ...identity(), password: password.input.value } }), then);
+    continueSignIn(await ask('/v1/auth/login', { body: { ...identity(), password: password.input.value } }), then);
   const withCode = async () => {
     await ask('/v1/auth/passwordless/request', { body: identity() });
     askForCode(identity(), then);
@@ -113,7 +113,7 @@ function ssoWay(company: Company, type: string): HTMLElement[] {
     const begun = await ask<{ url: string; exchange_secret: string }>(
       `/v1/auth/sso/${encodeURIComponent(company.slug)}/start?${new URLSearchParams({ redirect_uri: back })}`,
     );
-    keep({ address: location.href, secret: begun.exchange_secret });
+    storeSignIn({ address: location.href, secret: begun.exchange_secret });
     location.assign(begun.url);
   };
   return [type === '' ? otherWay(LET_IN.sso, begin) : buildForm(LET_IN.sso, [], begin)];
@@ -127,7 +127,7 @@ function otherWay(action: string, begin: () => Promise<void>): HTMLFormElement {
 }
 
 /** The way to sign in by a passkey, where the browser has them and they are of this page's domain, or of one above it. */
-function passkeyWay({ slug, passkey_domain: domain }: Company, then: Then): HTMLElement[] {
+function passkeyWay({ slug, passkey_domain: domain }: Company, then: OnSignedIn): HTMLElement[] {
   const { hostname } = location;
   const fits = domain !== null && (hostname === domain || hostname.endsWith(`.${domain}`));
   if (!fits || !('parseRequestOptionsFromJSON' in (globalThis.PublicKeyCredential ?? {}))) return [];
@@ -140,7 +140,7 @@ function passkeyWay({ slug, passkey_domain: domain }: Company, then: Then): HTML
     const credential = await navigator.credentials.get({ publicKey }).catch(() => null);
     if (credential === null) throw new ApiProblem(0, 'NO_PASSKEY', LET_IN.noPasskey);
     const response = (credential as PublicKeyCredential).toJSON();
-    goOn(await ask('/v1/auth/passkeys/verify', { body: { company_slug: slug, response } }), then);
+    continueSignIn(await ask('/v1/auth/passkeys/verify', { body: { company_slug: slug, response } }), then);
   };
   return [otherWay(LET_IN.passkey, withPasskey)];
 }
@@ -160,39 +160,39 @@ function socialWays({ slug, social }: Company): HTMLElement[] {
       const { url, ...expected } = await ask<{ url: string; state: string; nonce: string }>(
         `/v1/auth/social/${encodeURIComponent(slug)}/start?${new URLSearchParams({ issuer })}`,
       );
-      keep({ address: location.href, social: { slug, ...expected } });
+      storeSignIn({ address: location.href, social: { slug, ...expected } });
       location.assign(url);
     });
   });
 }
 
-const keep = (kept: Kept): void => sessionStorage.setItem(KEPT, JSON.stringify(kept));
+const storeSignIn = (kept: StoredSignIn): void => sessionStorage.setItem(STORAGE_KEY, JSON.stringify(kept));
 
 /** Returns the data that the tab kept, and deletes it. */
-function takeKept(): Kept | null {
-  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? 'null') as Kept | null;
-  sessionStorage.removeItem(KEPT);
+function takeStoredSignIn(): StoredSignIn | null {
+  const kept = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? 'null') as StoredSignIn | null;
+  sessionStorage.removeItem(STORAGE_KEY);
   return kept;
 }
 
 /** The page that the identity provider leads back to: it loads the one that goes on. */
 export async function returnFromProvider(): Promise<void> {
-  const kept = takeKept();
+  const kept = takeStoredSignIn();
   if (!kept) return showCard(LET_IN.badTitle, [paragraph(LET_IN.nothing)], true);
   const result = await sendSignIn(kept).catch(() => ({ failed: true }) as const);
-  keep({ address: kept.address, result });
+  storeSignIn({ address: kept.address, result });
   location.replace(kept.address);
 }
 
 /** Signs in with the values that the provider's answer brought along. @throws where it is no answer to this tab's request */
-async function sendSignIn({ secret, social }: Kept): Promise<SignInResult> {
+async function sendSignIn({ secret, social }: StoredSignIn): Promise<SignInResult> {
   if (social) return ask('/v1/auth/social', { body: { company_slug: social.slug, social_token: tokenFor(social) } });
   const code = new URLSearchParams(location.search).get('code');
   return ask('/v1/auth/sso/exchange', { body: { code, exchange_secret: secret } });
 }
 
 /** The ID token in the address, if it was issued for this sign-in. Who issued it is for the API to say. */
-function tokenFor({ state, nonce }: NonNullable<Kept['social']>): string {
+function tokenFor({ state, nonce }: NonNullable<StoredSignIn['social']>): string {
   const answer = new URLSearchParams(location.hash.slice(1));
   const token = answer.get('id_token') ?? '';
   const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
@@ -202,20 +202,20 @@ function tokenFor({ state, nonce }: NonNullable<Kept['social']>): string {
 }
 
 /** Goes on after a sign-in at a provider, if the tab has just come back from there. @returns whether it does */
-export function continueAfterProvider(then: Then): boolean {
-  const kept = takeKept();
+export function continueAfterProvider(then: OnSignedIn): boolean {
+  const kept = takeStoredSignIn();
   if (kept?.result === undefined || kept.address !== location.href) return false;
   if ('failed' in kept.result) {
     const again = button(LET_IN.next, () => location.reload(), 'primary');
     showCard(LET_IN.badTitle, [paragraph(LET_IN.ssoFailed), again], true);
-  } else goOn(kept.result, then);
+  } else continueSignIn(kept.result, then);
   return true;
 }
 
-function askForCode(identity: { company_slug: string; email: string }, then: Then): void {
+function askForCode(identity: { company_slug: string; email: string }, then: OnSignedIn): void {
   const field = buildField('code', LET_IN.code, { ...codeAttributes, inputmode: 'numeric' });
   const verify = async () =>
-    goOn(await ask('/v1/auth/passwordless/verify', { body: { ...identity, code: field.input.value } }), then);
+    continueSignIn(await ask('/v1/auth/passwordless/verify', { body: { ...identity, code: field.input.value } }), then);
   showCard(LET_IN.codeTitle, [
     paragraph(LET_IN.codeSent(identity.email)),
     buildForm(LET_IN.signInAction, [field], verify),
@@ -224,7 +224,7 @@ function askForCode(identity: { company_slug: string; email: string }, then: The
 }
 
 /** The first factor is proved: asks for the second one, has it set up, or goes on. */
-function goOn(result: SignInResult, then: Then): void {
+function continueSignIn(result: SignInResult, then: OnSignedIn): void {
   const { token, user, pending_2fa_token: pending } = result;
   if (token !== undefined && user) then({ token, email: user.email });
   else if (pending === undefined) askForPasskey();
@@ -238,18 +238,18 @@ function askForPasskey(): void {
   showCard(LET_IN.factorTitle, [paragraph(LET_IN.passkeyAsked), again], true);
 }
 
-function askForFactor(pending: string, then: Then): void {
+function askForFactor(pending: string, then: OnSignedIn): void {
   const field = buildField('code', LET_IN.code, codeAttributes);
   const finish = async () => {
     const code = field.input.value.trim();
     const sent = /^[\d\s-]+$/.test(code) && code.replaceAll(/\D/g, '').length === 6 ? 'totp_token' : 'backup_code';
-    goOn(await ask('/v1/auth/2fa/login', { body: { pending_2fa_token: pending, [sent]: code } }), then);
+    continueSignIn(await ask('/v1/auth/2fa/login', { body: { pending_2fa_token: pending, [sent]: code } }), then);
   };
   showCard(LET_IN.factorTitle, [paragraph(LET_IN.factorAsked), buildForm(LET_IN.next, [field], finish)]);
   field.input.focus();
 }
 
-async function setUpFactor(pending: string, then: Then): Promise<void> {
+async function setUpFactor(pending: string, then: OnSignedIn): Promise<void> {
   const body = { pending_2fa_token: pending };
   const made = await ask<{ secret: string; otpauth_url: string }>('/v1/auth/2fa/setup', { body });
   const field = buildField('code', LET_IN.code, { ...codeAttributes, inputmode: 'numeric' });
@@ -261,7 +261,7 @@ async function setUpFactor(pending: string, then: Then): Promise<void> {
       [
         paragraph(LET_IN.backupText),
         h('ul', {}, ...result.backup_codes.map((code) => h('li', {}, h('code', {}, code)))),
-        button(LET_IN.next, () => goOn(result, then), 'primary'),
+        button(LET_IN.next, () => continueSignIn(result, then), 'primary'),
       ],
       true,
     );

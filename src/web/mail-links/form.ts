@@ -61,7 +61,7 @@ export function passwordField(label: string): Field {
 }
 
 /** The elements of a form besides its fields. */
-interface Around {
+interface FormExtras {
   before?: HTMLElement;
 }
 
@@ -74,7 +74,7 @@ export function buildForm(
   action: string,
   fields: readonly Field[],
   submit: () => Promise<void>,
-  { before }: Around = {},
+  { before }: FormExtras = {},
 ): HTMLFormElement {
   const alert = h('p', { role: 'alert' });
   const button = h('button', { type: 'submit', class: 'primary' }, action);

@@ -26,7 +26,7 @@ let navigation = 0;
 /** The brand, with a name in any case: before somebody signs in it is that of the address, whether there is such a company or not. */
 const brandNow = (): ViewBranding => ({ name: session?.company ?? companySlug, ...branding });
 
-function use(next: Session | undefined): void {
+function setSession(next: Session | undefined): void {
   session = next;
   if (next) next.onEnded = () => askToSignIn(TEXTS.sessionEnded);
 }
@@ -34,10 +34,10 @@ function use(next: Session | undefined): void {
 function askToSignIn(reason: string): void {
   navigation++;
   open?.end();
-  use(undefined);
+  setSession(undefined);
   page.replaceChildren(
     signInPage(companySlug, reason, buildLogo(brandNow()), (signedIn) => {
-      use(signedIn);
+      setSession(signedIn);
       void show();
     }),
   );
@@ -98,6 +98,6 @@ function buildBanner(signedIn: Session, place: Place | undefined): HTMLElement {
 }
 
 addEventListener('hashchange', () => void show());
-use(restoreSession(companySlug));
+setSession(restoreSession(companySlug));
 followScheme(() => open?.repaint());
 void show();

@@ -16,18 +16,18 @@ import { TEXTS as ALL } from '../texts.ts';
 /** The page of `/reset-password`: whoever asked for its link sets a new password. Without one, it sends such a link. */
 const TEXTS = LINK_TEXTS.reset;
 
-function ask(token: string, link: MailLinkView): void {
+function showForm(token: string, link: MailLinkView): void {
   const field = passwordField(LINK_TEXTS.newPassword);
   const confirm = async () => {
     try {
       await call('/v1/users/reset-password/confirm', { body: { token, password: field.input.value } });
     } catch (error) {
       const code = error instanceof ApiProblem ? error.code : undefined;
-      if (code === 'INVALID_RESET_TOKEN') return offer(TEXTS.dead, TEXTS.deadWhy, true);
-      if (code === 'SSO_REQUIRED') return sayHowToSignIn(TEXTS.ssoOnly, [], { ...link, sso_only: true }, true);
+      if (code === 'INVALID_RESET_TOKEN') return offerLink(TEXTS.dead, TEXTS.deadWhy, true);
+      if (code === 'SSO_REQUIRED') return showHowToSignIn(TEXTS.ssoOnly, [], { ...link, sso_only: true }, true);
       throw error;
     }
-    sayHowToSignIn(TEXTS.done, [paragraph(TEXTS.doneText)], link, true);
+    showHowToSignIn(TEXTS.done, [paragraph(TEXTS.doneText)], link, true);
   };
   showCard(TEXTS.title, [
     paragraphAbout(link.email, TEXTS.intro(link.company.name, link.email)),
@@ -36,13 +36,13 @@ function ask(token: string, link: MailLinkView): void {
   field.input.focus();
 }
 
-function sayHowToSignIn(title: string, before: HTMLElement[], link: MailLinkView, isAnswer: boolean): void {
+function showHowToSignIn(title: string, before: HTMLElement[], link: MailLinkView, isAnswer: boolean): void {
   forgetToken();
   showCard(title, [...before, ...howToSignIn(link)], isAnswer);
 }
 
 /** Offers to send a link. */
-function offer(title: string, why: string, isAnswer = false): void {
+function offerLink(title: string, why: string, isAnswer = false): void {
   forgetToken();
   const field = buildField('email', ALL.email, {
     type: 'email',
@@ -61,7 +61,7 @@ function offer(title: string, why: string, isAnswer = false): void {
 applyPageBranding();
 const token = takeToken();
 const link = linkOfPage();
-if (token && link?.sso_only) sayHowToSignIn(TEXTS.ssoOnly, [], link, false);
-else if (token && link) ask(token, link);
-else if (token === null) offer(TEXTS.title, TEXTS.request);
-else if (token !== undefined) offer(TEXTS.dead, TEXTS.deadWhy);
+if (token && link?.sso_only) showHowToSignIn(TEXTS.ssoOnly, [], link, false);
+else if (token && link) showForm(token, link);
+else if (token === null) offerLink(TEXTS.title, TEXTS.request);
+else if (token !== undefined) offerLink(TEXTS.dead, TEXTS.deadWhy);

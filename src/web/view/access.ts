@@ -4,13 +4,13 @@ import type { Host } from '../embedding.ts';
 import type { TokenAccess } from '../source.ts';
 
 /** A token is renewed before it ends, by a part of its time, but by a least and a most. Milliseconds. */
-const LEAD = { part: 0.2, least: 2_000, most: 60_000 };
+const RENEWAL_LEAD = { part: 0.2, least: 2_000, most: 60_000 };
 /** The longest that a browser's timer waits. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Pauses before a new token is looked at again where that failed. Milliseconds. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 /** The time after which a host that gave no other token is asked again. Milliseconds. */
-const SOON_MS = 5_000;
+const RETRY_MS = 5_000;
 
 /**
  * The way to an embed's API, whose token the page around renews: before it ends, by the server's clock whatever the clocks of
@@ -49,7 +49,7 @@ export function embedAccess(
     failed = false;
     onLate(false);
     const left = ends - performance.now();
-    requestTokenIn(left - Math.min(LEAD.most, Math.max(LEAD.least, left * LEAD.part)));
+    requestTokenIn(left - Math.min(RENEWAL_LEAD.most, Math.max(RENEWAL_LEAD.least, left * RENEWAL_LEAD.part)));
   }
 
   function requestTokenIn(milliseconds: number): void {
@@ -81,7 +81,7 @@ export function embedAccess(
     else {
       // This one may be good for a while yet, and the host may give another one then.
       const left = endsAt - performance.now();
-      if (left > 0) requestTokenIn(Math.max(SOON_MS, left / 2));
+      if (left > 0) requestTokenIn(Math.max(RETRY_MS, left / 2));
     }
     renewal?.resolve(next === token);
     renewal = undefined;

@@ -12,9 +12,9 @@ const CONSENT = ['test/schedules/consent.test.ts'];
 
 export const SCHEDULES = [
   ...guardsOf('src/modules/schedules/store.ts', RACES, [
-    { in: 'insertSchedule', text: 'isThere(record)', without: 'sql`true`', title: 'is not made' },
+    { in: 'insertSchedule', text: 'targetExists(record)', without: 'sql`true`', title: 'is not made' },
     { in: 'insertSchedule', text: ' < ${most}`', without: ' < ${most + 1_000}`', tests: RECORDS, title: 'a thousand' },
-    { in: 'updateSchedule', text: ', isThere(next)', without: '', title: 'is not changed' },
+    { in: 'updateSchedule', text: ', targetExists(next)', without: '', title: 'is not changed' },
     { in: 'updateSchedule', text: ', eq(schedules.version, version)', without: '', title: 'keeps what others' },
     { in: 'replaceRecipients', text: '    condition,\n', without: '', title: 'keeps its recipients' },
     {
@@ -26,7 +26,7 @@ export const SCHEDULES = [
     },
     { in: 'replaceRecipients', text: ' where ${condition}`', without: ' where true`', title: 'keeps its recipients' },
     { in: 'replaceRecipients', text: ', eq(schedules.version, version)', without: '', title: 'keeps its recipients' },
-    { in: 'replaceRecipients', text: ', isThere(next)', without: '', title: 'is not changed' },
+    { in: 'replaceRecipients', text: ', targetExists(next)', without: '', title: 'is not changed' },
   ]),
   ...guardsOf('src/modules/schedules/run-store.ts', FAILURES, [
     {

@@ -205,7 +205,7 @@ export const MANAGED_TABLES = [
   ]),
   ...guardsOf('src/modules/managed-tables/page.ts', CURSORS, [
     {
-      in: 'following',
+      in: 'selectPageAfter',
       text: 'after.type !== getOrderType(page.order)',
       without: 'false',
       title: 'is refused when its column was converted',

@@ -23,7 +23,7 @@ const MAX_CHOICES = 2;
 /** The most attempts at a provider that is slow or fails: few, as somebody waits for the answer. */
 const PROVIDER_ATTEMPTS = 2;
 /** The most characters of an invalid answer that are sent back to the model; below, those of its problems. */
-const MAX_REPEATED = 4000;
+const MAX_REPEATED_CHARACTERS = 4000;
 const MAX_PROBLEMS = 2000;
 
 /** A valid query, with the items' own names. */
@@ -39,7 +39,7 @@ export type Verdict =
   | { kind: 'clarification'; readings: ValidQuery[] }
   | { kind: 'refusal'; why: 'nothing_fits' | 'not_readable' };
 
-type Judged = Verdict | { kind: 'invalid'; problems: string[] };
+type JudgedAnswer = Verdict | { kind: 'invalid'; problems: string[] };
 
 /** Has the model choose a query, and validates its choice. @throws providerFailed */
 export async function chooseQuery(
@@ -50,11 +50,11 @@ export async function chooseQuery(
   const sections = await buildSections(ctx, question, offered);
   for (let tried = 1; ; tried += 1) {
     const answer = await requestAnswer(settings, compose(PROMPTS.ask, sections), usage);
-    const judged = await judge(ctx, answer);
+    const judged = await judgeAnswer(ctx, answer);
     if (judged.kind !== 'invalid') return judged;
     if (tried === MAX_CHOICES) return { kind: 'refusal', why: 'nothing_fits' };
     sections.push(
-      { title: 'your answer before', text: cut(JSON.stringify(answer) ?? '', MAX_REPEATED) },
+      { title: 'your answer before', text: cut(JSON.stringify(answer) ?? '', MAX_REPEATED_CHARACTERS) },
       { title: 'what is wrong with it', text: cut(judged.problems.join('\n'), MAX_PROBLEMS) },
     );
   }
@@ -87,7 +87,7 @@ async function requestAnswer(
   }
 }
 
-async function judge(ctx: PrincipalContext, answer: unknown): Promise<Judged> {
+async function judgeAnswer(ctx: PrincipalContext, answer: unknown): Promise<JudgedAnswer> {
   const choice = readChoice(answer);
   if ('problems' in choice) return { kind: 'invalid', problems: choice.problems };
   switch (choice.kind) {
@@ -101,7 +101,7 @@ async function judge(ctx: PrincipalContext, answer: unknown): Promise<Judged> {
       const readings = await Promise.all(choice.alternatives.map((query) => validate(ctx, query)));
       const valid = readings.filter((reading) => 'input' in reading);
       if (valid.length > 0) return { kind: 'clarification', readings: valid };
-      return readings.find((reading) => !('input' in reading)) as Exclude<Judged, ValidQuery>;
+      return readings.find((reading) => !('input' in reading)) as Exclude<JudgedAnswer, ValidQuery>;
     }
   }
 }
@@ -110,7 +110,7 @@ async function judge(ctx: PrincipalContext, answer: unknown): Promise<Judged> {
 async function validate(
   ctx: PrincipalContext,
   input: MetricQueryInput,
-): Promise<ValidQuery | Extract<Judged, { kind: 'refusal' | 'invalid' }>> {
+): Promise<ValidQuery | Extract<JudgedAnswer, { kind: 'refusal' | 'invalid' }>> {
   try {
     const prepared = await prepareMetrics(ctx, input);
     if (!mayRead(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };

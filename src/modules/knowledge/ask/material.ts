@@ -10,8 +10,8 @@ import * as store from './store.ts';
 /** The most items and verified questions that are read, and the most characters of an item's description. */
 const LIMITS = { items: 500, description: 300, verified: 200 };
 /** The most dimensions whose values are sampled, and the most values of each, and characters of a value. */
-const SAMPLED = 30;
-const VALUES = { count: 25, length: 80 };
+const MAX_SAMPLED_DIMENSIONS = 30;
+const SAMPLE_LIMITS = { count: 25, length: 80 };
 /** The most verified questions in the prompt, and the most other names of an item. */
 const EXAMPLES = 20;
 const MAX_NAMES = 20;
@@ -38,14 +38,14 @@ export interface PromptMaterial {
 const splitWords = (text: string): string[] => questionKey(text).split(' ');
 
 /** Counts the words of a question, of three characters or more, that stand in the texts. */
-function inCommon(question: ReadonlySet<string>, texts: readonly string[]): number {
+function countCommonWords(question: ReadonlySet<string>, texts: readonly string[]): number {
   const words = new Set(texts.flatMap(splitWords));
   return [...words].filter((word) => word.length > 2 && question.has(word)).length;
 }
 
 const byRelevance = <T>(question: string, all: readonly T[], textsOf: (each: T) => readonly string[]): T[] => {
   const words = new Set(splitWords(question));
-  const scored = all.map((each) => ({ each, score: inCommon(words, textsOf(each)) }));
+  const scored = all.map((each) => ({ each, score: countCommonWords(words, textsOf(each)) }));
   return scored.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
 };
 
@@ -86,11 +86,11 @@ export async function buildSections(
   question: string,
   { items, verified }: PromptMaterial,
 ): Promise<PromptSection[]> {
-  const dimensions = items.filter(({ kind }) => kind === 'dimension').slice(0, SAMPLED);
+  const dimensions = items.filter(({ kind }) => kind === 'dimension').slice(0, MAX_SAMPLED_DIMENSIONS);
   const sampled = await sampleValues(
     ctx,
     dimensions.map(({ id }) => id),
-    VALUES,
+    SAMPLE_LIMITS,
   );
   const lines = items.map(({ id, kind, name, description, synonyms }) => {
     const { type, values = [] } = sampled.get(id) ?? {};

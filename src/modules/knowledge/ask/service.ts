@@ -31,7 +31,7 @@ import * as store from './store.ts';
 export type { AskedRow } from './store.ts';
 
 /** The most questions that are kept for a company, and how long each is kept. */
-const KEPT = 10_000;
+const MAX_KEPT_QUESTIONS = 10_000;
 const RETENTION_MS = 90 * DAY_MS;
 const PURGED_PER_BATCH = 1000;
 /** The most items, and the most verified questions, that a refusal names as alternatives. */
@@ -62,7 +62,7 @@ export interface Answer {
   alternatives: Alternative[];
 }
 
-const WHY = {
+const REFUSAL_MESSAGES = {
   nothing_fits: 'No defined metric answers this question. The alternatives list what is defined.',
   not_readable: 'This question can only be answered from tables that you may not read.',
   no_metrics: 'No metric is defined yet.',
@@ -82,18 +82,18 @@ export async function ask(
   const verified = await findVerified(ctx, question);
   const known = verified && (await readVerdict(ctx, verified));
   if (verified && known) {
-    const asked = await begin(ctx, question, null);
-    return finish(ctx, asked, { verdict: known, verifiedQuestionId: verified.id, execute, usage: noUsage() });
+    const asked = await recordQuestion(ctx, question, null);
+    return finishAnswer(ctx, asked, { verdict: known, verifiedQuestionId: verified.id, execute, usage: noUsage() });
   }
   const settings = requireAi(ctx);
-  const asked = await begin(ctx, question, settings.model);
+  const asked = await recordQuestion(ctx, question, settings.model);
   const usage = noUsage();
   try {
     const offered = await readPromptMaterial(ctx, question);
     const verdict = offered.items.some(({ kind }) => kind === 'metric')
       ? await chooseQuery(ctx, settings, { question, offered, usage })
       : ({ kind: 'refusal', why: 'no_metrics' } as const);
-    return await finish(ctx, asked, { verdict, offered, verifiedQuestionId: null, execute, usage });
+    return await finishAnswer(ctx, asked, { verdict, offered, verifiedQuestionId: null, execute, usage });
   } catch (error) {
     await store.updateAsked(ctx.db, asked, { usage }).run();
     throw error;
@@ -115,7 +115,7 @@ async function readVerdict(ctx: PrincipalContext, row: QuestionRow): Promise<Ver
 }
 
 /** Records a question before it is answered, so that it counts for the limit whatever its outcome. */
-async function begin(ctx: PrincipalContext, question: string, model: string | null): Promise<store.AskedRow> {
+async function recordQuestion(ctx: PrincipalContext, question: string, model: string | null): Promise<store.AskedRow> {
   const { companyId, id: askedBy } = ctx.actor;
   const now = ctx.now();
   const row = {
@@ -137,17 +137,17 @@ async function begin(ctx: PrincipalContext, question: string, model: string | nu
       limit: ctx.config.RATE_LIMIT_QUESTIONS_PER_MINUTE,
       since: now - MINUTE_MS,
     }),
-    oldest: store.deleteOldest(ctx.db, companyId, KEPT),
+    oldest: store.deleteOldest(ctx.db, companyId, MAX_KEPT_QUESTIONS),
   });
   const [asked] = inserted;
   if (!asked) throw askedTooOften(MINUTE_MS / 1000);
   return asked;
 }
 
-type Reasoned = Verdict | { kind: 'refusal'; why: keyof typeof WHY };
+type ExplainedVerdict = Verdict | { kind: 'refusal'; why: keyof typeof REFUSAL_MESSAGES };
 
 /** Computes the chosen query, and records the outcome of the question. */
-async function finish(
+async function finishAnswer(
   ctx: PrincipalContext,
   asked: store.AskedRow,
   {
@@ -157,7 +157,7 @@ async function finish(
     execute,
     usage,
   }: {
-    verdict: Reasoned;
+    verdict: ExplainedVerdict;
     offered?: PromptMaterial;
     verifiedQuestionId: string | null;
     execute: boolean;
@@ -172,7 +172,7 @@ async function finish(
     used: verdict.kind === 'answer' ? verdict.prepared.used : [],
     verifiedQuestionId,
     explanation: buildExplanation(verdict),
-    alternatives: await alternativesTo(ctx, asked.question, verdict, offered),
+    alternatives: await findAlternatives(ctx, asked.question, verdict, offered),
   };
   await store
     .updateAsked(ctx.db, asked, {
@@ -186,21 +186,26 @@ async function finish(
   return answer;
 }
 
-function buildExplanation(verdict: Reasoned): string {
+function buildExplanation(verdict: ExplainedVerdict): string {
   if (verdict.kind === 'answer') return verdict.words;
-  return verdict.kind === 'clarification' ? WHY.unclear : WHY[verdict.why];
+  return verdict.kind === 'clarification' ? REFUSAL_MESSAGES.unclear : REFUSAL_MESSAGES[verdict.why];
 }
 
-const ofQuery = ({ input: query, words }: ValidQuery): Alternative => ({ kind: 'query', id: null, name: words, query });
+const toAlternative = ({ input: query, words }: ValidQuery): Alternative => ({
+  kind: 'query',
+  id: null,
+  name: words,
+  query,
+});
 
-async function alternativesTo(
+async function findAlternatives(
   ctx: PrincipalContext,
   question: string,
-  verdict: Reasoned,
+  verdict: ExplainedVerdict,
   offered?: PromptMaterial,
 ): Promise<Alternative[]> {
   if (verdict.kind === 'answer') return [];
-  if (verdict.kind === 'clarification') return verdict.readings.map(ofQuery);
+  if (verdict.kind === 'clarification') return verdict.readings.map(toAlternative);
   const { items, verified } = offered ?? (await readPromptMaterial(ctx, question));
   return [
     ...items.slice(0, NAMED_ITEMS).map(({ id, kind, name }) => ({ kind, id, name, query: null })),

@@ -9,7 +9,7 @@ const WRITTEN_VALUES = 5;
 const MAX_VALUE = 60;
 
 /** The words for the comparison of a filter, which stand before its values. */
-const COMPARES: Record<Exclude<Filter['operator'], 'is_null'>, string> = {
+const OPERATOR_WORDS: Record<Exclude<Filter['operator'], 'is_null'>, string> = {
   eq: 'is',
   ne: 'is not',
   gt: 'is more than',
@@ -23,7 +23,7 @@ const COMPARES: Record<Exclude<Filter['operator'], 'is_null'>, string> = {
 };
 
 /** The words for comparing dates and times. */
-const COMPARES_TIMES: Partial<typeof COMPARES> = {
+const TIME_OPERATOR_WORDS: Partial<typeof OPERATOR_WORDS> = {
   gt: 'is after',
   gte: 'is on or after',
   lt: 'is before',
@@ -38,11 +38,11 @@ const inQuotes = (value: string, isTime: boolean): string =>
     ? `the end of ${JSON.stringify(value.slice(0, -END_OF_DAY.length))}`
     : JSON.stringify(shorten(value, MAX_VALUE));
 
-function filterInWords({ dimension: { id, name }, operator, values }: Filter, times: ReadonlySet<string>): string {
+function describeFilter({ dimension: { id, name }, operator, values }: Filter, times: ReadonlySet<string>): string {
   if (operator === 'is_null') return `${name} is ${values[0] === 'true' ? '' : 'not '}empty`;
   const texts = values.slice(0, WRITTEN_VALUES).map((value) => inQuotes(value, times.has(id)));
   const more = values.length > WRITTEN_VALUES ? [`${values.length - WRITTEN_VALUES} more`] : [];
-  const compares = (times.has(id) && COMPARES_TIMES[operator]) || COMPARES[operator];
+  const compares = (times.has(id) && TIME_OPERATOR_WORDS[operator]) || OPERATOR_WORDS[operator];
   return `${name} ${compares} ${listed([...texts, ...more])}`;
 }
 
@@ -56,7 +56,7 @@ export function describeQuery({ query, columns, times }: PreparedQuery): string 
   const parts = [
     listed(metrics.map(({ name }) => name)),
     ...(names.length > 0 ? [`by ${listed(names)}`] : []),
-    ...(filters.length > 0 ? [`where ${listed(filters.map((filter) => filterInWords(filter, times)))}`] : []),
+    ...(filters.length > 0 ? [`where ${listed(filters.map((filter) => describeFilter(filter, times)))}`] : []),
     ...(order.length > 0 ? [`ordered by ${listed(order)}`] : []),
     ...(dimensions.length > 0 ? [`at most ${limit} ${limit === 1 ? 'row' : 'rows'}`] : []),
   ];

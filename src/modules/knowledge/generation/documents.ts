@@ -36,7 +36,7 @@ function plainText(bytes: Uint8Array): string {
 }
 
 /** Awaits the reading of an Office file. @throws badFile where it is damaged, something else, or too large */
-async function ofOffice<T>(read: Promise<T>): Promise<T> {
+async function readOfficeFile<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;
   } catch (error) {
@@ -52,7 +52,7 @@ async function ofOffice<T>(read: Promise<T>): Promise<T> {
 
 /** Paragraphs, cells and notes of a Word document, a line each. */
 async function textOfWord(bytes: Uint8Array): Promise<string> {
-  const texts = await ofOffice(wordParts(bytes));
+  const texts = await readOfficeFile(wordParts(bytes));
   if (texts[0] === undefined) throw badFile('is not a Word document');
   return texts.join('').replaceAll(/\n{3,}/g, '\n\n');
 }
@@ -96,6 +96,6 @@ function textOfWordPart(xml: Uint8Array): string {
 
 /** Every sheet of a workbook: its name, then a line for each row. */
 async function textOfWorkbook(bytes: Uint8Array): Promise<string> {
-  const sheets = await ofOffice(readSmallWorkbook(openZip(bytes), bytes.length, MAX_UNPACKED_BYTES));
+  const sheets = await readOfficeFile(readSmallWorkbook(openZip(bytes), bytes.length, MAX_UNPACKED_BYTES));
   return sheets.map(({ name, rows }) => [name, ...rows.map((row) => row.join('\t'))].join('\n')).join('\n\n');
 }

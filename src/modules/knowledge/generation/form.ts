@@ -38,7 +38,7 @@ export const conceptGenerationForm = z.object({
 /** Reads the form that generates concepts, and no more of it than its limit, whatever its headers claim. */
 export async function readConceptForm(sent: SentBody): Promise<ConceptGeneration> {
   const parts = await readParts(sent);
-  const files = parts.filter(isFile).filter(wasChosen);
+  const files = parts.filter(isFile).filter(isChosenFile);
   if (files.length > 1) throw badFile('must be one file at most');
   if (parts.some((part) => part.name === 'file' && !isFile(part) && part.bytes.length > 0)) {
     throw badFile('must be a file');
@@ -70,7 +70,7 @@ export const toGeneration = ({ business_domains, text }: z.output<typeof concept
 const isFile = (part: Part): part is Part & { filename: string } => part.filename !== null;
 
 /** Whether a file was chosen: a browser's "no file chosen" has neither a name nor content. */
-const wasChosen = (file: Part): boolean => file.filename !== '' || file.bytes.length > 0;
+const isChosenFile = (file: Part): boolean => file.filename !== '' || file.bytes.length > 0;
 
 const decoder = new TextDecoder();
 

@@ -86,7 +86,7 @@ export async function proposeOntology({ ctx, settings, job, usage }: BatchInput)
     { name: 'ontology', ...compose(PROMPT, sections), shape: SHAPE, read: (json) => answer.parse(json) },
     usage,
   );
-  return collect(value, known, (proposal, candidateKey) =>
+  return collectCandidates(value, known, (proposal, candidateKey) =>
     newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, toOrigin(job, candidateKey)),
   );
 }
@@ -104,7 +104,7 @@ async function readKnown(ctx: CompanyContext, jobId: string, hints: Resource<Con
 }
 
 /** Reads the candidates of an answer: nodes first, which become known to the relations. */
-function collect(
+function collectCandidates(
   value: z.output<typeof answer>,
   known: KnownOntology,
   suggestionOf: (proposal: Omit<Proposal, 'model' | 'promptVersion'>, candidateKey: string) => NewSuggestion,

@@ -22,7 +22,7 @@ export interface KnownOntology {
   conceptIds: Set<string>;
 }
 
-type Ends = Record<
+type RelationEnds = Record<
   'subject_node_id' | 'subject_suggestion_id' | 'object_node_id' | 'object_suggestion_id',
   string | null
 >;
@@ -64,7 +64,7 @@ export function knownOntology(of: {
         add(`suggested:${id}`, uniqueKey, { nodeId: null, suggestionId: id, name: targetName });
       }
     } else if (targetType === 'ontology_relation_create') {
-      const { subject_node_id, subject_suggestion_id, object_node_id, object_suggestion_id } = payload as Ends;
+      const { subject_node_id, subject_suggestion_id, object_node_id, object_suggestion_id } = payload as RelationEnds;
       const [subject, object] = [subject_node_id ?? subject_suggestion_id, object_node_id ?? object_suggestion_id];
       const findNode = (end: string | null) => of.accepted.get(end ?? '') ?? end;
       known.relationKeys.add(makeRelationKey(findNode(subject), payload.predicate, findNode(object)));

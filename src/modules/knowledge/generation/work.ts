@@ -27,10 +27,10 @@ const MAX_ATTEMPTS = 8;
 /** The longest time for reading and writing, besides asking the model. */
 const GRACE_MS = 30_000;
 
-const BATCHES: Record<JobType, (input: BatchInput) => Promise<BatchResult>> = {
+const BATCH_RUNNERS: Record<JobType, (input: BatchInput) => Promise<BatchResult>> = {
   concept_generation: proposeConcepts,
   ontology_generation: proposeOntology,
-  enrichment: enrichmentBatch,
+  enrichment: proposeEnrichment,
 };
 
 /**
@@ -47,7 +47,7 @@ export async function runBatch(ctx: CompanyContext, jobId: string): Promise<void
   const usage = noUsage();
   try {
     if (job.attempts > MAX_ATTEMPTS) throw new TooManyAttempts();
-    const result = await BATCHES[job.type]({ ctx, settings: requireAi(ctx), job, usage });
+    const result = await BATCH_RUNNERS[job.type]({ ctx, settings: requireAi(ctx), job, usage });
     const isMore = await recordBatch(ctx, job, result, usage);
     if (isMore) await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId });
   } catch (error) {
@@ -130,7 +130,7 @@ async function deleteSource(ctx: CompanyContext, { id, companyId, input }: store
 }
 
 /** Asks the model how to improve the next target. One that is gone, or needs no improvement, counts as rejected. */
-async function enrichmentBatch({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
+async function proposeEnrichment({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const [target] = await findResources(ctx, [job.targetIds[job.processedCount] as string]);
   if (!target || target.status === 'archived') return { suggestions: [], rejected: 1 };
   try {

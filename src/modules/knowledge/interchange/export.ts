@@ -73,8 +73,8 @@ async function tableNames(
   return (text) => text.replaceAll(/\b[0-9a-f]{24}\b/g, (id) => names.get(id) ?? id);
 }
 
-const MAPPED = ['mapped_tables', 'mapped_columns', 'mapped_relations'];
-const listMapped = (content: Content): string[] => MAPPED.flatMap((field) => content[field] as string[]);
+const MAPPED_FIELDS = ['mapped_tables', 'mapped_columns', 'mapped_relations'];
+const listMapped = (content: Content): string[] => MAPPED_FIELDS.flatMap((field) => content[field] as string[]);
 
 function toEntries(
   list: ListName,
@@ -100,7 +100,7 @@ function toEntries(
         const value = named.has(documentField) ? named.get(documentField) : full[documentField];
         return [
           documentField,
-          MAPPED.includes(documentField) ? (value as string[]).map(tableNamed) : (value ?? null),
+          MAPPED_FIELDS.includes(documentField) ? (value as string[]).map(tableNamed) : (value ?? null),
         ] as const;
       });
       return [Object.fromEntries(fields)];

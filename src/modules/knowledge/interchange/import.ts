@@ -29,14 +29,14 @@ import { selectByKeys } from './store.ts';
 
 const LONGEST_MESSAGE = 300;
 
-export interface Named {
+export interface NamedTarget {
   target_type: TargetType;
   name: string;
 }
 
-export interface Imported {
-  suggestions: Named[];
-  skipped: Named[];
+export interface ImportResult {
+  suggestions: NamedTarget[];
+  skipped: NamedTarget[];
   errors: ImportError[];
 }
 
@@ -52,14 +52,14 @@ interface Item {
 }
 
 /** The target of a name in a document: a resource, or a pending suggestion of one. */
-type Known = { resourceId: string } | { suggestionId: string };
+type KnownTarget = { resourceId: string } | { suggestionId: string };
 
 /** Stores pending suggestions for entries of a document that the company does not have. Changes nothing else. */
 export async function importKnowledge(
   ctx: PrincipalContext,
   { source, found, errors }: ReadDocument,
   isRehearsal: boolean,
-): Promise<Imported> {
+): Promise<ImportResult> {
   if (found.length > MAX_ENTRIES) throw tooManyEntries();
   const items = toItems(found, errors);
   return retryOnConcurrentChange(async () => {
@@ -74,14 +74,14 @@ export async function importKnowledge(
 function toSuggestions(
   ctx: PrincipalContext,
   items: readonly Item[],
-  known: Map<string, Known>,
+  known: Map<string, KnownTarget>,
   source: string,
   errors: ImportError[],
-): Imported & { rows: NewSuggestion[] } {
-  const suggestions: Named[] = [];
-  const skipped: Named[] = [];
+): ImportResult & { rows: NewSuggestion[] } {
+  const suggestions: NamedTarget[] = [];
+  const skipped: NamedTarget[] = [];
   const rows: NewSuggestion[] = [];
-  for (const item of inOrder(items, known, errors)) {
+  for (const item of sortByReferences(items, known, errors)) {
     const named = { target_type: `${RESOURCE_TYPES[item.list]}_create` as TargetType, name: item.name };
     if (isKnown(item, known)) {
       skipped.push(named);
@@ -170,14 +170,14 @@ function toItem(list: ListName, value: Entry, line: number): Item {
 
 const keyIn = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey}`;
 
-const getId = (known: Known): string => ('resourceId' in known ? known.resourceId : known.suggestionId);
+const getId = (known: KnownTarget): string => ('resourceId' in known ? known.resourceId : known.suggestionId);
 
 /**
  * Reads the resources and pending suggestions that the names of a document mean. Relations that no import suggested are found
  * by the ids of their ends, or of the suggestions of these.
  */
-async function readKnown(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, Known>> {
-  const known = new Map<string, Known>();
+async function readKnown(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, KnownTarget>> {
+  const known = new Map<string, KnownTarget>();
   for (const { id, targetType, payload } of await pendingCreations(ctx)) {
     const { definition } = getTarget(targetType);
     const ends = suggestedReferences(payload).flatMap(({ field, ids, isList }) => (isList ? [] : [[field, ids[0]]]));
@@ -197,7 +197,11 @@ async function readKnown(ctx: PrincipalContext, items: readonly Item[]): Promise
   return known;
 }
 
-async function findResources(ctx: PrincipalContext, keys: readonly string[], known: Map<string, Known>): Promise<void> {
+async function findResources(
+  ctx: PrincipalContext,
+  keys: readonly string[],
+  known: Map<string, KnownTarget>,
+): Promise<void> {
   const uniqueKeys = keys.map((key) => key.slice(key.indexOf('\n') + 1));
   const rows = await selectByKeys(ctx.db, ctx.actor.companyId, uniqueKeys);
   for (const { id, resourceType, uniqueKey } of rows) {
@@ -205,17 +209,21 @@ async function findResources(ctx: PrincipalContext, keys: readonly string[], kno
   }
 }
 
-const isKnown = (item: Item, known: ReadonlyMap<string, Known>): boolean =>
+const isKnown = (item: Item, known: ReadonlyMap<string, KnownTarget>): boolean =>
   known.has(item.key) || (item.list === 'relations' && known.has(keyByIds(item, known) ?? ''));
 
 /** The key of a relation, made of the ids of its ends; null where one of its ends is not there. */
-function keyByIds({ list, name, references }: Item, known: ReadonlyMap<string, Known>): string | null {
+function keyByIds({ list, name, references }: Item, known: ReadonlyMap<string, KnownTarget>): string | null {
   const [subject, object] = references.map(({ named }) => known.get(named[0]?.key ?? ''));
   return subject && object ? keyIn(RESOURCE_TYPES[list], uniqueKeyFrom(getId(subject), name, getId(object))) : null;
 }
 
 /** Sorts items so that each follows those it refers to. Items in a circle of references, or that refer to one, are errors. */
-function inOrder(items: readonly Item[], known: ReadonlyMap<string, Known>, errors: ImportError[]): Item[] {
+function sortByReferences(
+  items: readonly Item[],
+  known: ReadonlyMap<string, KnownTarget>,
+  errors: ImportError[],
+): Item[] {
   const waiting = new Map(items.map((item) => [item.key, item]));
   const dependents = new Map<string, Item[]>();
   const open = new Map<Item, number>();
@@ -243,7 +251,7 @@ function inOrder(items: readonly Item[], known: ReadonlyMap<string, Known>, erro
 /** The payload for the suggestion of an item; null where it could never be accepted. */
 function toPayload(
   { list, name, value, line, references }: Item,
-  known: ReadonlyMap<string, Known>,
+  known: ReadonlyMap<string, KnownTarget>,
   errors: ImportError[],
 ): Content | null {
   const content: Content = { ...value, status: 'active' };

@@ -31,7 +31,7 @@ export const isSemanticModel = (value: unknown): value is { version?: unknown; s
  */
 export function readSemanticModel(located: LocatedValue): ReadDocument {
   const { version, semantic_model: models } = located.value as { version?: unknown; semantic_model: unknown };
-  const reading = new Reading(located);
+  const reading = new OssieReader(located);
   if (version !== OSSIE_VERSION) reading.error(['version'], `version: must be ${OSSIE_VERSION}`);
   else if (!Array.isArray(models)) reading.error(['semantic_model'], 'semantic_model: must be a list');
   else for (const [index, model] of models.entries()) reading.model(model, ['semantic_model', index]);
@@ -40,7 +40,7 @@ export function readSemanticModel(located: LocatedValue): ReadDocument {
 
 type Path = (string | number)[];
 
-class Reading {
+class OssieReader {
   readonly found: FoundEntry[] = [];
   readonly errors: ImportError[] = [];
   readonly #findLine: LocatedValue['findLine'];

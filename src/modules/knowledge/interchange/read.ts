@@ -12,15 +12,15 @@ import { readYaml } from './read-yaml.ts';
 
 const readLocated = (found: LocatedValue): ReadDocument =>
   isSemanticModel(found.value) ? readSemanticModel(found) : readKnowledge(found);
-const ofJson = (text: string) => readLocated(readJson(text));
-const ofYaml = (text: string) => readLocated(readYaml(text));
+const readJsonDocument = (text: string) => readLocated(readJson(text));
+const readYamlDocument = (text: string) => readLocated(readYaml(text));
 
 const READERS = new Map<string, (text: string) => ReadDocument>([
-  ['application/json', ofJson],
-  ['application/yaml', ofYaml],
-  ['application/x-yaml', ofYaml],
-  ['text/yaml', ofYaml],
-  ['text/x-yaml', ofYaml],
+  ['application/json', readJsonDocument],
+  ['application/yaml', readYamlDocument],
+  ['application/x-yaml', readYamlDocument],
+  ['text/yaml', readYamlDocument],
+  ['text/x-yaml', readYamlDocument],
   ['text/csv', readGlossary],
 ]);
 

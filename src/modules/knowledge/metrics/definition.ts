@@ -27,7 +27,7 @@ export interface Item {
 }
 
 /** The fields that define the computation of an item. */
-export type Computed = Omit<Item, 'id' | 'name'>;
+export type ItemDefinition = Omit<Item, 'id' | 'name'>;
 
 /** A dimension: a value of each row. */
 export interface Dimension {
@@ -60,10 +60,10 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['minimum', 'min'],
   ['maximum', 'max'],
 ]);
-const DISTINCT = new Set(['count_distinct', 'count distinct', 'distinct_count', 'distinct count']);
+const DISTINCT_NAMES = new Set(['count_distinct', 'count distinct', 'distinct_count', 'distinct count']);
 
 /** The tables that an item names, whole, by their columns or in relations, by name or id; whole ones first. */
-export function listTableNames({ mapped_tables, mapped_columns, mapped_relations }: Computed): string[][] {
+export function listTableNames({ mapped_tables, mapped_columns, mapped_relations }: ItemDefinition): string[][] {
   return [
     [...mapped_tables],
     mapped_columns.flatMap((text) => columnNamed(text)?.table ?? []),
@@ -72,13 +72,13 @@ export function listTableNames({ mapped_tables, mapped_columns, mapped_relations
 }
 
 /** Finds the tables with these names or ids, each once, in the order of the names. */
-const named = (tables: readonly Table[], names: readonly string[]): Table[] => [
+const findTables = (tables: readonly Table[], names: readonly string[]): Table[] => [
   ...new Set(names.flatMap((name) => tables.find((table) => table.id === name || table.name === name) ?? [])),
 ];
 
 /** Parses a dimension. @throws ExpressionError where it cannot be computed */
-export function parseDimension(item: Computed, all: readonly Table[]): Dimension {
-  const tables = named(all, listTableNames(item).flat());
+export function parseDimension(item: ItemDefinition, all: readonly Table[]): Dimension {
+  const tables = findTables(all, listTableNames(item).flat());
   const value = item.formula === null ? onlyColumn(item, tables) : parseExpression(item.formula, { tables });
   if (value.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
   if (![...walkExpression(value)].some(({ kind }) => kind === 'column'))
@@ -87,8 +87,12 @@ export function parseDimension(item: Computed, all: readonly Table[]): Dimension
 }
 
 /** Parses a metric. @throws ExpressionError where it cannot be computed */
-export function parseMetric(item: Computed, all: readonly Table[], typeOfMetric: (name: string) => ValueType): Metric {
-  const [whole = [], ...others] = listTableNames(item).map((names) => named(all, names));
+export function parseMetric(
+  item: ItemDefinition,
+  all: readonly Table[],
+  typeOfMetric: (name: string) => ValueType,
+): Metric {
+  const [whole = [], ...others] = listTableNames(item).map((names) => findTables(all, names));
   const tables = [...new Set([...whole, ...others.flat()])];
   const formula = item.formula === null ? null : parseExpression(item.formula, { tables, typeOfMetric });
   const aggregated = parseAggregated(item, tables, formula);
@@ -102,23 +106,23 @@ export function parseMetric(item: Computed, all: readonly Table[], typeOfMetric:
   };
 }
 
-const parseFilters = ({ filters }: Computed, tables: readonly Table[]): Expression[] =>
+const parseFilters = ({ filters }: ItemDefinition, tables: readonly Table[]): Expression[] =>
   filters.map((filter) => toType('boolean', parseExpression(filter, { tables })));
 
-function onlyColumn({ mapped_columns }: Computed, tables: readonly Table[]): Expression {
+function onlyColumn({ mapped_columns }: ItemDefinition, tables: readonly Table[]): Expression {
   const [text, ...others] = mapped_columns;
   if (text === undefined || others.length > 0) {
     throw new ExpressionError('it needs a formula or exactly one mapped column');
   }
   const mapped = columnNamed(text);
-  const [table] = mapped ? named(tables, [mapped.table]) : [];
+  const [table] = mapped ? findTables(tables, [mapped.table]) : [];
   const column = table?.columns.find(({ name }) => name === mapped?.column);
   if (!table || !column) throw new ExpressionError(`column "${text}" does not exist in the mapped tables`);
   return { kind: 'column', type: column.type, table, column: column.name };
 }
 
 /** The formula, with the aggregation around it where it has no aggregates of its own. */
-function parseAggregated(item: Computed, tables: readonly Table[], formula: Expression | null): Expression {
+function parseAggregated(item: ItemDefinition, tables: readonly Table[], formula: Expression | null): Expression {
   const parts = formula ? [...topLevel(formula)] : [];
   const isAggregated = parts.some(({ kind }) => kind === 'aggregate' || kind === 'metric');
   const bare = parts.find(({ kind }) => kind === 'column');
@@ -147,16 +151,16 @@ function* topLevel(expression: Expression): Generator<Expression> {
   for (const part of expression.parts) if (typeof part !== 'string') yield* topLevel(part);
 }
 
-function parseAggregation({ aggregation }: Computed): Pick<Aggregate, 'name' | 'isDistinct'> | undefined {
+function parseAggregation({ aggregation }: ItemDefinition): Pick<Aggregate, 'name' | 'isDistinct'> | undefined {
   const word = (aggregation ?? '').trim().toLowerCase();
-  if (DISTINCT.has(word)) return { name: 'count', isDistinct: true };
+  if (DISTINCT_NAMES.has(word)) return { name: 'count', isDistinct: true };
   if (word === 'last' || word === 'first') return { name: 'sum', isDistinct: false };
   const name = ALIASES.get(word) ?? word;
   return AGGREGATES.has(name) ? { name, isDistinct: false } : undefined;
 }
 
 /** For `last` and `first`, removes the time column from the mapped columns: the others are added up. */
-function withoutTime(item: Computed, tables: readonly Table[]): Computed {
+function withoutTime(item: ItemDefinition, tables: readonly Table[]): ItemDefinition {
   const time = parseSemiAdditive(item, tables)?.by;
   if (time?.kind !== 'column') return item;
   const isTheTime = (text: string): boolean => {
@@ -167,7 +171,7 @@ function withoutTime(item: Computed, tables: readonly Table[]): Computed {
 }
 
 /** The aggregations `last` and `first` make a metric semi-additive: over the one date or time among its mapped columns. */
-function parseSemiAdditive(item: Computed, tables: readonly Table[]): SemiAdditive | null {
+function parseSemiAdditive(item: ItemDefinition, tables: readonly Table[]): SemiAdditive | null {
   const which = (item.aggregation ?? '').trim().toLowerCase();
   if (which !== 'last' && which !== 'first') return null;
   const times = item.mapped_columns.flatMap((text) => {

@@ -10,12 +10,12 @@ import { readQueryItems } from './resolve.ts';
 import { equalValuesSql, sampleSql, similarValuesSql, type ValuesSql } from './values.ts';
 
 /** The limits of one statement that reads values. A sample looks at few rows; a lookup looks at all of them. */
-const SAMPLE: UserSqlLimits = { rows: 100, bytes: 64 * 1024, milliseconds: 500 };
-const LOOKUP: UserSqlLimits = { rows: 200, bytes: 256 * 1024, milliseconds: 3_000 };
+const SAMPLE_LIMITS: UserSqlLimits = { rows: 100, bytes: 64 * 1024, milliseconds: 500 };
+const LOOKUP_LIMITS: UserSqlLimits = { rows: 200, bytes: 256 * 1024, milliseconds: 3_000 };
 /** The most values that are looked up at once, and the most similar ones that are suggested for those that are missing. */
 const MAX_LOOKED_UP = 50;
-const SIMILAR = 5;
-const TOLD = 3;
+const MAX_SIMILAR_VALUES = 5;
+const MAX_DESCRIBED_VALUES = 3;
 
 /** Runs statements under the read-only login. @returns the values that each has found; undefined for one that failed */
 async function readValues(
@@ -42,7 +42,7 @@ async function readValues(
 }
 
 /** The type of a dimension, and samples of its values. */
-export interface Sampled {
+export interface DimensionSample {
   type: ValueType;
   /** Some values of a dimension of texts; empty for a caller who may not read its tables. */
   values: string[];
@@ -53,10 +53,10 @@ export async function sampleValues(
   ctx: PrincipalContext,
   ids: readonly string[],
   limits: { count: number; length: number },
-): Promise<Map<string, Sampled>> {
+): Promise<Map<string, DimensionSample>> {
   const none = { metrics: [], filters: [], time_grain: null, order_by: [], limit: 1 };
   const { model, found } = await readQueryItems(ctx, [{ ...none, dimensions: [...ids] }]);
-  const sampled = new Map<string, Sampled>();
+  const sampled = new Map<string, DimensionSample>();
   const samples: { id: string; sample: ValuesSql }[] = [];
   for (const id of ids) {
     const item = found.all.get(id);
@@ -69,7 +69,7 @@ export async function sampleValues(
   const values = await readValues(
     ctx,
     samples.map(({ sample }) => sample),
-    SAMPLE,
+    SAMPLE_LIMITS,
   );
   for (const [index, { id }] of samples.entries()) sampled.set(id, { type: 'text', values: values[index] ?? [] });
   return sampled;
@@ -108,9 +108,9 @@ export async function checkValues(
     looked.map(({ filter: { dimension, operator, values } }) =>
       operator === 'contains' || operator === 'starts_with'
         ? similarValuesSql(model, dimension, operator, values[0] as string, 1)
-        : equalValuesSql(model, dimension, values, LOOKUP.rows),
+        : equalValuesSql(model, dimension, values, LOOKUP_LIMITS.rows),
     ),
-    LOOKUP,
+    LOOKUP_LIMITS,
   );
   const values: (readonly string[])[] = filters.map((filter) => filter.values);
   const missing: { dimension: Item; value: string }[] = [];
@@ -145,11 +145,11 @@ async function describeMissing(
   model: PreparedQuery['model'],
   missing: readonly { dimension: Item; value: string }[],
 ): Promise<string[]> {
-  const told = missing.slice(0, TOLD);
+  const told = missing.slice(0, MAX_DESCRIBED_VALUES);
   const similar = await readValues(
     ctx,
-    told.map(({ dimension, value }) => similarValuesSql(model, dimension, 'contains', value, SIMILAR)),
-    LOOKUP,
+    told.map(({ dimension, value }) => similarValuesSql(model, dimension, 'contains', value, MAX_SIMILAR_VALUES)),
+    LOOKUP_LIMITS,
   );
   return told.map(({ dimension, value }, index) => {
     const others = similar[index] ?? [];

@@ -26,10 +26,10 @@ const argument = (type: ValueType, value: Expression): Expression =>
   type === 'integer' ? sql('integer')`${toType(type, value)}::integer` : toType(type, value);
 
 /** The signature of a function of one number, calculated exactly. */
-const ofDecimal = (name: string): Signature => fixed(name, 'decimal', ['decimal']);
+const decimalFunction = (name: string): Signature => fixed(name, 'decimal', ['decimal']);
 
 /** The signature of a function of one number whose result is of the same type. */
-const ofNumber =
+const numberFunction =
   (name: string): Signature =>
   (values) => {
     requireArity(values, 1);
@@ -37,10 +37,10 @@ const ofNumber =
     return call(number.type, name, [number]);
   };
 
-const ofText = (name: string): Signature => fixed(name, 'text', ['text']);
+const textFunction = (name: string): Signature => fixed(name, 'text', ['text']);
 
 /** The signature of a construct that takes several values of one type. */
-const ofAlike =
+const variadicFunction =
   (name: string, least: number, most: number): Signature =>
   (values) => {
     requireArity(values, least, most);
@@ -57,8 +57,8 @@ function parseUnit(units: ReadonlySet<string>, value: Expression | undefined): s
   return unit;
 }
 
-const TRUNCATED = new Set(['minute', 'hour', 'day', 'week', 'month', 'quarter', 'year']);
-const EXTRACTED = new Set([...TRUNCATED, 'second', 'dow', 'isodow', 'doy', 'isoyear', 'epoch']);
+const TRUNCATION_UNITS = new Set(['minute', 'hour', 'day', 'week', 'month', 'quarter', 'year']);
+const EXTRACTION_UNITS = new Set([...TRUNCATION_UNITS, 'second', 'dow', 'isodow', 'doy', 'isoyear', 'epoch']);
 
 /** The time at which a unit began, in UTC; weeks begin on Monday. */
 export function truncateTime(unit: string, time: Expression): Expression {
@@ -68,7 +68,8 @@ export function truncateTime(unit: string, time: Expression): Expression {
 
 /** A part of a time in UTC, or of the time between two: `extract(unit from time)`. */
 export function extractTimePart(unit: string, time: Expression): Expression {
-  if (!EXTRACTED.has(unit)) throw new ExpressionError(`extract takes one of ${[...EXTRACTED].join(', ')}`);
+  if (!EXTRACTION_UNITS.has(unit))
+    throw new ExpressionError(`extract takes one of ${[...EXTRACTION_UNITS].join(', ')}`);
   if (time.type !== 'interval') toType('datetime', time);
   const of = time.kind === 'text' || time.kind === 'null' ? toType('datetime', time) : time;
   return sql('decimal')`extract(${unit} FROM ${of})`;
@@ -76,16 +77,16 @@ export function extractTimePart(unit: string, time: Expression): Expression {
 
 /** The functions that are listed. Constructs with a syntax of their own are the parser's. */
 export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signature>([
-  ['abs', ofNumber('abs')],
-  ['ceil', ofDecimal('ceil')],
-  ['ceiling', ofDecimal('ceiling')],
-  ['floor', ofDecimal('floor')],
+  ['abs', numberFunction('abs')],
+  ['ceil', decimalFunction('ceil')],
+  ['ceiling', decimalFunction('ceiling')],
+  ['floor', decimalFunction('floor')],
   ['round', fixed('round', 'decimal', ['decimal', 'integer'], 1)],
   ['trunc', fixed('trunc', 'decimal', ['decimal', 'integer'], 1)],
-  ['sign', ofDecimal('sign')],
-  ['sqrt', ofDecimal('sqrt')],
-  ['exp', ofDecimal('exp')],
-  ['ln', ofDecimal('ln')],
+  ['sign', decimalFunction('sign')],
+  ['sqrt', decimalFunction('sqrt')],
+  ['exp', decimalFunction('exp')],
+  ['ln', decimalFunction('ln')],
   ['power', fixed('power', 'decimal', ['decimal', 'decimal'])],
   [
     'mod',
@@ -95,16 +96,16 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
       return sql(left.type === right.type ? left.type : 'decimal')`${left} % nullif(${right}, 0)`;
     },
   ],
-  ['greatest', ofAlike('greatest', 1, MAX_ARGUMENTS)],
-  ['least', ofAlike('least', 1, MAX_ARGUMENTS)],
-  ['coalesce', ofAlike('coalesce', 1, MAX_ARGUMENTS)],
-  ['nullif', ofAlike('nullif', 2, 2)],
-  ['lower', ofText('lower')],
-  ['upper', ofText('upper')],
-  ['trim', ofText('btrim')],
-  ['btrim', ofText('btrim')],
-  ['ltrim', ofText('ltrim')],
-  ['rtrim', ofText('rtrim')],
+  ['greatest', variadicFunction('greatest', 1, MAX_ARGUMENTS)],
+  ['least', variadicFunction('least', 1, MAX_ARGUMENTS)],
+  ['coalesce', variadicFunction('coalesce', 1, MAX_ARGUMENTS)],
+  ['nullif', variadicFunction('nullif', 2, 2)],
+  ['lower', textFunction('lower')],
+  ['upper', textFunction('upper')],
+  ['trim', textFunction('btrim')],
+  ['btrim', textFunction('btrim')],
+  ['ltrim', textFunction('ltrim')],
+  ['rtrim', textFunction('rtrim')],
   ['length', fixed('length', 'integer', ['text'])],
   ['left', fixed('left', 'text', ['text', 'integer'])],
   ['right', fixed('right', 'text', ['text', 'integer'])],
@@ -125,14 +126,14 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
     'date_trunc',
     (values) => {
       requireArity(values, 2);
-      return truncateTime(parseUnit(TRUNCATED, values[0]), values[1] as Expression);
+      return truncateTime(parseUnit(TRUNCATION_UNITS, values[0]), values[1] as Expression);
     },
   ],
   [
     'date_part',
     (values) => {
       requireArity(values, 2);
-      return extractTimePart(parseUnit(EXTRACTED, values[0]), values[1] as Expression);
+      return extractTimePart(parseUnit(EXTRACTION_UNITS, values[0]), values[1] as Expression);
     },
   ],
   ['now', fixed('now', 'datetime', [])],

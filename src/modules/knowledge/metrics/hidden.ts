@@ -11,7 +11,7 @@ export interface HiddenItems {
   keys: ReadonlySet<string>;
 }
 
-const NOTHING: HiddenItems = { ids: new Set(), keys: new Set() };
+const NOTHING_HIDDEN: HiddenItems = { ids: new Set(), keys: new Set() };
 
 /**
  * Finds the items that are hidden from the caller: by a Deny on the item or on all of its concepts, or because it builds on a
@@ -22,7 +22,7 @@ export async function hiddenItems(ctx: CompanyContext): Promise<HiddenItems> {
     items: deniedEverywhere(ctx.actor, 'semantic'),
     concepts: deniedEverywhere(ctx.actor, 'concept'),
   };
-  if (isNothingDenied(denied.items) && isNothingDenied(denied.concepts)) return NOTHING;
+  if (isNothingDenied(denied.items) && isNothingDenied(denied.concepts)) return NOTHING_HIDDEN;
   const items = await selectBuilt(ctx.db, ctx.actor.companyId, denied);
   const builtOn = new Map<string, typeof items>();
   for (const item of items) {

@@ -19,14 +19,14 @@ export abstract class OperatorParser extends TokenReader {
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new ExpressionError(`it is nested more than ${MAX_DEPTH} deep`);
     let left = this.#conjunction();
-    while (this.word('or')) left = both('OR', left, this.#conjunction());
+    while (this.word('or')) left = applyOperator('OR', left, this.#conjunction());
     this.#depth -= 1;
     return left;
   }
 
   #conjunction(): Expression {
     let left = this.#negation();
-    while (this.word('and')) left = both('AND', left, this.#negation());
+    while (this.word('and')) left = applyOperator('AND', left, this.#negation());
     return left;
   }
 
@@ -42,7 +42,7 @@ export abstract class OperatorParser extends TokenReader {
     const { kind, value } = this.next;
     if (kind === 'sign' && COMPARISONS.has(value)) {
       this.advance();
-      return compared(value, left, this.#concatenation());
+      return applyComparison(value, left, this.#concatenation());
     }
     if (this.word('is')) return this.#state(left);
     const isNegated = this.word('not');
@@ -133,10 +133,10 @@ export abstract class OperatorParser extends TokenReader {
   }
 }
 
-const both = (operator: string, left: Expression, right: Expression): Expression =>
+const applyOperator = (operator: string, left: Expression, right: Expression): Expression =>
   sql('boolean')`${toType('boolean', left)} ${operator} ${toType('boolean', right)}`;
 
-function compared(operator: string, left: Expression, right: Expression): Expression {
+function applyComparison(operator: string, left: Expression, right: Expression): Expression {
   const [a, b] = toCommonType([left, right]).values as [Expression, Expression];
   return sql('boolean')`${a} ${operator === '!=' ? '<>' : operator} ${b}`;
 }

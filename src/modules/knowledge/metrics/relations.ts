@@ -106,14 +106,14 @@ export class Relations {
   #search(from: Table, to: Table): Path | NoPath {
     if (from.id === to.id) return [];
     for (const steps of [this.#declared, this.#single]) {
-      const path = shortest(steps, from, to);
+      const path = findShortestPath(steps, from, to);
       if (!path) continue;
-      const other = another(steps, from, to, path);
+      const other = findOtherPath(steps, from, to, path);
       if (other) return { reason: 'ambiguous', relations: [path, other].map(describe) };
       const multiplies = path.find((step) => !isUnique(step.to));
       return multiplies ? { reason: 'fans_out', relations: [describe([multiplies])] } : path;
     }
-    const around = shortest(this.#any, from, to);
+    const around = findShortestPath(this.#any, from, to);
     return around ? { reason: 'fans_out', relations: [describe(around)] } : { reason: 'unreachable', relations: [] };
   }
 }
@@ -128,7 +128,12 @@ function add(steps: Map<string, Step[]>, step: Step): void {
 }
 
 /** Finds a shortest path, breadth first. @param without a step that is not taken */
-function shortest(steps: ReadonlyMap<string, Step[]>, from: Table, to: Table, without?: Step): Path | undefined {
+function findShortestPath(
+  steps: ReadonlyMap<string, Step[]>,
+  from: Table,
+  to: Table,
+  without?: Step,
+): Path | undefined {
   const paths = new Map<string, Path>([[from.id, []]]);
   for (const [id, path] of paths) {
     for (const step of steps.get(id) ?? []) {
@@ -142,9 +147,9 @@ function shortest(steps: ReadonlyMap<string, Step[]>, from: Table, to: Table, wi
 }
 
 /** Finds another path than this one: it lacks one of its steps. */
-function another(steps: ReadonlyMap<string, Step[]>, from: Table, to: Table, path: Path): Path | undefined {
+function findOtherPath(steps: ReadonlyMap<string, Step[]>, from: Table, to: Table, path: Path): Path | undefined {
   for (const step of path) {
-    const other = shortest(steps, from, to, step);
+    const other = findShortestPath(steps, from, to, step);
     if (other) return other;
   }
   return undefined;

@@ -24,7 +24,7 @@ const MAX_ITEMS = 200;
 type Kind = 'metric' | 'dimension';
 
 /** The items of a company that a query needs, by id and by name. */
-export class Found {
+export class ItemIndex {
   readonly all = new Map<string, Item>();
   readonly #byKey = new Map<string, Item>();
 
@@ -50,34 +50,34 @@ export class Found {
 }
 
 /** A query with the model that it is compiled from. */
-export interface Resolved {
+export interface ResolvedQuery {
   model: Model;
   query: MetricQuery;
 }
 
 /** The items of one or several queries, with the model that they are compiled from. */
-export interface Readings {
+export interface QueryItems {
   model: Model;
-  found: Found;
+  found: ItemIndex;
 }
 
 /**
  * Finds the items of a query, those that they build on, their tables and the company's relations, and reads its values.
  * @throws semanticItemUnknown; `invalid` naming the field
  */
-export async function resolveQuery(ctx: CompanyContext, input: MetricQueryInput): Promise<Resolved> {
+export async function resolveQuery(ctx: CompanyContext, input: MetricQueryInput): Promise<ResolvedQuery> {
   const readings = await readQueryItems(ctx, [input]);
   return resolveWithItems(readings, input);
 }
 
 /** Resolves one of several queries that were read together. */
-export const resolveWithItems = ({ model, found }: Readings, input: MetricQueryInput): Resolved => ({
+export const resolveWithItems = ({ model, found }: QueryItems, input: MetricQueryInput): ResolvedQuery => ({
   model,
   query: toMetricQuery(input, model, found),
 });
 
 /** Reads the items, tables and relations of several queries. */
-export async function readQueryItems(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<Readings> {
+export async function readQueryItems(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<QueryItems> {
   const { found, relations } = await readItems(ctx, inputs);
   const names = [...found.all.values()].flatMap((item) => listTableNames(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(tableNamesIn)]);
@@ -97,7 +97,7 @@ export async function tablesOfItems(ctx: CompanyContext, input: MetricQueryInput
 async function readItems(
   ctx: CompanyContext,
   inputs: readonly MetricQueryInput[],
-): Promise<{ found: Found; relations: string[] }> {
+): Promise<{ found: ItemIndex; relations: string[] }> {
   const { companyId } = ctx.actor;
   const metrics = inputs.flatMap((query) => query.metrics);
   const dimensions = inputs.flatMap((query) => [
@@ -118,7 +118,7 @@ async function readItems(
     const message = `cannot be joined: the company's items hold more than ${MAX_RELATIONS} mapped relations`;
     throw invalid([{ field: 'metrics', message }]);
   }
-  const found = new Found();
+  const found = new ItemIndex();
   for (let added = found.add(items); added.length > 0; ) {
     const missing = added.flatMap(namesMissing(found));
     if (missing.length === 0 || found.all.size > MAX_ITEMS * inputs.length) break;
@@ -129,13 +129,13 @@ async function readItems(
 
 /** Returns a function for the keys of the metrics that an item builds on and that were not read. */
 const namesMissing =
-  (found: Found) =>
+  (found: ItemIndex) =>
   ({ kind, formula }: Item): string[] =>
     kind !== 'metric' || formula === null
       ? []
       : metricNamesIn(formula).flatMap((name) => (found.named('metric', name) ? [] : [uniqueKeyFrom('metric', name)]));
 
-function toMetricQuery(input: MetricQueryInput, model: Model, found: Found): MetricQuery {
+function toMetricQuery(input: MetricQueryInput, model: Model, found: ItemIndex): MetricQuery {
   const metrics = input.metrics.map((name) => found.require('metric', name));
   const dimensions = input.dimensions.map((name) => found.require('dimension', name));
   const problems = [...repeated('metrics', metrics), ...repeated('dimensions', dimensions)];

@@ -68,7 +68,7 @@ export function asNumber(expression: Expression): Expression {
 
 /** Applies `+`, `-`, `*`, `/` or `%`. Division by zero gives null; every division is one of decimals. */
 export function applyArithmetic(operator: string, left: Expression, right: Expression): Expression {
-  const time = operator === '+' || operator === '-' ? ofTime(operator, left, right) : undefined;
+  const time = operator === '+' || operator === '-' ? applyTimeArithmetic(operator, left, right) : undefined;
   if (time) return time;
   const [a, b] = [asNumber(left), asNumber(right)];
   if (operator === '/') return sql('decimal')`${toType('decimal', a)} / nullif(${b}, 0)`;
@@ -78,8 +78,8 @@ export function applyArithmetic(operator: string, left: Expression, right: Expre
 }
 
 /** Adds or subtracts days or an interval to or from a date or time, or subtracts two of these; undefined for other types. */
-function ofTime(operator: string, left: Expression, right: Expression): Expression | undefined {
-  if (operator === '+' && !isTime(left.type) && isTime(right.type)) return ofTime(operator, right, left);
+function applyTimeArithmetic(operator: string, left: Expression, right: Expression): Expression | undefined {
+  if (operator === '+' && !isTime(left.type) && isTime(right.type)) return applyTimeArithmetic(operator, right, left);
   if (!isTime(left.type)) return undefined;
   if (right.type === 'interval') {
     const time = sql(left.type)`${left} ${operator} ${right}`;
@@ -87,7 +87,7 @@ function ofTime(operator: string, left: Expression, right: Expression): Expressi
   }
   if (left.type === 'date' && right.type === 'integer') return sql('date')`${left} ${operator} ${right}::integer`;
   if (operator === '+') throw new ExpressionError(`a value of type ${right.type} cannot be added to a ${left.type}`);
-  if (isUntyped(right)) return ofTime(operator, left, toType(left.type, right));
+  if (isUntyped(right)) return applyTimeArithmetic(operator, left, toType(left.type, right));
   if (left.type === 'date' && right.type === 'date') return sql('integer')`${left} - ${right}`;
   return sql('interval')`${toType('datetime', left)} - ${toType('datetime', right)}`;
 }

@@ -11,7 +11,7 @@ export const questionText = textUpTo(1000).meta({ examples: ['What did customers
 const ACCENTS = /[\u0300-\u036f]/g;
 
 /** Whether punctuation makes a difference: within numbers, a sign before one, and percent. */
-const counts = (mark: string, before: string, after: string): boolean =>
+const isSignificantMark = (mark: string, before: string, after: string): boolean =>
   mark === '%' || (/\d/.test(after) && (/\d/.test(before) || (/[-−]/.test(mark) && !/\p{L}/u.test(before))));
 
 /** A question in the form for comparison: without case, accents, punctuation, and with single spaces; may become empty. */
@@ -21,7 +21,7 @@ export const questionKey = (question: string): string =>
     .replaceAll(ACCENTS, '')
     .toLowerCase()
     .replaceAll(/\p{P}/gu, (mark, at: number, text: string) =>
-      counts(mark, text.charAt(at - 1), text.charAt(at + mark.length)) ? mark : ' ',
+      isSignificantMark(mark, text.charAt(at - 1), text.charAt(at + mark.length)) ? mark : ' ',
     )
     .trim()
     .replaceAll(/\s+/gu, ' ')

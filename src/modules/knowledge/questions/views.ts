@@ -26,14 +26,14 @@ export const questionRecord = z
   .meta({ id: 'VerifiedQuestion' });
 
 /** The reason that replaces one which may name a table that the caller may not see. */
-const SOME_REASON = 'The query does not compile any more.';
+const GENERIC_REASON = 'The query does not compile any more.';
 
 /** A question as the caller may read it: it says why it is stale only to callers who may see all tables. */
 export const viewQuestionFor =
   ({ actor }: PrincipalContext) =>
   (row: QuestionRow): z.input<typeof questionRecord> => {
     const isTold = row.staleReason === null || isAllowedOnAll(actor, 'managed-tables:list');
-    return viewQuestion(isTold ? row : { ...row, staleReason: SOME_REASON });
+    return viewQuestion(isTold ? row : { ...row, staleReason: GENERIC_REASON });
   };
 
 const shown = viewBy(questionRecord);

@@ -26,7 +26,7 @@ export interface Proposal extends Rationale {
   promptVersion: string;
 }
 
-const IMPROVE = {
+const IMPROVEMENT_PROMPTS = {
   concept: PROMPTS.improveConcept,
   semantic: PROMPTS.improveSemantic,
   ontology_node: PROMPTS.improveNode,
@@ -58,13 +58,13 @@ export async function proposeChange(
   usage: AiUsage,
 ): Promise<Proposal> {
   const type = target.resourceType;
-  const prompt = IMPROVE[type];
+  const prompt = IMPROVEMENT_PROMPTS[type];
   const sections = [
     { title: 'the resource', text: resourceText(target) },
-    { title: 'what it belongs to', text: await resourcesText(ctx, relatedTo(target)) },
+    { title: 'what it belongs to', text: await resourcesText(ctx, listRelatedIds(target)) },
     { title: 'the catalogue', text: await catalogueText(ctx) },
   ];
-  const { value, model } = await ask(settings, prompt, sections, type, usage, (payload) =>
+  const { value, model } = await askForProposal(settings, prompt, sections, type, usage, (payload) =>
     changedFields(target.content, DEFINITIONS[type].changes.parse(readProposal(type, payload))),
   );
   if (Object.keys(value.payload).length === 0) throw nothingProposed();
@@ -100,7 +100,7 @@ export async function proposePromotion(
     to === 'semantic'
       ? { kind: type === 'metric_hint' ? 'metric' : 'entity', name, description, source_concept_ids: [concept.id] }
       : { name, description, source_concepts: [concept.id] };
-  const { value, model } = await ask(settings, prompt, sections, to, usage, (payload) =>
+  const { value, model } = await askForProposal(settings, prompt, sections, to, usage, (payload) =>
     DEFINITIONS[to].create.parse({ ...given, ...readProposal(to, payload) }),
   );
   return {
@@ -116,7 +116,7 @@ export async function proposePromotion(
   };
 }
 
-function ask(
+function askForProposal(
   settings: AiSettings,
   prompt: (typeof PROMPTS)[keyof typeof PROMPTS],
   sections: PromptSection[],
@@ -137,7 +137,7 @@ function ask(
 }
 
 /** The resources that the model needs to understand one. */
-function relatedTo({ resourceType, content }: Resource): string[] {
+function listRelatedIds({ resourceType, content }: Resource): string[] {
   if (resourceType === 'ontology_relation') {
     const { subject_node_id, object_node_id } = content as OntologyRelation;
     return [subject_node_id, object_node_id];

@@ -27,7 +27,7 @@ import { acceptedResourceIds } from './staging.ts';
 import * as store from './store.ts';
 import { deniedSuggestions, getTarget, requireTargetPermission, suggestedReferences } from './suggestion.ts';
 
-export interface Accepted {
+export interface AcceptedSuggestion {
   suggestion: store.SuggestionRow;
   resource: Resource;
 }
@@ -47,7 +47,11 @@ export async function getSuggestion(ctx: PrincipalContext, id: string): Promise<
  * Accepts a suggestion, its payload changed by `override`: creates or updates its target, which needs that permission too.
  * Of several calls at once, one succeeds.
  */
-export async function acceptSuggestion(ctx: PrincipalContext, id: string, override: Content = {}): Promise<Accepted> {
+export async function acceptSuggestion(
+  ctx: PrincipalContext,
+  id: string,
+  override: Content = {},
+): Promise<AcceptedSuggestion> {
   const suggestion = await getSuggestion(ctx, id);
   requireTargetPermission(ctx.actor, suggestion.targetType, suggestion.targetId);
   requirePending(suggestion);
@@ -90,12 +94,12 @@ function requireKnownMembers(schema: z.ZodType, override: Content, suggested: Co
 export async function acceptSuggestions(
   ctx: PrincipalContext,
   ids: string[],
-): Promise<{ accepted: Accepted[]; failed: FailedAcceptance[] }> {
+): Promise<{ accepted: AcceptedSuggestion[]; failed: FailedAcceptance[] }> {
   const rows = await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids);
   const known = new Map(rows.map((row) => [row.id, row]));
-  const accepted: Accepted[] = [];
+  const accepted: AcceptedSuggestion[] = [];
   const failed: FailedAcceptance[] = [];
-  const order = neededFirst(new Set(ids), known);
+  const order = sortByReferences(new Set(ids), known);
   for (const [index, id] of order.entries()) {
     try {
       // The route asks about all; one of them may be denied.
@@ -145,7 +149,7 @@ function requirePending({ status }: store.SuggestionRow): void {
 }
 
 /** Sorts the ids of suggestions so that each follows those it refers to. */
-function neededFirst(ids: ReadonlySet<string>, known: ReadonlyMap<string, store.SuggestionRow>): string[] {
+function sortByReferences(ids: ReadonlySet<string>, known: ReadonlyMap<string, store.SuggestionRow>): string[] {
   const ordered = new Set<string>();
   const begun = new Set<string>();
   const add = (id: string): void => {

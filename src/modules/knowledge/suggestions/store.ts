@@ -119,7 +119,7 @@ export const insertPending = (db: ControlDb, rows: readonly NewSuggestion[]) =>
 export type SuggestedCreation = Pick<SuggestionRow, 'id' | 'targetType' | 'targetName' | 'payload'>;
 
 /** The members of a payload that the keys of resources are made of. */
-const IDENTIFYING = ['name', 'kind', 'node_type', 'predicate'].concat(
+const IDENTIFYING_FIELDS = ['name', 'kind', 'node_type', 'predicate'].concat(
   ['subject', 'object'].flatMap((end) => [`${end}_node_id`, `${end}_suggestion_id`]),
 );
 
@@ -129,7 +129,7 @@ const identity = {
   targetType: suggestions.targetType,
   targetName: suggestions.targetName,
   payload: sql<Content>`(select json_group_object(key, value) from json_each(${suggestions.payload})
-    where key in (select value from json_each(${JSON.stringify(IDENTIFYING)})))`.mapWith(suggestions.payload),
+    where key in (select value from json_each(${JSON.stringify(IDENTIFYING_FIELDS)})))`.mapWith(suggestions.payload),
 };
 
 /** The most suggestions that are read to find those that exist already. */

@@ -34,7 +34,7 @@ export function inferType(columns: ColumnState[], header: string): ColumnType {
 }
 
 /** The types that are possible for a column whose file declares its type, the narrowest first. */
-const WITHIN: Record<KnownType, [ColumnType, number][]> = {
+const POSSIBLE_TYPES: Record<KnownType, [ColumnType, number][]> = {
   text: [],
   integer: [
     ['integer', INTEGER],
@@ -49,7 +49,7 @@ const WITHIN: Record<KnownType, [ColumnType, number][]> = {
 /** The type of a column whose file declares its type: that one, unless a value is beyond the values of such columns. */
 export function typeWithin(known: KnownType, columns: ColumnState[]): ColumnType {
   const fits = (forms: number) => columns.every((column) => column.first === null || (column.forms & forms) !== 0);
-  return WITHIN[known].find(([, forms]) => fits(forms))?.[0] ?? 'text';
+  return POSSIBLE_TYPES[known].find(([, forms]) => fits(forms))?.[0] ?? 'text';
 }
 
 /** Whether the values answer a question: single letters do only if both letters of a pair occur. */

@@ -31,7 +31,7 @@ function decideFile(state: InferenceState, known: string[]): DecidedFile {
   // Under a header without other rows, what would be notes are the rows.
   if (state.rows === 0) takeTrailing(state, state.trailing.length);
   if (state.records) return decided(state, { header: state.records.names, above: false });
-  if (state.said.header !== undefined) return asSaid(state, state.said.header);
+  if (state.said.header !== undefined) return decideAsGiven(state, state.said.header);
   // Names that were joined from merged cells are the header.
   const isJoined = state.sheet !== null && state.sheet.header !== null && isAtHeader(state, state.sheet.header);
   const file = decided(state, isJoined ? { header: headerCells(state), above: false } : decideHeader(state));
@@ -39,7 +39,7 @@ function decideFile(state: InferenceState, known: string[]): DecidedFile {
 }
 
 /** Decides the header as a person said. With one, the record above that names all columns but the first may be it. */
-function asSaid(state: InferenceState, header: boolean): DecidedFile {
+function decideAsGiven(state: InferenceState, header: boolean): DecidedFile {
   if (!header) return decided(state, { header: null, above: false });
   const found = decideHeader(state);
   return decided(state, found.above ? found : { header: headerCells(state), above: false });

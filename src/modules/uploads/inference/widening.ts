@@ -35,15 +35,15 @@ export function findWideningCandidates({ schema, found }: Pick<Inference, 'schem
 }
 
 /** The types, besides text, that may still take all values of a column. */
-const candidates = ({ type, misfits }: WideningCandidate): ColumnType[] =>
+const listPossibleTypes = ({ type, misfits }: WideningCandidate): ColumnType[] =>
   [type, ...WIDER[type]].filter((each) => each !== 'text' && !misfits[each]);
 
 /** Whether no further value can change the candidates. */
 export const areSettled = (doubts: readonly WideningCandidate[]): boolean =>
-  doubts.every((doubt) => candidates(doubt).length === 0);
+  doubts.every((doubt) => listPossibleTypes(doubt).length === 0);
 
 /** The candidates after some rows of a file, the position of the next row, and the size of the next block. */
-export interface Checked {
+export interface CheckedValues {
   doubts: WideningCandidate[];
   position: Position;
   wants: number;
@@ -61,9 +61,9 @@ export function checkValues(
   position: Position,
   block: Uint8Array,
   isLast: boolean,
-): Checked {
+): CheckedValues {
   const after = doubts.map((doubt) => ({ ...doubt, misfits: { ...doubt.misfits } }));
-  const tried = after.flatMap((doubt) => candidates(doubt).map((type) => ({ doubt, type })));
+  const tried = after.flatMap((doubt) => listPossibleTypes(doubt).map((type) => ({ doubt, type })));
   const columns = tried.map(({ doubt: { source }, type }, index): LoadColumn => {
     const inferredType = found[source]?.type ?? 'text';
     return { name: String(index), type, nullable: true, source, inferredType, hasNulls: true };
