@@ -11,7 +11,7 @@ import {
   permissionInput,
   statusAndCode,
 } from '../support/console.ts';
-import { must, signed } from '../support/signed.ts';
+import { allow, aPolicy, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 const READER = { name: 'Reader', target: 'users', actions: ['read' as const] };
@@ -101,6 +101,24 @@ describe('a group', () => {
     expect(await put({})).toMatchObject({ description: 'Another description.' });
     const bad = await company.as.put(`/v1/groups/${before._id}`, { json: { name: 'x', slug: 'A', description: '' } });
     expect(fieldsOf(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'description', 'name', 'slug']);
+  });
+
+  it('names no policy and no permission that is denied to the caller', async () => {
+    const [hidden, shown] = [await aPermission(company), await aPermission(company)];
+    const policies = await Promise.all([1, 2].map(() => aPolicy(company, [allow('users:list')])));
+    const { _id } = (await create(groupInput({ permissionIds: [hidden, shown] }))).body;
+    for (const id of policies) await must(company.as.post(`/v1/groups/${_id}/policies/${id}`));
+    const { arn } = await must(company.as.get(`/v1/policies/${policies[0]}`));
+    const deniedOn = [arn, `arn:svc:permissions::${company.id}:permission/${hidden}`];
+    const { as } = await aUser(company, { can: ['*'], denied: ['policies:get', 'permissions:get'], deniedOn });
+    const left = { permissionIds: [shown], attached_policies: [policies[1]] };
+    expect((await as.get(`/v1/groups/${_id}`)).body).toMatchObject(left);
+    const { records } = (await as.get('/v1/groups?per_page=100')).body;
+    expect(records.find((record: { _id: string }) => record._id === _id)).toMatchObject(left);
+    expect((await as.put(`/v1/groups/${_id}`, { json: { name: 'Denied in part' } })).body).toMatchObject(left);
+    const replaced = await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [] } });
+    expect(replaced.body.permissionIds).toEqual([]);
+    expect((await get(_id)).body.permissionIds).toEqual([hidden]);
   });
 
   it('of the organization API can be sent back as it was read, though its texts are shorter than the console takes', async () => {

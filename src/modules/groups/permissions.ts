@@ -4,6 +4,7 @@ import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
 import { type Permission, permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
+import { asVisible } from './attached.ts';
 import { groupNotFound } from './failures.ts';
 import {
   deleteGroupPermissions,
@@ -90,7 +91,7 @@ async function storePermissions(
   });
   const [group] = found;
   if (!group) throw groupNotFound();
-  return group;
+  return asVisible(ctx, group);
 }
 
 /** A permission that the caller may not see is as if it were not there. */

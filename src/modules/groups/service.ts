@@ -9,6 +9,7 @@ import type { SearchRequest } from '../../db/page.ts';
 import { slugFrom } from '../../kernel/text.ts';
 import type { Role } from '../../permissions/legacy.ts';
 import { managedPolicyNamed } from '../../permissions/managed-policies.ts';
+import { asVisible, withVisibleAttachments } from './attached.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,
@@ -98,18 +99,19 @@ export function prepareBinding(ctx: Context, member: Omit<GroupBinding, 'id' | '
 }
 
 /** A page of the company's living groups whose names contain a text, without those that the caller may not see. */
-export function searchGroups(
+export async function searchGroups(
   ctx: PrincipalContext,
   { withoutGlobal }: { withoutGlobal: boolean },
   { search, ...page }: SearchRequest<'name' | 'created_at'>,
 ) {
   const denied = deniedInLists(ctx.actor, 'group');
-  return readGroups(
+  const found = await readGroups(
     ctx.db,
     ctx.actor.companyId,
     { which: 'living', withoutGlobal, search, denied },
     { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
   );
+  return { ...found, records: await withVisibleAttachments(ctx, found.records) };
 }
 
 /** A page of the company's living groups of which something holds, without those that the caller may not see. */
@@ -123,14 +125,15 @@ export function listGroupsWhere(
 }
 
 /** A page of the company's groups. */
-export function listGroups(ctx: PrincipalContext, filter: GroupFilter, page: Parameters<typeof readGroups>[3]) {
-  return readGroups(ctx.db, ctx.actor.companyId, filter, page);
+export async function listGroups(ctx: PrincipalContext, filter: GroupFilter, page: Parameters<typeof readGroups>[3]) {
+  const found = await readGroups(ctx.db, ctx.actor.companyId, filter, page);
+  return { ...found, records: await withVisibleAttachments(ctx, found.records) };
 }
 
 export async function getGroup(ctx: PrincipalContext, id: string): Promise<GroupWithCounts> {
   const [group] = await selectGroupWithCounts(ctx.db, ctx.actor.companyId, id);
   if (!group) throw groupNotFound();
-  return group;
+  return asVisible(ctx, group);
 }
 
 /** Changes the fields that are sent; a new name leaves the slug as it is. */
@@ -149,7 +152,7 @@ export async function changeGroup(
   const [group] = found;
   if (!group) throw groupNotFound();
   if (changed.length === 0) throw globalGroupNotModifiable();
-  return group;
+  return asVisible(ctx, group);
 }
 
 /**

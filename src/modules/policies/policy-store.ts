@@ -10,9 +10,9 @@ import type { PolicyDocument } from '../../permissions/policy-document.ts';
 
 export type PolicyRecord = typeof policies.$inferSelect;
 
-/** The names of a company's own policies. */
+/** The ids and names of a company's own policies. */
 export const selectOwnNames = (db: ControlDb, companyId: string) =>
-  db.select({ name: policies.name }).from(policies).where(eq(policies.companyId, companyId));
+  db.select({ id: policies.id, name: policies.name }).from(policies).where(eq(policies.companyId, companyId));
 
 const LISTED = { id: sql<string>`listed.id`, name: sql`listed.name`, created_at: sql`listed.created_at` };
 const ORDER = { name: ignoreCase(LISTED.name), created_at: LISTED.created_at };

@@ -1,6 +1,6 @@
 import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
 import { isDeniedOn } from '../../access/denials.ts';
-import { dependsOnResource } from '../../access/evaluation.ts';
+import { dependsOnResource, rulesFor } from '../../access/evaluation.ts';
 import { requireMayWritePolicy } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -45,6 +45,20 @@ export async function listPolicies(
 /** Whether the caller is denied to get a policy: where another route names it, it is as if absent. */
 export const isHiddenPolicy = ({ actor: { access } }: PrincipalContext, arn: string): boolean =>
   isDeniedOn(access, 'policies:get', arn);
+
+/** The ids, of these, of policies that the caller is denied to get. */
+export async function findHiddenPolicies(ctx: PrincipalContext, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const { access, companyId } = ctx.actor;
+  if (rulesFor(access, 'policies:get').deny.length === 0) return new Set();
+  const own = await selectOwnNames(ctx.db, companyId);
+  const arns = new Map(own.map(({ id, name }) => [id, policyArn(companyId, 'inline', name)]));
+  return new Set(
+    ids.filter((id) => {
+      const arn = systemPolicy(id)?.arn ?? arns.get(id);
+      return arn !== undefined && isHiddenPolicy(ctx, arn);
+    }),
+  );
+}
 
 const TO_LIST = ['policies:list', 'policies:get'] as const;
 
