@@ -26,7 +26,7 @@ const MAX_WORDS = 1000;
 export interface CompareRecord {
   /** Returns the problems of members of a body that its schema does not know. */
   unknownProblems(c: HonoContext<HttpEnv>, body: unknown): Promise<FieldProblem[]>;
-  /** Returns a body without the members of these names that are as the record has them. */
+  /** Returns a body without the members of these names that are as the record has them; null where none is. */
   withoutKept(c: HonoContext<HttpEnv>, body: unknown, names: readonly string[]): Promise<unknown>;
 }
 
@@ -55,7 +55,7 @@ export function readJson(
 
 /**
  * Parses a body by its schema.
- * @param withoutKept for a change: the body without such of these members as the record has already. Those need not fit.
+ * @param withoutKept for a change: the body without such of these members as the record has already, which need not fit
  */
 async function parseBody(
   schema: z.ZodType,
@@ -65,7 +65,8 @@ async function parseBody(
   const parsed = await schema.safeParseAsync(value === undefined ? {} : value, WITH_VALUES);
   const names = new Set(parsed.error?.issues.map(({ path: [name] }) => String(name)));
   if (!withoutKept || !isRecord(value) || names.size === 0) return parsed;
-  return schema.safeParseAsync(await withoutKept([...names]), WITH_VALUES);
+  const rest = await withoutKept([...names]);
+  return rest === null ? parsed : schema.safeParseAsync(rest, WITH_VALUES);
 }
 
 /**
@@ -86,13 +87,14 @@ function* eachProblem(issues: readonly z.core.$ZodIssue[], unknown: readonly Fie
   for (const issue of issues) yield* findProblems(issue);
 }
 
-function findProblems(issue: z.core.$ZodIssue): FieldProblem[] {
+function* findProblems(issue: z.core.$ZodIssue): Generator<FieldProblem> {
   const meant = issue.code === 'invalid_union' ? findMeantForm(issue) : undefined;
-  if (meant) return meant.flatMap((inner) => findProblems({ ...inner, path: [...issue.path, ...inner.path] }));
-  return listFields(issue).map((path) => ({
-    field: path.join('.'),
-    message: issue.code === 'unrecognized_keys' ? UNKNOWN_FIELD : sayIssue(issue),
-  }));
+  if (meant) {
+    for (const inner of meant) yield* findProblems({ ...inner, path: [...issue.path, ...inner.path] });
+    return;
+  }
+  const message = issue.code === 'unrecognized_keys' ? UNKNOWN_FIELD : sayIssue(issue);
+  for (const path of listFields(issue)) yield { field: path.join('.'), message };
 }
 
 /** The issues of the one form of a union that is of the value's own type; undefined where several are, or none. */

@@ -86,8 +86,8 @@ export async function unknownProblems(
 }
 
 /**
- * Returns a body without the members of these names that the GET of the path's record shows with the same value: what another
- * surface, or an earlier rule, gave the record may be sent back.
+ * Returns a body without the members of these names that the GET of the path's record shows with the same value, or null where
+ * there are none: what another surface, or an earlier rule, gave the record may be sent back.
  */
 export async function withoutKept(
   body: unknown,
@@ -100,14 +100,16 @@ export async function withoutKept(
     if (error instanceof Failure && error.kind === 'missing') return undefined;
     throw error;
   });
-  if (!isRecord(body) || !isRecord(shown)) return body;
+  if (!isRecord(body) || !isRecord(shown)) return null;
   const known = knownMembers(contract.body as Schema);
   const isKept = (name: string) =>
     staysWithout(ownMember(known, name)) &&
     names.includes(name) &&
     Object.hasOwn(shown, name) &&
     isSame(body[name], shown[name], () => false);
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !isKept(name)));
+  const members = Object.entries(body);
+  const rest = members.filter(([name]) => !isKept(name));
+  return rest.length === members.length ? null : Object.fromEntries(rest);
 }
 
 /** Whether a member that is not sent is left as it is: it has no default that would take its place. */

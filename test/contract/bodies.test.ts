@@ -74,7 +74,7 @@ async function costOf(contract: Contract, surface: Surface, text: string) {
   try {
     await readJson(contract, {
       unknownProblems: async () => [],
-      withoutKept: async (_c, body) => body,
+      withoutKept: async () => null,
     })(c as never, async () => undefined);
     return { answer: 0, normalized: longest };
   } catch (error) {
