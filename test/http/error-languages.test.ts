@@ -105,7 +105,13 @@ describe('an error', () => {
       { 'document.statements.0.actions': { reason: 'too_many', limits: { max: 256 } } },
     ],
     ['a missing discriminator', 'put', '/v1/auth/sso/config', {}, { type: REQUIRED }],
-    ['an unknown discriminator', 'put', '/v1/auth/sso/config', { type: 'kerberos' }, { type: { reason: 'not_one_of' } }],
+    [
+      'an unknown discriminator',
+      'put',
+      '/v1/auth/sso/config',
+      { type: 'kerberos' },
+      { type: { reason: 'not_one_of' } },
+    ],
     ['an empty email address', 'post', '/v1/auth/passwordless/request', { email: '' }, { email: EMPTY }],
     ['a value that two rules refuse, told once', 'post', '/v1/groups', { name: '' }, { name: EMPTY }],
     [
