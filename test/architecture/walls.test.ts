@@ -69,12 +69,13 @@ describe('the folder http/', () => {
     expect(sources.flatMap(({ file, text }) => operationsNamed(file, text, operations))).toEqual([]);
   });
 
-  it.each(["operation: 'listDashboards'", "const INSTRUCTIONS = 'Ask query_metrics first.';"])(
-    'may not contain %s',
-    (text) => {
-      expect(operationsNamed('http/mcp/tools.ts', text, operations)).toHaveLength(1);
-    },
-  );
+  it.each([
+    "operation: 'listDashboards'",
+    "operation: 'archiveConcept'",
+    "const INSTRUCTIONS = 'Ask query_metrics first.';",
+  ])('may not contain %s', (text) => {
+    expect(operationsNamed('http/mcp/tools.ts', text, operations)).toHaveLength(1);
+  });
 });
 
 describe('a shared module', () => {

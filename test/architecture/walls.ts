@@ -107,12 +107,17 @@ function ofModules(from: string, to: string): string[] {
 }
 
 /** The operations that a file of a module declares, and its tools of more than one word. */
-export const operationsIn = (file: string, text: string): string[] =>
-  /^modules\/.*\/(routes\.[\w.-]+|tools\.mcp)\.ts$/.test(file)
-    ? [...text.matchAll(/\b(?:operationId: '(\w+)'|name: '(\w+_\w+)',\n\s+title:)/g)].map(
-        ([, id, tool]) => id ?? tool ?? '',
-      )
-    : [];
+export function operationsIn(file: string, text: string): string[] {
+  if (!/^modules\/.*\/(routes\.[\w.-]+|tools\.mcp)\.ts$/.test(file)) return [];
+  const written = [...text.matchAll(/\b(?:operationId: '(\w+)'|name: '(\w+_\w+)',\n\s+title:)/g)];
+  // Those of `resourceEndpoints`.
+  const derived = [...text.matchAll(/\bids: \{ one: '(\w+)', many: '(\w+)' \}/g)].flatMap(([, one, many]) => [
+    `list${many}`,
+    ...['create', 'get', 'update', 'archive'].map((verb) => verb + one),
+    `list${one}Versions`,
+  ]);
+  return [...written.map(([, id, tool]) => id ?? tool ?? ''), ...derived];
+}
 
 /** One line for each operation of a module that the code of `http` names. */
 export function operationsNamed(file: string, text: string, operations: readonly string[]): string[] {
