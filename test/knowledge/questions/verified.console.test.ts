@@ -74,9 +74,9 @@ describe('a verified question', () => {
     const other = await aUser(company, { can: ['semantic:update', 'semantic:list'] });
     const { body } = await other.as.patch(`${QUESTIONS}/${id}`, { json: { query: { ...sum.query, limit: 7 } } });
     expect(body).toMatchObject({ status: 'verified', verified_by: other.id, query: { limit: 7 } });
-    // What changes nothing verifies nothing.
+    // What changes nothing verifies nothing. (A recheck in the background, of what the test before changed, may come.)
     const same = await as.patch(`${QUESTIONS}/${id}`, { json: { question: body.question, query: body.query } });
-    expect([same.status, same.body]).toEqual([200, body]);
+    expect([same.status, same.body]).toEqual([200, { ...body, last_checked_at: expect.any(String) }]);
   });
 
   it('is not listed when it is archived, can then be created anew, and is restored by its status', async () => {
