@@ -21,7 +21,7 @@ const AROUND = 300;
 const SUSPICIOUS = 4;
 const AGAIN = 5;
 /** A refused body of few bytes costs so little that its share of noise is large (s). */
-const LEAST = 0.004;
+const MIN_REQUEST_SECONDS = 0.004;
 
 const system = await startSystem();
 try {
@@ -42,7 +42,7 @@ try {
   const costs = async (route: Asked, bodyFor: (n: number) => string, mustPass = false) => {
     const figures = [];
     for (let n = 0; n < AGAIN; n += 1) figures.push(await costOf(route, bodyFor(n), mustPass));
-    return Math.max(median(figures), LEAST);
+    return Math.max(median(figures), MIN_REQUEST_SECONDS);
   };
 
   const letters = COSTLY.find(([what]) => what === 'letters') as (typeof COSTLY)[number];

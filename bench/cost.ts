@@ -22,8 +22,8 @@ import { atMost, verdict } from './verdict.ts';
 const LIMIT = 3.5;
 /** How often each sort of traffic is gone through: four hundred requests, which is a quiet company's day. */
 const ROUNDS: Record<Sort, number> = { api: 20, views: 200 };
-const ROUNDS_BEFORE = 2;
-const ROUNDS_LEFT = 20;
+const WARM_UP_ROUNDS = 2;
+const MEASURED_ROUNDS = 20;
 /** Until what is done after the answers is done. */
 const SETTLE_MS = 3000;
 
@@ -96,7 +96,7 @@ try {
 
   const measured = {} as Measured;
   for (const sort of Object.keys(SORTS) as Sort[]) {
-    for (let round = 0; round < ROUNDS_BEFORE; round += 1) await rounds[sort]();
+    for (let round = 0; round < WARM_UP_ROUNDS; round += 1) await rounds[sort]();
     await move();
     await used();
     let requests = 0;
@@ -138,9 +138,9 @@ try {
   console.log('\nwhat asks the control database');
   for (const [what, work] of Object.entries(left)) {
     await used();
-    for (let n = 0; n < ROUNDS_LEFT; n += 1) await work();
+    for (let n = 0; n < MEASURED_ROUNDS; n += 1) await work();
     const { 'd1.queries': queries = 0, 'd1.rowsRead': read = 0, 'd1.rowsWritten': written = 0 } = await used();
-    const each = (amount: number) => (amount / ROUNDS_LEFT).toFixed(1);
+    const each = (amount: number) => (amount / MEASURED_ROUNDS).toFixed(1);
     console.log(`  ${what.padEnd(16)} ${each(queries)} batches, ${each(read)} rows read, ${each(written)} written`);
   }
 } finally {

@@ -20,11 +20,11 @@ import { atMost, verdict } from './verdict.ts';
 /** What each kind may take, in times of the baseline. */
 const LIMITS: Record<Kind, number> = { csv: 1.25, ndjson: 2, parquet: 2 };
 
-const asked = process.argv.slice(2);
+const requestedSteps = process.argv.slice(2);
 const kinds = (Object.keys(KINDS) as Kind[]).filter(
-  (kind) => asked.includes(kind) || !asked.some((each) => each in KINDS),
+  (kind) => requestedSteps.includes(kind) || !requestedSteps.some((each) => each in KINDS),
 );
-const millions = asked.map(Number).find((number) => number > 0);
+const millions = requestedSteps.map(Number).find((number) => number > 0);
 
 const folder = await mkdtemp(join(tmpdir(), 'data-console-huge-'));
 const system = await startSystem();

@@ -110,14 +110,14 @@ function rates(...measured: { operations: number; run: () => void }[]): number[]
   return best;
 }
 
-const given = sources();
-const access = compileAccess(given);
+const accessSources = sources();
+const access = compileAccess(accessSources);
 const answers = new Map(QUESTIONS.map((resource) => [resource, decide(access, ACTION, resource)]));
 
-const ability = casl(given);
+const ability = casl(accessSources);
 const subjects = QUESTIONS.map((resource) => subject('user', { id: resource.slice(resource.indexOf('/') + 1) }));
-const enforcer = await casbin(given, newEnforcer);
-const cached = await casbin(given, newCachedEnforcer);
+const enforcer = await casbin(accessSources, newEnforcer);
+const cached = await casbin(accessSources, newCachedEnforcer);
 for (const [number, resource] of QUESTIONS.entries()) {
   const ours = decide(access, ACTION, resource).allowed;
   const theirs = [
@@ -151,7 +151,7 @@ const [map, again, first, caslRate, casbinRate] = rates(
     operations: FIRSTS,
     run() {
       for (let i = 0; i < FIRSTS; i++)
-        if (decide(compileAccess(given), ACTION, QUESTIONS[i % 64] as string).allowed) sink += 1;
+        if (decide(compileAccess(accessSources), ACTION, QUESTIONS[i % 64] as string).allowed) sink += 1;
     },
   },
   {

@@ -18,7 +18,7 @@ const LIMIT = 3;
 const CURSOR_LIMIT = 1.5;
 const PER_PAGE = 20;
 /** The most rows of a page. */
-const MOST = 1000;
+const MAX_PAGE_ROWS = 1000;
 const ROUNDS = 15;
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 
@@ -86,8 +86,8 @@ try {
   /** The cursor of the page whose last row is the table's. */
   const lastCursor = async (order: string): Promise<string> => {
     let { next_cursor: cursor } = await follow(order, PER_PAGE, null);
-    for (let left = ROWS - 2 * PER_PAGE; left > 0; left -= MOST) {
-      ({ next_cursor: cursor } = await follow(order, Math.min(left, MOST), cursor));
+    for (let left = ROWS - 2 * PER_PAGE; left > 0; left -= MAX_PAGE_ROWS) {
+      ({ next_cursor: cursor } = await follow(order, Math.min(left, MAX_PAGE_ROWS), cursor));
     }
     return cursor;
   };

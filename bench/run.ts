@@ -45,8 +45,8 @@ const ALL = [
 /** A line printed by `verdict`. */
 const VERDICT = /^([✓✗]) (.+): (-?[\d.]+|NaN) (.*?) ?\((at most|at least) ([\d.]+)\)$/;
 
-const asked = process.argv.slice(2);
-const unknown = asked.find((name) => !ALL.includes(name));
+const requestedNames = process.argv.slice(2);
+const unknown = requestedNames.find((name) => !ALL.includes(name));
 if (unknown !== undefined) {
   console.error(`There is no measurement "${unknown}". There are: ${ALL.join(', ')}.`);
   process.exit(2);
@@ -54,7 +54,7 @@ if (unknown !== undefined) {
 
 /** The table's rows by program. */
 const figures = new Map<string, string[]>();
-for (const program of asked.length > 0 ? asked : ALL) {
+for (const program of requestedNames.length > 0 ? requestedNames : ALL) {
   console.log(`\n── ${program}`);
   const { lines, code } = await run(program);
   if (code !== 0) process.exitCode = 1;

@@ -47,7 +47,7 @@ try {
   // What follows the answers is over, so that it is not counted with what comes.
   await sleep(SETTLE_MS);
   await usageOf(baseUrl);
-  const memory: number[] = [await held()];
+  const memory: number[] = [await measureHeldMemory()];
   let queries = 0;
   const calls = new Map<string, number>();
   for (let turn = 2; turn < 2 + ROUNDS; turn += 1) {
@@ -57,7 +57,7 @@ try {
     for (const [name, count] of Object.entries(usage)) {
       if (name.startsWith('calls ')) calls.set(name, (calls.get(name) ?? 0) + count);
     }
-    memory.push(await held());
+    memory.push(await measureHeldMemory());
     console.log(`round ${turn - 1}: ${queries} queries so far, the Worker holds ${memory.at(-1)?.toFixed(1)} MB`);
   }
 
@@ -92,7 +92,7 @@ try {
 }
 
 /** What the Worker holds. An isolate at rest does not answer the inspector: it is given something to do meanwhile. */
-async function held(): Promise<number> {
+async function measureHeldMemory(): Promise<number> {
   let isAnswered = false;
   const answer = heldMemory(system.inspectorPort).finally(() => {
     isAnswered = true;

@@ -18,10 +18,10 @@ const EVENTS = Number(process.env.WEBHOOK_EVENTS ?? 10_000);
 /** Events that one request leads to: somebody becomes a member of so many groups, or of none. */
 const GROUPS = 100;
 const WITHIN_MS = 60_000;
-const LONGEST_SECONDS = 120;
+const MAX_SECONDS = 120;
 /** What a receiver takes for its answer. */
 const ANSWER_MS = 50;
-const MOST_DOLLARS = 10;
+const MAX_DOLLARS = 10;
 /** Until what is done after the answers is done. */
 const SETTLE_MS = 5000;
 
@@ -119,7 +119,7 @@ try {
     if (amount > 0)
       console.log(`  ${what.padEnd(42)} ${amount.toPrecision(3).padStart(10)}  ${cost} US dollars  ${page}`);
   }
-  verdict('a million deliveries, by list prices', priceOf(million), atMost(MOST_DOLLARS), 'US dollars');
+  verdict('a million deliveries, by list prices', priceOf(million), atMost(MAX_DOLLARS), 'US dollars');
 
   await endpoint('/mute');
   ids.clear();
@@ -134,7 +134,7 @@ try {
   verdict(
     `${EVENTS} events of a company within a minute: until the good endpoint has all, beside one that never answers`,
     (lastAt - began) / 1000,
-    atMost(LONGEST_SECONDS),
+    atMost(MAX_SECONDS),
     'seconds',
   );
   verdict('events that the good endpoint never had', EVENTS - ids.size, atMost(0), `of ${EVENTS}`);

@@ -112,9 +112,9 @@ type ListInputOf<P extends PathOf<'GET'>> =
       : Input
     : never;
 
-const UPLOAD = '/v1/managed-tables/upload';
-const UPLOAD_INTO = '/v1/managed-tables/{id}/upload';
-const UPLOAD_JOB = '/v1/managed-tables/upload-jobs/{jobId}';
+const UPLOAD_PATH = '/v1/managed-tables/upload';
+const UPLOAD_INTO_PATH = '/v1/managed-tables/{id}/upload';
+const UPLOAD_JOB_PATH = '/v1/managed-tables/upload-jobs/{jobId}';
 
 /** One function for each method; path, input and answer are those of the contract. */
 export interface Client {
@@ -263,7 +263,7 @@ export function createClient({
   ) {
     const sendInParts = async (file: FileInParts) => {
       const jobId = await sendResumably(call, file, { tableId, signal, ...options });
-      return call('GET', UPLOAD_JOB, { params: { jobId }, signal });
+      return call('GET', UPLOAD_JOB_PATH, { params: { jobId }, signal });
     };
     if (!(given instanceof Blob || Symbol.iterator in given)) return sendInParts(given);
     const files = given instanceof Blob ? [given] : [...given];
@@ -274,9 +274,9 @@ export function createClient({
     const form = buildForm(files, options);
     const way = formWay(send, givenFetch === undefined, options.onProgress);
     const begun = await (tableId === undefined
-      ? call('POST', UPLOAD, { form, way, signal })
-      : call('POST', UPLOAD_INTO, { params: { id: tableId }, form, way, signal }));
-    return call('GET', UPLOAD_JOB, { params: { jobId: (begun as { job_id: string }).job_id }, signal });
+      ? call('POST', UPLOAD_PATH, { form, way, signal })
+      : call('POST', UPLOAD_INTO_PATH, { params: { id: tableId }, form, way, signal }));
+    return call('GET', UPLOAD_JOB_PATH, { params: { jobId: (begun as { job_id: string }).job_id }, signal });
   }
 
   async function waitFor(job: Job | string, options: WaitOptions<unknown> & Input = {}): Promise<unknown> {

@@ -78,8 +78,8 @@ function route(name: string, { summary, parameters = [], requestBody, responses 
       parameters.filter((parameter) => parameter.in === 'query'),
     ),
     ...versions(parameters),
-    ...sent(requestBody ?? { content: {} }),
-    `answer: ${answer(success?.content ?? {})}`,
+    ...describeRequestBody(requestBody ?? { content: {} }),
+    `answer: ${describeResponse(success?.content ?? {})}`,
     ...(isTried ? [`dryRun: ${TRIED}`] : []),
     ...files(parameters, success?.content ?? {}),
   ];
@@ -109,7 +109,7 @@ const versions = (parameters: readonly Parameter[]): string[] =>
     place === 'header' && VERSIONS[name] ? [`${VERSIONS[name]}?: string`] : [],
   );
 
-function sent({ required, content }: NonNullable<Operation['requestBody']>): string[] {
+function describeRequestBody({ required, content }: NonNullable<Operation['requestBody']>): string[] {
   const json = getJsonSchema(content);
   const isForm = 'multipart/form-data' in content;
   if (json && isForm) return [`body?: ${type(json)}`, 'form?: FormData'];
@@ -120,7 +120,7 @@ function sent({ required, content }: NonNullable<Operation['requestBody']>): str
 /** The schema of the answer to a dry run. */
 const TRIED = 'ChangeOfAccess';
 
-function answer(content: Record<string, { schema?: Schema }>): string {
+function describeResponse(content: Record<string, { schema?: Schema }>): string {
   const json = getJsonSchema(content);
   if (json?.anyOf) return union(json.anyOf.map(type).filter((name) => name !== TRIED));
   if (json) return type(json);
@@ -151,10 +151,10 @@ function type(schema: Schema): string {
   if (schema.allOf) return schema.allOf.map((part) => `(${type(part)})`).join(' & ');
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices) return union(choices.map(type));
-  return union([schema.type ?? 'unknown'].flat().map((name) => named(name, schema)));
+  return union([schema.type ?? 'unknown'].flat().map((name) => describeNamedType(name, schema)));
 }
 
-function named(name: string, schema: Schema): string {
+function describeNamedType(name: string, schema: Schema): string {
   switch (name) {
     case 'object':
       return object(schema);

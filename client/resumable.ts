@@ -9,8 +9,8 @@ const IN_FORMS = /\.(csv|xlsx?|zip)$/i;
 /** Whether a file goes out by tus, alone. */
 export const isSentResumably = ({ name, size }: File): boolean => size > RESUMABLE_BYTES || !IN_FORMS.test(name);
 
-const UPLOADS = '/v1/managed-tables/uploads';
-const UPLOAD = `${UPLOADS}/{uploadId}`;
+const UPLOADS_PATH = '/v1/managed-tables/uploads';
+const UPLOAD = `${UPLOADS_PATH}/{uploadId}`;
 /** The size of the pieces that the API stores. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 /** The number of parts, about: of 5 GiB each is smaller than what proxies let through. */
@@ -20,7 +20,7 @@ const PARTS = 100;
  * seconds.
  */
 const TRIES = 8;
-const LONGEST_PAUSE_S = 5;
+const MAX_PAUSE_S = 5;
 /** Answers after which it helps to ask where to go on. */
 const PASSING = [408, 409, 423, 500, 502, 503, 504];
 
@@ -83,7 +83,7 @@ export async function sendResumably(call: Call, file: FileInParts, options: Uplo
       } catch (error) {
         if (signal?.aborted || failed >= TRIES || !mayPass(error)) throw error;
         const asked = error instanceof ApiError ? error.retryAfter : null;
-        await wait(Math.min(asked ?? 2 ** failed / 4, LONGEST_PAUSE_S) * 1000, signal);
+        await wait(Math.min(asked ?? 2 ** failed / 4, MAX_PAUSE_S) * 1000, signal);
         at = await look(uploadId).catch(() => at);
         failed = at.offset > offset ? 0 : failed + 1;
       }
@@ -113,7 +113,7 @@ async function begin(
   const said = { filename: file.name, filetype: file.type, table_id: tableId, mode, evolve, key: key?.join(',') };
   const pairs = Object.entries(said).flatMap(([name, value]) => (value ? [`${name} ${base64(value)}`] : []));
   const headers = { 'upload-length': String(file.size), 'upload-metadata': pairs.join(',') };
-  const found = await ask('POST', UPLOADS, { headers });
+  const found = await ask('POST', UPLOADS_PATH, { headers });
   return { uploadId: found.get('location')?.split('/').at(-1) ?? '', offset: 0, isWhole: false };
 }
 

@@ -38,7 +38,7 @@ const WAIT_S = 20;
  * Milliseconds.
  */
 const PAUSE_MS = 300;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 
 /** A look at a job, and the pause since the look before. */
 export interface Look {
@@ -49,14 +49,14 @@ export interface Look {
 /** `version` is that of the answer before, if it has one. */
 export const nextLook = (version: string | undefined, pause: number): Look =>
   version === undefined
-    ? { pause: Math.min(Math.max(PAUSE_MS, pause * 1.5), LONGEST_PAUSE_MS), input: {} }
+    ? { pause: Math.min(Math.max(PAUSE_MS, pause * 1.5), MAX_PAUSE_MS), input: {} }
     : { pause: PAUSE_MS, input: { query: { wait: WAIT_S }, ifNoneMatch: version } };
 
-const KNOWLEDGE = '/api/v1/domain-knowledge';
+const KNOWLEDGE_PATH = '/api/v1/domain-knowledge';
 const OF_KNOWLEDGE: Record<KnowledgeJob['type'], string> = {
-  enrichment: `${KNOWLEDGE}/jobs/{id}`,
-  concept_generation: `${KNOWLEDGE}/concepts/generation/jobs/{id}`,
-  ontology_generation: `${KNOWLEDGE}/ontology/generation/jobs/{id}`,
+  enrichment: `${KNOWLEDGE_PATH}/jobs/{id}`,
+  concept_generation: `${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`,
+  ontology_generation: `${KNOWLEDGE_PATH}/ontology/generation/jobs/{id}`,
 };
 
 /** The path that shows a job, and its parameters. */

@@ -16,7 +16,7 @@ export async function openOperatorEndpoint(
 ): Promise<{ close(): Promise<void> }> {
   const token = randomBytes(32).toString('base64url');
   const server = createServer((request, response) => {
-    answer(request, token, ask).then(
+    handleRequest(request, token, ask).then(
       ([status, body]) => sendJson(response, status, body),
       (error: Error) => sendJson(response, 400, { error: error.message }),
     );
@@ -33,7 +33,7 @@ export async function openOperatorEndpoint(
   };
 }
 
-async function answer(
+async function handleRequest(
   request: IncomingMessage,
   token: string,
   ask: (query: OperatorQuery) => Promise<unknown[]>,

@@ -25,7 +25,7 @@ const envelope = z.object({
 });
 
 /** The API refused a request. */
-export class Refusal extends Problem {
+export class CloudflareApiError extends Problem {
   readonly status: number;
   /** Cloudflare's codes of its reasons. */
   readonly codes: readonly number[];
@@ -52,7 +52,7 @@ export interface Zone {
   plan: string;
 }
 
-const database = z.object({ uuid: z.string(), name: z.string(), jurisdiction: z.string().nullish() });
+const findDatabase = z.object({ uuid: z.string(), name: z.string(), jurisdiction: z.string().nullish() });
 const zone = z.object({
   id: z.string(),
   name: z.string(),
@@ -93,7 +93,7 @@ export class CloudflareAccount {
 
   /** @returns id and jurisdiction of a D1 database, or undefined */
   async database(name: string): Promise<{ id: string; jurisdiction: string | null } | undefined> {
-    const found = (await this.#list(`/d1/database?name=${name}&`, database)).find((one) => one.name === name);
+    const found = (await this.#list(`/d1/database?name=${name}&`, findDatabase)).find((one) => one.name === name);
     return found && { id: found.uuid, jurisdiction: found.jurisdiction ?? null };
   }
 
@@ -148,7 +148,7 @@ export class CloudflareAccount {
         const path = `/accounts/${this.#credentials.accountId}${objects}/${key}`;
         const response = await send(this.#credentials, 'GET', path, undefined, headers);
         if (response.status === 404) return undefined;
-        if (!response.ok) throw refusalOf('GET', path, response.status, (await envelopeOf(response))?.errors);
+        if (!response.ok) throw toApiError('GET', path, response.status, (await envelopeOf(response))?.errors);
         return response.text();
       },
       put: async (key, text) => void (await this.#ask('PUT', `${objects}/${key}`, text, headers)),
@@ -288,7 +288,7 @@ export class CloudflareAccount {
     try {
       return (await this.#ask('GET', path, undefined, headers)).result;
     } catch (error) {
-      if (error instanceof Refusal && error.status === 404) return undefined;
+      if (error instanceof CloudflareApiError && error.status === 404) return undefined;
       throw error;
     }
   }
@@ -316,7 +316,7 @@ async function request(...args: Request) {
   const answer = await envelopeOf(response);
   if (response.ok && answer?.success) return answer;
   const [, method, path] = args;
-  throw refusalOf(method, path, response.status, answer?.errors);
+  throw toApiError(method, path, response.status, answer?.errors);
 }
 
 /** Sends a request; repeats it if the API is overloaded or unreachable. @throws Problem if it stays unreachable */
@@ -339,16 +339,16 @@ async function send(...[credentials, method, path, body, given = {}]: Request): 
 
 const envelopeOf = async (response: Response) => envelope.safeParse(await response.json().catch(() => undefined)).data;
 
-function refusalOf(
+function toApiError(
   method: string,
   path: string,
   status: number,
   errors: z.output<typeof envelope>['errors'] = [],
-): Refusal {
+): CloudflareApiError {
   const what = `Cloudflare refused ${method} ${path} with ${status}`;
   const why = errors.map(({ code, message }) => `${message} [${code}]`).join('; ') || 'no reason given';
   const isDenied = status === 401 || status === 403;
   const advice = isDenied ? ' Check what CLOUDFLARE_API_TOKEN may do, and CLOUDFLARE_ACCOUNT_ID.' : '';
   const codes = errors.map(({ code }) => code);
-  return new Refusal(status, codes, `${what}: ${why}.${advice}`);
+  return new CloudflareApiError(status, codes, `${what}: ${why}.${advice}`);
 }

@@ -228,8 +228,8 @@ export const SURFACES: SurfaceEndpoints[] = [
 ];
 
 const ofCompany = { console: authenticateSession, machine: authenticateServiceToken };
-/** The authentication of programs that somebody let in, by the resource of their tokens: the API, or the tools of `/mcp`. */
-const programsAt = (resource: 'api' | 'mcp') => ({
+/** The authentication of OAuth clients, by the resource of their access tokens: the API, or the tools of `/mcp`. */
+const authenticateClientsAt = (resource: 'api' | 'mcp') => ({
   oauth: authenticateGrant(resource),
   'oauth-machine': authenticateClient(resource),
 });
@@ -237,7 +237,7 @@ const programsAt = (resource: 'api' | 'mcp') => ({
 const AUTHENTICATION: Authentication = {
   operator: authenticateOperator,
   authenticators: {
-    bearer: byAudience({ ...ofCompany, ...programsAt('api') }),
+    bearer: byAudience({ ...ofCompany, ...authenticateClientsAt('api') }),
     signature: authenticateSignatureAlone((path) => findCounterpart(SURFACES, path)),
     machine: authenticateMachine(
       byAudience({
@@ -247,9 +247,9 @@ const AUTHENTICATION: Authentication = {
         oauth: refusePerson,
       }),
     ),
-    agent: authenticateKeyOr(byAudience({ ...ofCompany, ...programsAt('mcp') })),
+    agent: authenticateKeyOr(byAudience({ ...ofCompany, ...authenticateClientsAt('mcp') })),
     directory: authenticateKeyOr(byAudience({ machine: authenticateServiceToken })),
-    external: byAudience({ ...ofCompany, ...programsAt('api'), 'share-portal': authenticateOutsider }),
+    external: byAudience({ ...ofCompany, ...authenticateClientsAt('api'), 'share-portal': authenticateOutsider }),
   },
   tokens: {
     share: openShareToken,

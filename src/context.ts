@@ -143,7 +143,7 @@ function createMailer({ EMAIL }: Bindings, config: Config): Mailer {
  * Sends messages so that companies' webhook endpoints are told of events. A message that is not sent is sent by the scheduled
  * run.
  */
-async function tell(jobs: JobQueue, companyIds: readonly string[]): Promise<void> {
+async function queueWebhookDeliveries(jobs: JobQueue, companyIds: readonly string[]): Promise<void> {
   try {
     await jobs.sendAll(companyIds.map((companyId) => ({ type: 'webhooks.tell', companyId }) as const));
   } catch (error) {
@@ -182,7 +182,9 @@ export function openContext<A extends Actor>(
     actor,
     db: nearest
       ? openNearestControlDb(origin.env.CONTROL_DB, () => clock.now())
-      : openControlDb(origin.env.CONTROL_DB, (companyIds) => origin.waitUntil(tell(context.jobs, companyIds))),
+      : openControlDb(origin.env.CONTROL_DB, (companyIds) =>
+          origin.waitUntil(queueWebhookDeliveries(context.jobs, companyIds)),
+        ),
     config,
     bindings: withinJurisdiction(origin.env, config.DATA_JURISDICTION),
     files: origin.env.FILES,

@@ -106,8 +106,8 @@ export const WORKED: Worked[] = [
         name: 'sent',
         layout: [{ visualization_id: made._id, x: 0, y: 0, w: 1, h: 1 }],
       });
-      sent.dashboard = _id;
-      sent.user = (await system.call('GET', '/v1/auth/me')).user._id;
+      createdIds.dashboard = _id;
+      createdIds.user = (await system.call('GET', '/v1/auth/me')).user._id;
       return { method: 'POST', path: '/v1/schedules' };
     },
     honest: (n) => schedule(n, '0 9 * * *'),
@@ -161,12 +161,12 @@ export const WORKED: Worked[] = [
   },
 ];
 
-const sent = { dashboard: '', user: '' };
+const createdIds = { dashboard: '', user: '' };
 const schedule = (n: number, cron: string) => ({
   name: `schedule ${n}`,
   target_type: 'dashboard',
-  target_id: sent.dashboard,
+  target_id: createdIds.dashboard,
   cron,
   time_zone: 'America/Sao_Paulo',
-  recipients: [{ user_id: sent.user }],
+  recipients: [{ user_id: createdIds.user }],
 });

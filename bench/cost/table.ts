@@ -1,5 +1,5 @@
 import { costOf, PLAN_DOLLARS, priceOf, type Used } from './prices.ts';
-import { MONTHS_KEPT, RECORD_BYTES } from './usage.ts';
+import { MONTHS_STORED, RECORD_BYTES } from './usage.ts';
 
 /** What a million requests of each sort use, what moving their records to R2 does, and how many records in logs they leave. */
 export type Measured = Record<Sort, { used: Usage; moving: Usage; recordsEach: number }>;
@@ -40,7 +40,7 @@ export function monthlyTable(measured: Measured): string[] {
     ),
     [
       'Logs: the records of 90 days',
-      (sort, rate) => costOf('objects.gigabyteMonths', (recordsOf(sort, rate) * MONTHS_KEPT * RECORD_BYTES) / 1e9),
+      (sort, rate) => costOf('objects.gigabyteMonths', (recordsOf(sort, rate) * MONTHS_STORED * RECORD_BYTES) / 1e9),
     ],
     ['Logs: moving a day to R2', (sort, rate) => millions(rate) * priceOf(measured[sort].moving)],
     ['The plan', () => PLAN_DOLLARS],

@@ -14,7 +14,7 @@ export const TAKEN = { cpuMilliseconds: 3, objectMilliseconds: 10, objectGigabyt
 export const RECORD_BYTES = 310;
 
 /** Months that records stay in the object of their log, by default. */
-export const MONTHS_KEPT = 3;
+export const MONTHS_STORED = 3;
 
 /** What so many requests used, as it is billed for a million of them. Records are billed for as long as they stay. */
 export function perMillion(usage: Usage, requests: number, records: number): Record<Used, number> {
@@ -23,7 +23,7 @@ export function perMillion(usage: Usage, requests: number, records: number): Rec
     'worker.cpuMilliseconds': (usage['worker.requests'] ?? 0) * TAKEN.cpuMilliseconds,
     'objects.gigabyteSeconds':
       ((usage['objects.requests'] ?? 0) * TAKEN.objectMilliseconds * TAKEN.objectGigabytes) / 1000,
-    'objects.gigabyteMonths': (records * RECORD_BYTES * MONTHS_KEPT) / 1e9,
+    'objects.gigabyteMonths': (records * RECORD_BYTES * MONTHS_STORED) / 1e9,
   } as Usage;
   const names = Object.keys(PRICES) as Used[];
   return Object.fromEntries(names.map((name) => [name, round(((counted[name] ?? 0) / requests) * 1e6)])) as Record<

@@ -36,7 +36,7 @@ function count({ meta }: D1Result): void {
   use('d1.rowsWritten', meta.rows_written ?? 0);
 }
 
-function asked(): void {
+function countQuery(): void {
   use('d1.queries');
   use(`d1.queries.${phase()}`);
 }
@@ -48,13 +48,13 @@ function meteredDatabase(database: D1Database): D1Database {
     statement.bind = (...values) => counted(bind.apply(statement, values));
     const telling = (call: typeof all) =>
       goFar(async () => {
-        asked();
+        countQuery();
         const result = await call.apply(statement);
         count(result);
         return result;
       });
     const rows = async (...options: unknown[]) => {
-      asked();
+      countQuery();
       const isRead = /^\s*(?:select|with)\b/i.test(Reflect.get(statement, 'statement') ?? 'select');
       const told = await all.apply(statement);
       count(told);
@@ -74,7 +74,7 @@ function meteredDatabase(database: D1Database): D1Database {
       prepare: (sql: string) => counted(session.prepare(sql)),
       batch: (statements: D1PreparedStatement[]) =>
         goFar(async () => {
-          asked();
+          countQuery();
           const results = await session.batch(statements);
           results.forEach(count);
           return results;

@@ -12,7 +12,7 @@ export interface Tally {
   surprises: string[];
 }
 
-const SURPRISES_KEPT = 5;
+const MAX_SURPRISES = 5;
 /**
  * The pause of each caller before each request: the simulator of queues falls behind at a hundred messages a second.
  */
@@ -64,7 +64,7 @@ export class Callers {
     this.tallies.set(kind, tally);
     const count = (status: number, surprise?: string) => {
       tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
-      if (surprise && tally.surprises.length < SURPRISES_KEPT) tally.surprises.push(surprise);
+      if (surprise && tally.surprises.length < MAX_SURPRISES) tally.surprises.push(surprise);
     };
     await sleep(PAUSE_MS);
     const request = await make();

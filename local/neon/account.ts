@@ -9,14 +9,14 @@ const REGIONS = ['aws-us-east-1', 'aws-eu-central-1', 'aws-sa-east-1'];
 export type Caller = 'person' | 'organization';
 
 /** A refusal of Neon's API. */
-export interface NeonRefusal {
+export interface NeonError {
   status: number;
   code: string;
   message: string;
 }
 
 /** The organization that a call concerns, or why the call is refused. */
-export type OrganizationOf = { organization: string } | NeonRefusal;
+export type OrganizationOf = { organization: string } | NeonError;
 
 /**
  * The account's callers: a person with a key who belongs to one organization, and optionally that organization's own
@@ -54,7 +54,7 @@ export class NeonAccount {
   }
 
   /** The reason to refuse the creation of a project, if there is one. */
-  refusalOf(wanted: raw.ProjectCreateRequest['project'], projects: number): NeonRefusal | undefined {
+  refusalOf(wanted: raw.ProjectCreateRequest['project'], projects: number): NeonError | undefined {
     const plan = NEON_PLANS[this.#plan];
     const refuse = (status: number, message: string, code = '') => ({ status, code, message });
     if (wanted.region_id !== undefined && !REGIONS.includes(wanted.region_id)) {

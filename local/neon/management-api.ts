@@ -7,7 +7,7 @@ import type { Faults, NeonCall } from './faults.ts';
 import { NameTaken, type NeonProject, type NeonProjects } from './projects.ts';
 import { connectionUri, createdProjectView, operationViews, projectListItemView, projectView } from './views.ts';
 
-interface Answer {
+interface ApiResponse {
   status: number;
   body: unknown;
 }
@@ -16,7 +16,7 @@ interface Call {
   name: NeonCall;
   /** Name of the project that the call concerns, for the faults set on it. */
   projectName: string;
-  run(operationsMs: number): Answer | Promise<Answer>;
+  run(operationsMs: number): ApiResponse | Promise<ApiResponse>;
 }
 
 const ROOT = '/api/v2';
@@ -62,7 +62,7 @@ export class ManagementApi {
   }
 
   /** Answers questions about the account itself. */
-  #aboutAccount(request: IncomingMessage, caller: Caller): Answer | undefined {
+  #aboutAccount(request: IncomingMessage, caller: Caller): ApiResponse | undefined {
     const account = this.#account;
     switch (`${request.method} ${request.url?.slice(ROOT.length)}`) {
       case 'GET /auth':
@@ -131,7 +131,7 @@ export class ManagementApi {
     return undefined;
   }
 
-  #list(search: string, query: URLSearchParams): Answer {
+  #list(search: string, query: URLSearchParams): ApiResponse {
     const found = this.#projects.list().filter(({ id, name }) => name.includes(search) || id.includes(search));
     const after = found.findIndex(({ id }) => id === query.get('cursor')) + 1;
     const page = found.slice(after, after + Number(query.get('limit') ?? 10));
@@ -142,7 +142,7 @@ export class ManagementApi {
     });
   }
 
-  async #create(name: string, input: CreateInput, operationsMs: number): Promise<Answer> {
+  async #create(name: string, input: CreateInput, operationsMs: number): Promise<ApiResponse> {
     const refusal = this.#account.refusalOf(input, this.#projects.list().length);
     if (refusal) return problem(refusal.status, refusal.code, refusal.message);
     const wanted = {
@@ -171,19 +171,21 @@ const DAY_SECONDS = 24 * 60 * 60;
 const DEFAULT_UNITS = 0.25;
 
 /** Answers if the organization is known. */
-const within = (of: OrganizationOf, answer: () => Answer | Promise<Answer>): Answer | Promise<Answer> =>
-  'organization' in of ? answer() : problem(of.status, of.code, of.message);
+const within = (
+  of: OrganizationOf,
+  answer: () => ApiResponse | Promise<ApiResponse>,
+): ApiResponse | Promise<ApiResponse> => ('organization' in of ? answer() : problem(of.status, of.code, of.message));
 
-const ok = (body: unknown): Answer => ({ status: 200, body });
+const ok = (body: unknown): ApiResponse => ({ status: 200, body });
 
-const problem = (status: number, code: string, message: string): Answer => ({ status, body: { code, message } });
+const problem = (status: number, code: string, message: string): ApiResponse => ({ status, body: { code, message } });
 
-function operation(project: NeonProject, id: string): Answer {
+function operation(project: NeonProject, id: string): ApiResponse {
   const found = operationViews(project, Date.now()).find((view) => view.id === id);
   return found === undefined ? problem(404, '', 'operation not found') : ok({ operation: found });
 }
 
-function uri(project: NeonProject, query: URLSearchParams): Answer {
+function uri(project: NeonProject, query: URLSearchParams): ApiResponse {
   const known = query.get('database_name') === project.database && query.get('role_name') === project.role;
   return known ? ok({ uri: connectionUri(project) }) : problem(404, '', 'role or database not found');
 }
@@ -201,4 +203,4 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-const send = (response: ServerResponse, { status, body }: Answer): void => sendJson(response, status, body);
+const send = (response: ServerResponse, { status, body }: ApiResponse): void => sendJson(response, status, body);

@@ -11,7 +11,7 @@ export interface NeonProject {
   regionId: string;
   /** How far back it can be restored, in seconds. */
   historySeconds: number;
-  /** The least and greatest size of its compute. */
+  /** The minimum and maximum size of its compute. */
   minUnits: number;
   maxUnits: number;
   branchId: string;

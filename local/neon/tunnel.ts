@@ -8,7 +8,7 @@ import type { TunnelFaults } from './tunnel-faults.ts';
 
 /** The number of unsent messages to the driver from which on reading from PostgreSQL pauses. */
 const MAX_UNSENT = 16;
-/** The most bytes that are read at once, which become a message to the driver. */
+/** The maximum number of bytes that are read at once, which become a message to the driver. */
 const READ_BYTES = 256 * 1024;
 /** The size of a full piece: PostgreSQL has more to send. */
 const POSTGRES_BYTES = 8 * 1024;

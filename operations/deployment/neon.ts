@@ -115,18 +115,18 @@ async function checkProjectLimit(
   return { problems: [], notes: projects >= most * NEARLY_FULL ? [`Warning: ${used}.`] : [used] };
 }
 
-interface Answer<T> {
+interface NeonResult<T> {
   data?: T | undefined;
   error?: unknown;
   response?: Response | undefined;
 }
 
-function requireData<T>(answer: Answer<T>, baseUrl: string): T {
+function requireData<T>(answer: NeonResult<T>, baseUrl: string): T {
   if (answer.data !== undefined) return answer.data;
   throw new Problem(
     `Neon at ${baseUrl} does not answer as it should: ${reasonOf(answer)}. Run the command again later.`,
   );
 }
 
-const reasonOf = ({ error, response }: Answer<unknown>): string =>
+const reasonOf = ({ error, response }: NeonResult<unknown>): string =>
   `${response?.status ?? 'no answer'} ${(error as { message?: string } | undefined)?.message ?? ''}`.trim();

@@ -1,4 +1,4 @@
-import { type CloudflareAccount, Refusal, type Zone } from '../cloudflare.ts';
+import { type CloudflareAccount, CloudflareApiError, type Zone } from '../cloudflare.ts';
 import { type Environment, warningsOf } from '../environments.ts';
 import { Problem } from '../problem.ts';
 import { type Findings, note, nothing, problem } from './findings.ts';
@@ -39,9 +39,12 @@ export async function preflight(
 }
 
 /** Turns a refusal of Cloudflare into advice for the operator. */
-async function unlessRefused(ask: () => Promise<Findings>, advice: (refusal: Refusal) => string): Promise<Findings> {
+async function unlessRefused(
+  ask: () => Promise<Findings>,
+  advice: (refusal: CloudflareApiError) => string,
+): Promise<Findings> {
   return ask().catch((error: unknown) => {
-    if (error instanceof Refusal) return problem(`${advice(error)} (${error.message})`);
+    if (error instanceof CloudflareApiError) return problem(`${advice(error)} (${error.message})`);
     throw error;
   });
 }

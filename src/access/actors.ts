@@ -1,14 +1,14 @@
 import type { Access } from './evaluation.ts';
 
-/** A program that somebody let in. The scopes of `access` bound its permissions. */
+/** An OAuth client that a user authorized. Its permissions are limited by the scopes in `access`. */
 export interface Client {
-  /** The id by which the program names itself when it asks for tokens. */
+  /** The client id. */
   id: string;
   /** The grant that its person gave; null where it came with the key of a service account. */
   grantId: string | null;
 }
 
-/** A person with a session token, or a program that they let in. */
+/** A user with a session token, or an OAuth client that acts for the user. */
 export interface UserActor {
   kind: 'user';
   id: string;
@@ -17,13 +17,13 @@ export interface UserActor {
   email: string;
   name: string;
   isOwner: boolean;
-  /** The grant's, where a program acts. */
+  /** The id of the grant, if an OAuth client acts. */
   sessionId: string;
   client?: Client;
   access: Access;
 }
 
-/** A program with a signing key, or with a service token that was exchanged for a request signed with it. */
+/** A service account with an API key, or with a service token obtained by a request signed with that key. */
 export interface ServiceAccountActor {
   kind: 'service_account';
   id: string;

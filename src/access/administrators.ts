@@ -8,7 +8,7 @@ import { MANAGED_POLICIES } from '../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
 import { matchesEverything } from '../permissions/wildcard.ts';
 
-/** The most administrators who are mailed. */
+/** The maximum number of administrators who are mailed. */
 const MAX_ADMINISTRATORS = 50;
 
 /** Selects the e-mail addresses of a company's active owner and administrators, by the rule of `isAdministrator`. */

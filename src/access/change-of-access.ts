@@ -29,8 +29,8 @@ export interface PrincipalAccessChange {
   truncated: boolean;
 }
 
-/** The most gains, and the most losses, that are listed. */
-export const MOST_WITNESSES = 1000;
+/** The maximum number of gains, and the maximum number of losses, that are listed. */
+export const MAX_WITNESSES = 1000;
 
 /** Principals that are looked at in one go. */
 const PAGE = 1000;
@@ -105,14 +105,14 @@ export async function computeAccessChange(
       known.set(key, compared);
       const { type, id, name } = person;
       for (const side of ['gains', 'losses'] as const) {
-        const left = MOST_WITNESSES - change[side].length;
+        const left = MAX_WITNESSES - change[side].length;
         change.truncated ||= compared[side].length > left;
         change[side].push(
           ...compared[side].slice(0, left).map((witness) => ({ principal: { type, id, name }, ...witness })),
         );
       }
     }
-    const isFull = change.gains.length === MOST_WITNESSES && change.losses.length === MOST_WITNESSES;
+    const isFull = change.gains.length === MAX_WITNESSES && change.losses.length === MAX_WITNESSES;
     if (found.length < PAGE || (isFull && change.truncated)) return change;
   }
 }

@@ -13,8 +13,8 @@ export interface AccessChangeContext {
 }
 
 /**
- * Runs a unit of work that changes permissions, or who lives, as `commit` does: no request that begins after it is let in by
- * earlier permissions.
+ * Runs, like `commit`, a unit of work that changes permissions, or creates, deactivates or deletes principals. No request that
+ * starts afterwards is authorized by the previous permissions.
  */
 export const commitAccess = <const U extends Unit>(
   ctx: AccessChangeContext,

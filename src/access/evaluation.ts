@@ -73,7 +73,7 @@ export interface CompiledGroup {
 export interface Access {
   readonly isOwner: boolean;
   readonly groups: readonly CompiledGroup[];
-  /** Patterns of the actions that a program was let in for, on behalf of the principal; null where the principal acts. */
+  /** The scopes of the OAuth client that acts on behalf of the principal, as action patterns; null if the principal acts. */
   readonly scopes: readonly string[] | null;
   /** The rules by action, made when they are first needed. */
   index: Map<Action, Indexed> | null;
@@ -97,9 +97,9 @@ const makeDecision = (
 });
 
 const OWNER = makeDecision('owner');
-const NONE = makeDecision('none');
+const NO_DECISION = makeDecision('none');
 /** The decision on an action that only a Deny keeps from anybody. */
-const NOT_DENIED: Decision = { ...NONE, allowed: true };
+const NOT_DENIED: Decision = { ...NO_DECISION, allowed: true };
 
 /**
  * Compiles the sources of a principal's access. Rules on an action are collected when it is first evaluated. Documents
@@ -138,7 +138,7 @@ export const listSources = ({ isOwner, groups, scopes }: Access): readonly unkno
   ...groups.map(({ source }) => source).toSorted(),
 ];
 
-/** The access of a program that was let in for some actions only: one more Allow, which must hold too. */
+/** The access of an OAuth client with scopes: an additional Allow that must match, too. */
 export const withinScopes = (access: Access, scopes: readonly string[]): Access => ({
   ...access,
   scopes,
@@ -146,7 +146,7 @@ export const withinScopes = (access: Access, scopes: readonly string[]): Access 
   recent: null,
 });
 
-/** Whether a program may do an action at all on the principal's behalf, or the principal acts. */
+/** Whether the scopes allow the action at all; true if the principal acts without a client. */
 const isInScope = ({ scopes }: Access, action: Action): boolean =>
   scopes === null || scopes.some((pattern) => compile(pattern)(action));
 
@@ -160,13 +160,13 @@ export const copyForRequest = (access: Access): Access => ({ ...access, index: n
  * which only patterns for every resource of the type match. If several statements match, the decision names the first.
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
-  if (access.isOwner) return isInScope(access, action) ? OWNER : NONE;
+  if (access.isOwner) return isInScope(access, action) ? OWNER : NO_DECISION;
   const { recent } = access;
   const rules = recent !== null && recent.action === action ? recent : indexed(access, action);
   return rules.decided.get(resource) ?? resolve(rules, resource);
 }
 
-/** All rules on `action`, without the owner's privilege; that of a program which the owner let in is a rule. */
+/** All rules on `action`, without the owner's privilege; for an OAuth client of the owner that privilege is a rule. */
 export function rulesFor(access: Access, action: Action): ActionRules {
   if (access.isOwner && access.scopes !== null) {
     const everything: Rule = { resource: '*', fits: () => true, decision: OWNER };
@@ -239,7 +239,7 @@ function addRules(to: Rule[], resources: readonly string[], decision: Decision):
 function resolve(rules: Indexed, resource: string): Decision {
   const fits = (rule: Rule): boolean => rule.fits(resource);
   const found = (rules.deny.find(fits) ?? rules.allow.find(fits) ?? rules.legacy.find(fits))?.decision;
-  const decision = found ?? (actionEntry(rules.action).unlessDenied ? NOT_DENIED : NONE);
+  const decision = found ?? (actionEntry(rules.action).unlessDenied ? NOT_DENIED : NO_DECISION);
   if (rules.decided.size >= MAX_CACHED_DECISIONS) rules.decided.clear();
   rules.decided.set(resource, decision);
   return decision;

@@ -29,8 +29,8 @@ export const peopleOnly = defineFailure('access.people_only', 'forbidden', {
   message: 'This is for people, with a session of their own. A service account has none.',
 });
 
-/** A program is refused where no action of the catalogue fits: programs are let in for actions. */
-export const programsRefused = defineFailure('access.programs_refused', 'forbidden', {
+/** OAuth clients are rejected on routes without an action of the catalogue, because scopes are made of actions. */
+export const clientsRefused = defineFailure('access.programs_refused', 'forbidden', {
   message: 'A program that somebody let in may not do this: sign in yourself.',
 });
 

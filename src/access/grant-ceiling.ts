@@ -12,7 +12,7 @@ export interface Excess {
 
 const NOTHING: ActionRules = { deny: [], allow: [], legacy: [] };
 
-/** The most comparisons of patterns, some tens of milliseconds: two hostile sets of policies could need billions. */
+/** The maximum number of comparisons of patterns, some tens of milliseconds: two hostile sets of policies could need billions. */
 const COMPARISONS = 1_000_000;
 
 /**

@@ -92,7 +92,7 @@ export const toClaims = ({ actor }: KnownPrincipal): CredentialClaims => ({
 /** Longest name of a client that the audit trail keeps: some are addresses. */
 const CLIENT_LENGTH = 256;
 
-/** The name of a principal's credential in the audit trail: the session or key, and the program that acts with it. */
+/** The name of a principal's credential in the audit trail: the session or key, and the OAuth client that acts with it. */
 export function formatCredential(actor: Principal): string {
   const own = actor.kind === 'user' ? actor.sessionId : actor.keyId;
   return actor.client ? `oauth:${own}:${actor.client.id.slice(0, CLIENT_LENGTH)}` : own;
@@ -110,7 +110,7 @@ export interface PresentedCredential {
   fits(known: KnownPrincipal): Promise<boolean>;
   /** Asks the control database who it is, in one batch. Fails when the credential is not good. */
   read(): Promise<KnownPrincipal>;
-  /** Records the use of the credential, with which somebody has been let in. */
+  /** Records that the credential was used for a request that has been authenticated. */
   recordUse(known: KnownPrincipal): void;
 }
 

@@ -20,7 +20,7 @@ let recordedAt = 0;
 /** A credential that was used within this time is in constant use: its next record may wait for the batch. */
 const RECENT_MS = 5 * PRECISION_MS;
 
-/** The most uses in a batch, which bounds memory and the statement. */
+/** The maximum number of uses in a batch, which bounds memory and the statement. */
 const MAX_WAITING = 5000;
 
 /**

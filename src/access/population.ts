@@ -168,7 +168,10 @@ async function readDocuments(
   return documents;
 }
 
-/** Compiles the accesses of many: each group once. */
+/**
+ * Returns a function that compiles the access of a principal from its groups. Each group is compiled only once, however many
+ * principals are in it.
+ */
 export function accessCompiler(companyId: string, grants: ReadonlyMap<string, GroupGrants>): (of: GroupSet) => Access {
   const compiled = new Map<string, Access['groups']>();
   const findGroup = (id: string): Access['groups'] => {

@@ -15,7 +15,10 @@ export function requireOwner(actor: Principal): void {
   if (!actor.access.isOwner) throw ownerOnly();
 }
 
-/** Throws unless the caller is a person: for a session, password or second factor of their own. A program has none of these. */
+/**
+ * Throws unless the caller is a user without an OAuth client: for routes about the user's own session, password or second
+ * factor.
+ */
 export function requirePerson(actor: Principal): void {
   if (actor.kind !== 'user') throw peopleOnly();
 }

@@ -15,7 +15,7 @@ export interface Budget {
 export const comparisonBudget = (): Budget => ({ left: 3_000_000 });
 
 /** The two forms of a resource: all of them at once, or a name that begins like this. */
-const EVERYTHING = '*';
+const ANY_RESOURCE = '*';
 const NAMES_BEGIN = 'arn:svc:';
 
 /** Stand for all characters that no pattern asks for: the first that is not asked for is taken. */
@@ -27,7 +27,7 @@ const FILLER_CHARACTERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
  * @throws accessTooComplex once the budget is used up
  */
 export function shortestDifference(some: ResourceLanguage, other: ResourceLanguage, budget: Budget): string | null {
-  if (includesResource(some, EVERYTHING) && !includesResource(other, EVERYTHING)) return EVERYTHING;
+  if (includesResource(some, ANY_RESOURCE) && !includesResource(other, ANY_RESOURCE)) return ANY_RESOURCE;
   const [allow, deny] = [dropContainedPatterns(some.allow, budget), dropContainedPatterns(some.deny, budget)];
   const [otherAllow, otherDeny] = [
     dropContainedPatterns(other.allow, budget),
@@ -77,9 +77,9 @@ export function spend(budget: Budget, cost = 1): true {
 const DEAD = -1;
 
 /**
- * A pattern as a deterministic automaton: its state is how many of its literal characters are found. Parts between wildcards are
- * found at their leftmost places; `back` says, within such a part, how much of it is found still when the next character is not
- * the one asked for.
+ * A wildcard pattern as a deterministic automaton. The state is the number of literal characters matched so far. Each part
+ * between wildcards is matched at its leftmost position; `back` is the state to fall back to within such a part when the next
+ * character does not match, as in Knuth–Morris–Pratt.
  */
 interface Automaton {
   characters: readonly string[];
@@ -93,12 +93,12 @@ interface Automaton {
   everything: number | null;
 }
 
-const known = new Map<string, Automaton>();
+const cachedAutomata = new Map<string, Automaton>();
 
 function automaton(pattern: string): Automaton {
-  const made = known.get(pattern) ?? build(pattern);
-  if (known.size >= 2048) known.clear();
-  known.set(pattern, made);
+  const made = cachedAutomata.get(pattern) ?? build(pattern);
+  if (cachedAutomata.size >= 2048) cachedAutomata.clear();
+  cachedAutomata.set(pattern, made);
   return made;
 }
 

@@ -61,14 +61,16 @@ export function decideAll(
   const able = new Map<string, Decision>();
   for (const of of groupSets) {
     const decisions = parseGroups(of).flatMap((id) => byGroup.get(id) ?? []);
-    const first = ORDER.map((kind) => decisions.find(({ decided_by }) => decided_by.kind === kind)).find(Boolean);
+    const first = PRINCIPAL_TYPE_ORDER.map((kind) => decisions.find(({ decided_by }) => decided_by.kind === kind)).find(
+      Boolean,
+    );
     const decision = of.isOwner === 1 ? owner : (first ?? nobody);
     if (decision.allowed) able.set(makeGroupSetKey(of), decision);
   }
   return able;
 }
 
-const ORDER = ['deny', 'allow', 'legacy'] as const;
+const PRINCIPAL_TYPE_ORDER = ['deny', 'allow', 'legacy'] as const;
 
 /** The statements of a document that say something of an action. */
 export const keepStatementsOn =

@@ -70,17 +70,17 @@ export const writes = (sql: string): boolean => sql.search(WRITES) !== -1;
 /** The columns that a statement sets, whatever its table. */
 const SETS = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 
-const known = new Map<string, boolean>();
+const cachedAnswers = new Map<string, boolean>();
 
 /** Statements that are remembered: those of a Worker are some hundreds, but lists make some longer than others. */
 const MAX_CACHED_ANSWERS = 2000;
 
 /** Whether a statement changes permissions, or who lives. When in doubt, it does. */
 export function touchesAccess(sql: string): boolean {
-  const remembered = known.get(sql);
+  const remembered = cachedAnswers.get(sql);
   if (remembered !== undefined) return remembered;
   const touches = [...sql.matchAll(WRITES)].some(([, verb = '', table = '']) => touchesTable(verb, table, sql));
-  if (known.size < MAX_CACHED_ANSWERS) known.set(sql, touches);
+  if (cachedAnswers.size < MAX_CACHED_ANSWERS) cachedAnswers.set(sql, touches);
   return touches;
 }
 

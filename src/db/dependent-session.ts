@@ -23,7 +23,7 @@ export interface DependentSession extends RehearsingSession {
   runDependentWrite<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
 }
 
-/** The most tries of a write whose reads others change meanwhile. */
+/** The maximum number of tries of a write whose reads others change meanwhile. */
 const ATTEMPTS = 5;
 
 interface Query {

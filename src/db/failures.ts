@@ -61,7 +61,10 @@ export function quotaRefusal(message: string): Error | undefined {
     : quotaExceeded({ quota: quota as Quota, limit: Number(limit), use: Number(use) });
 }
 
-/** A change of access could not be announced in time and is not made: somebody might be let in after it. */
+/**
+ * A change of access was not made, because it could not be announced in time: a cache could have authorized requests by the
+ * previous permissions.
+ */
 export const accessNotChanged = defineFailure('access.not_changed', 'unavailable', {
   message: 'Access cannot be changed at the moment. Nothing was changed. Try again.',
   portuguese: 'As permissões não podem ser alteradas neste momento. Tente novamente em instantes.',

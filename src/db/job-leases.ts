@@ -31,14 +31,14 @@ export const RENEWAL_MS = 30_000;
 /** The time after which the scheduled run sends the message of a job again that no attempt has begun. Milliseconds. */
 export const RESUME_AFTER_MS = 120_000;
 
-/** Holds for a job that has neither succeeded nor failed. */
+/** SQL condition, true for a job that has neither succeeded nor failed. */
 export const isUnfinished = ({ status }: JobTable): SQL => inArray(status, ['queued', 'running']);
 
-/** Holds for a job that no attempt has the lease of. */
+/** SQL condition, true for a job that no attempt has the lease of. */
 export const isFree = ({ status, dueAt }: JobTable, now: number): SQL =>
   or(eq(status, 'queued'), and(eq(status, 'running'), lte(dueAt, now))) as SQL;
 
-/** Holds while this attempt is the job's present one. */
+/** SQL condition, true while this attempt is the job's present one. */
 const isPresent = (jobs: JobTable, { companyId, id, attempt }: Attempt): SQL =>
   and(byId(jobs, companyId, id), eq(jobs.status, 'running'), eq(jobs.attempt, attempt)) as SQL;
 

@@ -21,11 +21,11 @@ export function openNearestSession(database: D1Database, now: () => number): D1D
   const openedAt = now();
   if (known && openedAt >= known.at && openedAt - known.at < MAX_AGE_MS) return database.withSession(known.bookmark);
   const session = database.withSession('first-primary');
-  return telling(session, (bookmark) => latest.set(database, { bookmark, at: openedAt }));
+  return trackBookmarks(session, (bookmark) => latest.set(database, { bookmark, at: openedAt }));
 }
 
 /** A session that tells its bookmark after each query. */
-function telling(session: D1DatabaseSession, tell: (bookmark: string) => void): D1DatabaseSession {
+function trackBookmarks(session: D1DatabaseSession, tell: (bookmark: string) => void): D1DatabaseSession {
   const told = async <T>(work: Promise<T>): Promise<T> => {
     const result = await work;
     const bookmark = session.getBookmark();

@@ -1,7 +1,7 @@
 import { or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 
 /** Different letters beyond ASCII whose case is ignored. D1 takes expressions of a depth of 100, and each adds two. */
-const MOST_LETTERS = 30;
+const MAX_LETTERS = 30;
 
 /**
  * For the WHERE of a list: one of the texts contains `search`, in any case and literally. Undefined where nothing is searched
@@ -14,7 +14,7 @@ export function contains(texts: readonly SQLWrapper[], search: string): SQL | un
 }
 
 /** A text that is looked for, and how others are written to be compared with it, whatever the case. */
-export function foldCase(search: string, mostLetters = MOST_LETTERS) {
+export function foldCase(search: string, mostLetters = MAX_LETTERS) {
   // Letter by letter: the small form of a letter is another one at the end of a word in Greek.
   const wanted = [...search].map((letter) => letter.toLowerCase()).join('');
   const letters = [...new Set(wanted)].filter(hasCapital).slice(0, mostLetters);

@@ -6,13 +6,13 @@ import type { ControlDb } from './client.ts';
 type Owned = { companyId: SQLiteColumn; id: SQLiteColumn };
 
 /** A value, or the subquery that finds it. */
-type Found = string | SQL;
+type ValueOrSubquery = string | SQL;
 
 /** A condition that must hold at the moment of a write. */
 export type Condition = SQL;
 
 /** The row of an id, if it is the company's. */
-export const byId = (table: Owned, companyId: Found, id: Found): SQL =>
+export const byId = (table: Owned, companyId: ValueOrSubquery, id: ValueOrSubquery): SQL =>
   and(eq(table.companyId, companyId), eq(table.id, id)) as SQL;
 
 /** The same, unless it is deleted. */
@@ -26,11 +26,11 @@ export type DeletionFilter = 'living' | 'deleted' | 'all';
 export const matchesDeletion = ({ deletedAt }: { deletedAt: SQLiteColumn }, which: DeletionFilter): SQL | undefined =>
   which === 'all' ? undefined : which === 'living' ? isNull(deletedAt) : isNotNull(deletedAt);
 
-/** Holds while the table has a row that meets the conditions: for the WHERE of a write that depends on it. */
+/** SQL condition, true while the table has a row that meets the conditions: for the WHERE of a write that depends on it. */
 export const exists = (table: SQLiteTable, ...conditions: (SQL | undefined)[]): SQL =>
   sql`exists (select 1 from ${table} where ${and(...conditions)})`;
 
-/** Holds if the statement before it in the batch changed a row. */
+/** SQL condition, true if the statement before it in the batch changed a row. */
 export const afterChange = sql`changes() > 0`;
 
 /** Ids as a subquery for `in`: one bound parameter, however many (D1 takes 100 in a statement). */
@@ -46,7 +46,7 @@ export const slugOrSuffixed = (
   return sql`iif(${isTaken}, ${`${slug}-${id.slice(-8)}`}, ${slug})`;
 };
 
-/** Most characters of values in one bound parameter: D1 takes two million bytes. */
+/** The maximum number of characters of values in one bound parameter: D1 takes two million bytes. */
 const MAX_PARAMETER = 500_000;
 
 /** Values in as few parts as possible, each of which fits into one bound parameter as JSON. */

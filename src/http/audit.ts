@@ -69,7 +69,7 @@ function joinOwnIds(companyId: string | null, ids: readonly string[]): string | 
   return companyId !== null && own.length > 0 ? own.join('/') : null;
 }
 
-/** Whether the caller was let in with a credential of their own. */
+/** Whether the caller is an authenticated user, service account or outsider. */
 const isKnown = ({ actor }: RequestFacts): boolean =>
   actor?.kind === 'user' || actor?.kind === 'service_account' || actor?.kind === 'outsider';
 
@@ -88,11 +88,11 @@ function toPrincipal({
 }: RequestFacts): Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'> {
   switch (actor?.kind) {
     case 'user':
-      return known(actor.companyId, 'user', actor.id, formatCredential(actor));
+      return toAuditPrincipal(actor.companyId, 'user', actor.id, formatCredential(actor));
     case 'service_account':
-      return known(actor.companyId, 'service_account', actor.id, formatCredential(actor));
+      return toAuditPrincipal(actor.companyId, 'service_account', actor.id, formatCredential(actor));
     case 'outsider':
-      return known(actor.companyId, 'outsider', actor.id, actor.sessionId);
+      return toAuditPrincipal(actor.companyId, 'outsider', actor.id, actor.sessionId);
     case 'viewer':
       return { companyId: actor.companyId, principalType: 'anonymous', principalId: null, credential: actor.tokenId };
     case 'operator':
@@ -104,7 +104,7 @@ function toPrincipal({
   }
 }
 
-const known = (
+const toAuditPrincipal = (
   companyId: string,
   principalType: AuditRecord['principalType'],
   principalId: string,

@@ -15,7 +15,7 @@ import type { Failure } from '../kernel/failure.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { withinTime } from '../kernel/time-limit.ts';
 import type { KeyedRequest } from '../objects/idempotency-keys.ts';
-import type { Admission, OrganizationGate, Verdict } from '../objects/organization-gate.ts';
+import type { Admission, Admittance, OrganizationGate } from '../objects/organization-gate.ts';
 import { logError } from '../platform/log.ts';
 import { callObject } from '../platform/objects.ts';
 import { repetitionUnknown, replayUnknown } from './failures.ts';
@@ -73,20 +73,23 @@ export async function authenticatePrincipal(
 function authenticated(
   presented: PresentedCredential,
   known: KnownPrincipal,
-  { key, uncount }: GateAnswer,
+  { key, uncount }: GateResult,
 ): AuthenticatedPrincipal {
   presented.recordUse(known);
   const actor = { ...known.actor, access: copyForRequest(known.actor.access) };
   return { actor, key, uncount };
 }
 
-/** Finds out anew who a request is by that was let in before. It is not counted again. @throws where its credential is good no more */
+/**
+ * Authenticates a request again. It is not counted again by rate limits.
+ * @throws if its credential is no longer valid
+ */
 export async function authenticateAgain(presented: PresentedCredential): Promise<Principal> {
   const { actor } = await presented.read();
   return { ...actor, access: copyForRequest(actor.access) };
 }
 
-interface GateAnswer {
+interface GateResult {
   /** The version of the principal's access; null where nobody knows it. */
   access: string | null;
   key: HeldKey | null;
@@ -102,7 +105,7 @@ async function askGate(
   claims: CredentialClaims,
   { nonce, once }: { nonce: Admission['nonce']; once: KeyedRequest | null },
   counted: LimitState[],
-): Promise<GateAnswer> {
+): Promise<GateResult> {
   const { companyId, principalId } = claims;
   const { config, bindings, correlationId: requestId } = ctx;
   const limits = {
@@ -115,7 +118,7 @@ async function askGate(
   const verdict = await withinTime(
     GATE_MS,
     ask(async (gate) => await gate.admit(admission)),
-  ).catch((error) => answerWithoutGate(companyId, admission, error));
+  ).catch((error) => admitWithoutGate(companyId, admission, error));
   const refusal = toRefusal(verdict, counted, ctx.now());
   if (refusal) {
     ctx.setOwner(companyId, { type: claims.type, id: principalId, credential: claims.credentialId });
@@ -130,7 +133,7 @@ async function askGate(
   };
 }
 
-function toRefusal(verdict: Verdict, counted: LimitState[], now: number): Failure | undefined {
+function toRefusal(verdict: Admittance, counted: LimitState[], now: number): Failure | undefined {
   if (verdict.refused !== null) return verdict.refused === 'nonce_reused' ? nonceReused() : clockSkew();
   const states = [verdict.organization, verdict.principal];
   counted.push(...states);
@@ -147,11 +150,11 @@ const countedHere = new FixedWindows(WINDOW_MS);
  * Decides in the place of a gate that does not answer: counts in this isolate alone. @throws for requests that need the gate: for
  * nonces and keys
  */
-function answerWithoutGate(
+function admitWithoutGate(
   companyId: string,
   { principalId, limits, nonce, once }: Admission,
   error: unknown,
-): Verdict {
+): Admittance {
   logError('gate_unavailable', error, { company_id: companyId });
   if (nonce) throw replayUnknown().because(error);
   if (once) throw repetitionUnknown().because(error);

@@ -77,7 +77,7 @@ export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv>
     const isOpen = allowed.includes('*');
     const { reads, exposed, options } = protocolAt(withProtocol, c.req.path);
     if (c.req.method === 'OPTIONS') {
-      c.res = await answerPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
+      c.res = await respondToPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
     } else await next();
     const reader = isOpen || forAnybody.has(c.req.path) ? '*' : allowed.find((each) => each === origin);
     setHeaders(c, [
@@ -90,7 +90,7 @@ export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv>
 }
 
 /** The answer to a preflight, which counts against a limit of its own of its address. */
-export async function answerPreflight(c: HonoContext<HttpEnv>, headers: readonly Header[]): Promise<Response> {
+export async function respondToPreflight(c: HonoContext<HttpEnv>, headers: readonly Header[]): Promise<Response> {
   const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
   const byIp = await countPreflight(context);
   c.get('facts').limits.push(byIp);

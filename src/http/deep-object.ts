@@ -68,8 +68,8 @@ function jsonParameters(name: string, text: string): DeepParameter[] {
 const howTo = (name: string): string =>
   `must be written as ${name}[column][operator]=value, or as JSON: ${name}={"column":{"operator":value}}`;
 
-/** Most parameters that are made of one object; every schema takes fewer. */
-const MOST = 1000;
+/** The maximum number of parameters that are made of one object; every schema takes fewer. */
+const MAX_PARAMETERS = 1000;
 
 /** Characters of a name that an answer repeats. */
 const SHOWN = 80;
@@ -92,7 +92,7 @@ export function deepParameters(name: string, object: unknown): DeepParameter[] {
       })),
     );
   });
-  return parameters.slice(0, MOST);
+  return parameters.slice(0, MAX_PARAMETERS);
 }
 
 function toTexts(field: string, operator: string, value: unknown): string[] {

@@ -1,6 +1,6 @@
 import type { HonoRequest } from 'hono';
 import { z } from 'zod';
-import { computeAccessChange, MOST_WITNESSES, type PrincipalAccessChange } from '../access/change-of-access.ts';
+import { computeAccessChange, MAX_WITNESSES, type PrincipalAccessChange } from '../access/change-of-access.ts';
 import type { AffectedPrincipals } from '../access/commit-access.ts';
 import { buildNamingQueries, principalsBoundBy } from '../access/population.ts';
 import type { PrincipalContext } from '../context.ts';
@@ -25,8 +25,8 @@ const witness = z.object({
 /** The permissions that a change of access would give and take away. */
 export const changeOfAccessView = z
   .object({
-    gains: z.array(witness).max(MOST_WITNESSES),
-    losses: z.array(witness).max(MOST_WITNESSES),
+    gains: z.array(witness).max(MAX_WITNESSES),
+    losses: z.array(witness).max(MAX_WITNESSES),
     truncated: z.boolean().meta({ description: 'Whether there are more than are listed.' }),
   })
   .meta({ id: 'ChangeOfAccess' });

@@ -9,7 +9,7 @@ import type {
 } from '../access/actors.ts';
 import type { Context, PrincipalContext } from '../context.ts';
 import type { FailureType } from '../kernel/failure.ts';
-import type { PreparedAnswer } from '../kernel/files.ts';
+import type { PreparedResponse } from '../kernel/files.ts';
 import type { UnreadList } from '../kernel/unread-json.ts';
 import { type Action, isAction, type ResourceType } from '../permissions/actions.ts';
 import type { Credential, Surface } from './surface.ts';
@@ -103,12 +103,12 @@ type CallersOf<C extends Contract, P extends Credentialed> = C extends { only: '
   ? Exclude<P, ServiceAccountActor>
   : P;
 
-type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
+type HandlerResult<R extends Returns> = R extends { body: infer S extends ZodType }
   ? z.input<S>
   : R extends { json: infer S extends ZodType }
-    ? z.input<S> | Response | PreparedAnswer
+    ? z.input<S> | Response | PreparedResponse
     : R extends { raw: string }
-      ? Response | PreparedAnswer
+      ? Response | PreparedResponse
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer may return nothing at all.
         void;
 
@@ -173,7 +173,10 @@ export interface Contract {
    * `none` when the id is of another service, so that the action is checked on all resources of the type.
    */
   resource?: ResourceType | 'none';
-  /** The parameter of the path with the id that the action is checked on, where that is not `id`: of a part that is of its own type. */
+  /**
+   * The path parameter with the id of the resource that the action is checked on, if it is not `id`: for a subresource that has
+   * a resource type of its own.
+   */
   resourceIdParameter?: string;
   /** The kind of credential that callers send, where it is not the surface's. */
   credential?: Credential;
@@ -252,8 +255,8 @@ export interface Contract {
   anyOrigin?: true;
 }
 
-/** Whether a route takes programs that somebody let in. */
-export const takesPrograms = ({ access, forPrograms }: Contract): boolean =>
+/** Whether a route accepts access tokens of OAuth clients. */
+export const acceptsOAuthClients = ({ access, forPrograms }: Contract): boolean =>
   forPrograms ?? (getAction(access) !== null || (typeof access === 'object' && 'decidedBy' in access));
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
@@ -305,6 +308,6 @@ export interface Endpoint {
 export function endpointFor<P extends Credentialed, V extends ViewerActor = ViewerActor>() {
   return <const C extends Contract>(
     contract: C,
-    handle: (call: Call<C, P, V>) => Promise<Answer<C['returns']>> | Answer<C['returns']>,
+    handle: (call: Call<C, P, V>) => Promise<HandlerResult<C['returns']>> | HandlerResult<C['returns']>,
   ): Endpoint => ({ contract, handle: async (call) => handle(call) });
 }

@@ -2,16 +2,16 @@ import {
   accessDenied,
   accessTooComplex,
   administratorsOnly,
+  clientsRefused,
   companySuspended,
   invalidToken,
   ownerOnly,
   peopleOnly,
-  programsRefused,
 } from '../access/failures.ts';
 import { machinesOnly, signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
-import { type Contract, getAction, type RouteAccess, takesPrograms } from './endpoint.ts';
+import { acceptsOAuthClients, type Contract, getAction, type RouteAccess } from './endpoint.ts';
 import type { Credential } from './surface.ts';
 
 export const malformedJson = defineFailure('request.malformed_json', 'malformed', {
@@ -144,7 +144,7 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
     ...(body || query || !openQuery || takesIdempotencyKey(contract) ? [invalid] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
     ...(access !== 'public' && access !== 'operator' ? [companySuspended] : []),
-    ...(credential !== 'signature' && isOfPrincipals(access) && !takesPrograms(contract) ? [programsRefused] : []),
+    ...(credential !== 'signature' && isOfPrincipals(access) && !acceptsOAuthClients(contract) ? [clientsRefused] : []),
     ...(only === 'people' ? [peopleOnly] : []),
     ...(only === 'owner' ? [ownerOnly] : []),
     ...(asksForAction(access) || contract.unlessDenied ? [accessDenied] : []),

@@ -25,13 +25,13 @@ export async function brokenParts(bindings: Bindings): Promise<string[]> {
   const check = { at: now, broken: known?.broken ?? [] };
   lastCheck.set(bindings, check);
   const found = await Promise.all(
-    Object.entries(CHECKS).map(async ([part, ask]) => ((await answers(part, () => ask(bindings))) ? [] : [part])),
+    Object.entries(CHECKS).map(async ([part, ask]) => ((await isResponding(part, () => ask(bindings))) ? [] : [part])),
   );
   check.broken = found.flat();
   return check.broken;
 }
 
-async function answers(part: string, ask: () => Promise<unknown>): Promise<boolean> {
+async function isResponding(part: string, ask: () => Promise<unknown>): Promise<boolean> {
   try {
     await withinTime(TIMEOUT_MS, ask());
     return true;

@@ -25,7 +25,7 @@ import type { HttpEnv } from './mount.ts';
 import type { RequestFacts } from './request-checks.ts';
 
 /** Larger answers are not kept. */
-const LARGEST_ANSWER_BYTES = 256 * 1024;
+const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /** The idempotency key of a request whose sender is known, and how to tell the place that keeps it. */
 export interface HeldKey {
@@ -117,7 +117,7 @@ export const doOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const key = c.get('key');
   if (key === null) return next();
   if (key instanceof Failure) throw key;
-  if (key.state.state !== 'begun') return replayAnswer(c, key);
+  if (key.state.state !== 'begun') return replayResponse(c, key);
 
   const atWork = setInterval(() => void key.extend(), LEASE_MS / 3);
   try {
@@ -125,10 +125,10 @@ export const doOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
   } finally {
     clearInterval(atWork);
   }
-  await keepAnswer(c, key);
+  await storeResponse(c, key);
 };
 
-async function replayAnswer(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promise<Response> {
+async function replayResponse(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promise<Response> {
   const { context } = c.var;
   if (state.state === 'reused') throw idempotencyKeyReused();
   if (state.state === 'in_use') throw idempotencyKeyInUse(Math.max(1, Math.ceil((state.until - context.now()) / 1000)));
@@ -151,7 +151,7 @@ async function replayAnswer(c: HonoContext<HttpEnv>, { state, use }: HeldKey): P
 }
 
 /** An answer as it is kept; the body in base64. */
-interface KeptAnswer {
+interface StoredResponse {
   status: number;
   headers: [string, string][];
   body: string | null;
@@ -171,7 +171,7 @@ async function describeAccess(actor: Actor): Promise<string | null> {
 }
 
 /** Stores the answer before it leaves: whoever got no answer can ask for it again at once. */
-async function keepAnswer(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> {
+async function storeResponse(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> {
   const { status, headers, body } = c.res;
   if (status >= 500 || status === 429) return key.end({ state: 'undone' });
   const { beginning, whole } = body === null ? { beginning: null, whole: true } : await readBeginning(body);
@@ -192,10 +192,10 @@ async function keepAnswer(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> 
 
 const makeContext = ({ senderId, key }: KeyUse) => `idempotency:${senderId}:${key}`;
 
-const sealed = ({ config }: Context, use: KeyUse, answer: KeptAnswer): Promise<string> =>
+const sealed = ({ config }: Context, use: KeyUse, answer: StoredResponse): Promise<string> =>
   encrypt(config.ENCRYPTION_KEYS, JSON.stringify(answer), makeContext(use));
 
-async function unsealed({ config }: Context, use: KeyUse, answer: string): Promise<KeptAnswer> {
+async function unsealed({ config }: Context, use: KeyUse, answer: string): Promise<StoredResponse> {
   const text = await decrypt(config.ENCRYPTION_KEYS, answer, makeContext(use)).catch((error) => {
     // Its key is gone; what is sure is that the request was done.
     throw idempotencyAnswerTooLarge().because(error);
@@ -213,7 +213,7 @@ async function readBeginning(
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
     chunks.push(chunk.value);
     bytes += chunk.value.byteLength;
-    if (bytes > LARGEST_ANSWER_BYTES) return { beginning: continued(chunks, reader), whole: false };
+    if (bytes > MAX_RESPONSE_BYTES) return { beginning: continued(chunks, reader), whole: false };
   }
   return { beginning: new Uint8Array(await new Blob(chunks).arrayBuffer()), whole: true };
 }

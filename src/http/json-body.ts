@@ -19,7 +19,7 @@ import type { HttpEnv } from './mount.ts';
  */
 export const JSON_BOUNDS: JsonBounds = { depth: 100, signs: 131_072, names: 10_000 };
 
-/** The most characters of a problem's field, and of its message. */
+/** The maximum number of characters of a problem's field, and of its message. */
 const MAX_WORDS = 1000;
 
 /** Compares bodies with the record of the path. */

@@ -5,7 +5,7 @@ import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, readConfig } from '../config.ts';
 import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
-import { PreparedAnswer } from '../kernel/files.ts';
+import { PreparedResponse } from '../kernel/files.ts';
 import { cut } from '../kernel/text.ts';
 import { collectIds, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
@@ -55,20 +55,20 @@ export function mount(
 ): void {
   for (const endpoint of endpoints.toSorted((a, b) => bySpecificity(a.contract.path, b.contract.path))) {
     const { contract } = endpoint;
-    const isRead = isReadBeneath(contract, endpoints);
+    const isRead = isReadUnderPath(contract, endpoints);
     const reading = versionedBy(contract, endpoints);
     const readers = findReaders(contract, endpoints);
     app.on(
       contract.method.toUpperCase(),
       [honoPath(contract.path)],
       ...middlewares(contract, surface, authentication, endpoints),
-      (c) => answer(c, endpoint, { surface, authentication, isRead, reading, readers }),
+      (c) => handleRequest(c, endpoint, { surface, authentication, isRead, reading, readers }),
     );
   }
 }
 
 /** Whether the resource that a route makes is read at the route's own path, followed by the id. */
-function isReadBeneath({ path }: Contract, endpoints: Endpoint[]): boolean {
+function isReadUnderPath({ path }: Contract, endpoints: Endpoint[]): boolean {
   return endpoints.some(
     ({ contract }) =>
       contract.method === 'get' && contract.path.replace(/\/\{\w+\}$/, '') === path && contract.path !== path,
@@ -90,7 +90,7 @@ function middlewares(
     surface.credential === 'signature' ? [bounded, ...checks] : contract.body ? [...checks, ofJson(bounded)] : checks;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   // What others append to an address is theirs, however they write it.
-  if (!contract.openQuery) chain.push(named, wellEncoded);
+  if (!contract.openQuery) chain.push(refuseNamelessParameters, wellEncoded);
   if (declaredQuery(contract) || !contract.openQuery)
     chain.push(zValidator('query', getQuerySchema(contract), requireValid, PARSING) as MiddlewareHandler);
   if (contract.body) chain.push(ofJson(receive(contract, readJson(contract, compareRecord(contract, endpoints)))));
@@ -123,7 +123,7 @@ const wellEncoded: MiddlewareHandler<HttpEnv> = async (c, next) => {
   await next();
 };
 
-const named: MiddlewareHandler<HttpEnv> = async (c, next) => {
+const refuseNamelessParameters: MiddlewareHandler<HttpEnv> = async (c, next) => {
   refuseNameless(c.req.url);
   await next();
 };
@@ -173,7 +173,7 @@ interface Mounted {
   readers: readonly Contract[];
 }
 
-async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Mounted): Promise<Response> {
+async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Mounted): Promise<Response> {
   const { contract, handle } = endpoint;
   const { isRead, reading, readers } = mounted;
   const facts = c.get('facts');
@@ -200,7 +200,7 @@ async function answer(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Moun
       facts.resourceIds = collectIds(result.headers.get('location')?.split('/').at(-1));
     return result;
   }
-  if (result instanceof PreparedAnswer) return new Response(result.body, { headers: result.headers });
+  if (result instanceof PreparedResponse) return new Response(result.body, { headers: result.headers });
   if (contract.versioned) {
     const tag = await computeVersion(result as object, contract.versioned);
     c.header('ETag', tag);

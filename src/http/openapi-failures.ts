@@ -63,7 +63,7 @@ function describeFailures(surface: Surface, status: number, types: FailureType[]
     description: [...new Set(failures.map((type) => describeLine(surface, type)))].join('\n'),
     content: { [getMediaType(surface)]: { schema: describeBody(surface, failures) } },
   });
-  return failures.length > MOST_NAMED ? make() : shared(formatName(surface, status, failures), make);
+  return failures.length > MAX_FAILURES_IN_NAME ? make() : shared(formatName(surface, status, failures), make);
 }
 
 const responses = new Map<string, ZodOpenApiResponseObject>();
@@ -75,8 +75,8 @@ function shared(id: string, make: () => ZodOpenApiResponseObject): ZodOpenApiRes
   return response;
 }
 
-/** The most failures in a name: more make no readable one, and hardly two routes have the same. */
-const MOST_NAMED = 3;
+/** The maximum number of failures in a name: more make no readable one, and hardly two routes have the same. */
+const MAX_FAILURES_IN_NAME = 3;
 
 /** `console-404-group-not-found` */
 const formatName = ({ name }: Surface, status: number, failures: FailureType[]): string =>

@@ -17,7 +17,7 @@ import { declaredQuery } from './query.ts';
 import { isTokenAccess } from './request-checks.ts';
 import { type Credential, getMediaType, type Surface } from './surface.ts';
 import { versionedBy } from './versions.ts';
-import { answerSchema, findReaders } from './written-records.ts';
+import { findReaders, responseSchema } from './written-records.ts';
 
 /** A surface with the endpoints that are mounted on it. */
 export interface SurfaceEndpoints {
@@ -346,7 +346,7 @@ function success(mediaType: string, contract: Contract, readers: readonly Contra
   const { returns } = contract;
   const whole = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
   if (whole) {
-    const own = answerSchema(whole, contract, readers);
+    const own = responseSchema(whole, contract, readers);
     const schema = contract.dryRun && returns.status === 200 ? z.union([own, changeOfAccessView]) : own;
     const others = 'json' in returns ? returns.mediaTypes : [];
     const content = {

@@ -8,7 +8,7 @@ export const listParameters = (template: string): string[] =>
   [...template.matchAll(PARAMETER)].map(([, name]) => name as string);
 
 /** A template with its parameters filled in. */
-export const filled = (template: string, value: (name: string) => string): string =>
+export const fillPath = (template: string, value: (name: string) => string): string =>
   template.replaceAll(PARAMETER, (_, name) => value(name));
 
 /** Whether a path, without its query, is one of a template's. */

@@ -69,7 +69,7 @@ function isBroken(encoded: string): boolean {
   }
 }
 
-/** The most parameters that an answer says are unknown, and the most characters of their names. */
+/** The maximum number of parameters that an answer says are unknown, and the maximum number of characters of their names. */
 const UNKNOWN = { names: 20, characters: 80 };
 
 const NO_PARAMETER = 'is not a parameter of this route';

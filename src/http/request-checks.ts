@@ -1,7 +1,7 @@
 import type { HonoRequest } from 'hono';
 import type { Actor, AnonymousActor, OperatorActor, OutsiderActor, Principal } from '../access/actors.ts';
 import { dependsOnResource } from '../access/evaluation.ts';
-import { programsRefused } from '../access/failures.ts';
+import { clientsRefused } from '../access/failures.ts';
 import {
   requireAction,
   requireActionOn,
@@ -28,7 +28,7 @@ import type { Action } from '../permissions/actions.ts';
 import { resourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
 import { authenticateAgain, authenticatePrincipal, isPrincipal } from './authentication.ts';
-import { type Contract, getAction, type RouteAccess, type TokenKind, takesPrograms } from './endpoint.ts';
+import { acceptsOAuthClients, type Contract, getAction, type RouteAccess, type TokenKind } from './endpoint.ts';
 import { giveUpKey, heldKey, type RequestKey } from './idempotency.ts';
 import { listParameters } from './paths.ts';
 import { countByIp, countByToken, rateLimited } from './rate-limits.ts';
@@ -228,7 +228,7 @@ type Parameter = (name: string) => string | undefined;
 
 /** Checks that the caller may call a route on the resource that its path names. @throws where they may not */
 export async function authorize(contract: Contract, ctx: PrincipalContext, parameter: Parameter): Promise<void> {
-  if (ctx.actor.client && !takesPrograms(contract)) throw programsRefused();
+  if (ctx.actor.client && !acceptsOAuthClients(contract)) throw clientsRefused();
   const { unlessDenied } = contract;
   if (unlessDenied) requireNotDenied(ctx.actor, unlessDenied);
   await authorizeAccess(contract, ctx, parameter);

@@ -38,7 +38,10 @@ export interface ErrorWords {
   details?: unknown;
 }
 
-/** A surface's code, and further wording, for all failures of a family that have none of their own. An empty code is none. */
+/**
+ * A surface's error code and other wording for all failures of a family that do not define their own. An empty code means that
+ * the surface sends no code.
+ */
 export type FamilyWording = Wording & { code: string };
 
 /** One of the API's surfaces, for its callers, with its own wording of failures. */

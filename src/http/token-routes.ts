@@ -2,7 +2,7 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { ViewerActor } from '../access/actors.ts';
 import { type OpenToken, openContext } from '../context.ts';
 import { setHeaders } from './answer.ts';
-import { answerPreflight, cors, EXPOSED, type Header, makePreflight } from './cors.ts';
+import { cors, EXPOSED, type Header, makePreflight, respondToPreflight } from './cors.ts';
 import type { Contract } from './endpoint.ts';
 import { type HttpEnv, readOrigin, toFailure } from './mount.ts';
 import { type Authentication, isTokenAccess } from './request-checks.ts';
@@ -31,7 +31,7 @@ export function crossOrigin(
       return;
     }
     const isPreflight = c.req.method === 'OPTIONS';
-    if (isPreflight) c.res = await answerPreflight(c, ofTokens);
+    if (isPreflight) c.res = await respondToPreflight(c, ofTokens);
     else await next();
     const viewer = isPreflight && c.res.ok ? await readViewer(c, asked.open, asked.token) : knownViewer(c);
     // Too many requests are refused before it is known whose pages the token names. Any page may read so: it shows nothing.

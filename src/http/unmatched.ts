@@ -29,7 +29,7 @@ export function findCounterpart(surfaces: readonly SurfaceEndpoints[], path: str
 /** The surface that a path belongs to, whether or not an endpoint takes it: the one with the longest base above it. */
 export function findSurface(surfaces: readonly Surface[], path: string): Surface {
   const fitting = surfaces.flatMap((surface) =>
-    surface.bases.filter((base) => isBeneath(path, base)).map((base) => ({ base, surface })),
+    surface.bases.filter((base) => isUnderPath(path, base)).map((base) => ({ base, surface })),
   );
   const [longest] = fitting.toSorted((a, b) => b.base.length - a.base.length);
   if (!longest) throw new Error('No surface has the base of all paths.');
@@ -37,4 +37,4 @@ export function findSurface(surfaces: readonly Surface[], path: string): Surface
 }
 
 /** Whether a path is at a base or below it. The empty base is that of all paths. */
-const isBeneath = (path: string, base: string): boolean => path === base || path.startsWith(`${base}/`);
+const isUnderPath = (path: string, base: string): boolean => path === base || path.startsWith(`${base}/`);

@@ -15,24 +15,24 @@ export interface Call {
 }
 
 /** Versions that a header names: these, or whichever there is. */
-type Tags = '*' | readonly string[];
+type EntityTags = '*' | readonly string[];
 
 /** An entity tag; weak ones count as strong ones, because edges weaken them when they compress. */
-const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+const ENTITY_TAG_PATTERN = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
 /** The sign that replaces a tag where the rest of a header is looked at. No header holds it. */
 const MARK = '\0';
 
 /** The versions that `If-Match` or `If-None-Match` names; null for a malformed header. */
-function parseTags(header: string): Tags | null {
+function parseTags(header: string): EntityTags | null {
   if (header.trim() === '*') return '*';
-  const tags = [...header.matchAll(TAG)].map(([, tag]) => tag as string);
-  const parts = header.replace(TAG, MARK).split(',');
+  const tags = [...header.matchAll(ENTITY_TAG_PATTERN)].map(([, tag]) => tag as string);
+  const parts = header.replace(ENTITY_TAG_PATTERN, MARK).split(',');
   const isList = tags.length > 0 && parts.every((part) => ['', MARK].includes(part.trim()));
   return isList ? tags : null;
 }
 
-const names = (tags: Tags, tag: string): boolean => tags === '*' || tags.includes(tag);
+const matchesTag = (tags: EntityTags, tag: string): boolean => tags === '*' || tags.includes(tag);
 
 /** The version of a GET's answer, as an entity tag: of the record, and after a point of the fields that are shown besides. */
 export async function computeVersion(
@@ -57,14 +57,14 @@ const computeDigest = async (shown: object): Promise<string> =>
   (await sha256Hex(JSON.stringify(shown))).slice(0, VERSION_LENGTH);
 
 /** The version of the record alone. */
-const ofRecord = (tag: string): string => tag.replace(/\.[0-9a-f]+"$/, '"');
+const toRecordTag = (tag: string): string => tag.replace(/\.[0-9a-f]+"$/, '"');
 
-/** 128 bits. */
+/** The length of the digest in an entity tag, in hexadecimal digits: 128 bits. */
 const VERSION_LENGTH = 32;
 
 /** Whether the caller has this version already. A header that is not in form names none. */
 export const isKnown = (ifNoneMatch: string | undefined, tag: string): boolean =>
-  ifNoneMatch !== undefined && names(parseTags(ifNoneMatch) ?? [], tag);
+  ifNoneMatch !== undefined && matchesTag(parseTags(ifNoneMatch) ?? [], tag);
 
 /** The GET that tells the version that a write can be made for. */
 export function versionedBy({ method, path, versionPath: other = path }: Contract, endpoints: readonly Endpoint[]) {
@@ -93,7 +93,7 @@ export async function forVersion(
   if (tags === '*') return write(call);
   const versioned = reading.contract.versioned as Versioned;
   const requireVersion = async (shown: object): Promise<void> => {
-    if (!names(tags.map(ofRecord), await computeVersion(shown, versioned))) throw preconditionFailed();
+    if (!matchesTag(tags.map(toRecordTag), await computeVersion(shown, versioned))) throw preconditionFailed();
   };
   if (versioned.checkedBy === 'service') return write({ ...call, ctx: { ...call.ctx, requireVersion } });
   const { db } = call.ctx;

@@ -3,21 +3,21 @@ import type { CompanyContext } from '../context.ts';
 import { ID_PATTERN } from '../kernel/ids.ts';
 import { type Versioned, versioned } from './endpoint.ts';
 
-/** The longest that a request waits, in seconds. */
-const LONGEST = 25;
+/** The maximum time that a request waits, in seconds. */
+const MAX_WAIT_SECONDS = 25;
 
 const seconds = z
   .string()
-  .regex(/^-?\d+$/, `must be a whole number from 1 to ${LONGEST}`)
+  .regex(/^-?\d+$/, `must be a whole number from 1 to ${MAX_WAIT_SECONDS}`)
   .transform(Number)
-  .pipe(z.int().min(1).max(LONGEST))
+  .pipe(z.int().min(1).max(MAX_WAIT_SECONDS))
   .optional()
   .meta({
     description:
       'With `If-None-Match`, the answer comes as soon as the resource has another version, and after so many seconds at the latest. Without it, `wait` has no effect.',
     override: ({ jsonSchema }) => {
       delete jsonSchema.pattern;
-      Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: LONGEST });
+      Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: MAX_WAIT_SECONDS });
     },
   });
 
@@ -34,13 +34,13 @@ export type ReadStamps = (ctx: CompanyContext, ids: readonly string[]) => Promis
  * The declarations of a GET whose caller can wait for another version. @param without the fields that do not count for the
  * version
  */
-export const waiting = (readStamps: ReadStamps, ...without: string[]): Waiting => ({
+export const waiting = (readStamps: ReadStamps, ...without: string[]): Waiter => ({
   query: waitQuery,
   versioned: versioned(...without),
   readStamps,
 });
 
-interface Waiting {
+interface Waiter {
   query: typeof waitQuery;
   versioned: Versioned;
   readStamps: ReadStamps;
@@ -119,9 +119,9 @@ export interface WaitingRequest {
   seconds: number;
   release(): Promise<void>;
   isKnown(shown: object): Promise<boolean>;
-  /** The answer for the caller that the request was let in for. */
+  /** The response for the caller as authenticated when the request arrived. */
   show(): Promise<object>;
-  /** The answer after the caller has been let in anew, by present data. */
+  /** The response after the caller has been authenticated again with current data. */
   showAnew(): Promise<object>;
 }
 

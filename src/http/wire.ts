@@ -11,9 +11,9 @@ type Property<Name extends string> = Name extends keyof typeof OTHER_NAMES ? (ty
 
 const OTHER_NAMES = { _id: 'id', organization_id: 'companyId' } as const;
 
-/** A time is shown under a name that ends so. In the control database it is milliseconds since the epoch. */
-const TIME = '_at';
-type Value<Name extends string, Shown> = Name extends `${string}${typeof TIME}` ? Shown | number : Shown;
+/** The suffix of the names of fields that hold a time. The control database stores milliseconds since the epoch. */
+const TIME_SUFFIX = '_at';
+type Value<Name extends string, Shown> = Name extends `${string}${typeof TIME_SUFFIX}` ? Shown | number : Shown;
 
 /** A record in the code, by the schema of its answer: each time may be a number. */
 type RecordOf<Shown> = {
@@ -32,7 +32,7 @@ const toCamelCase = (name: string): string =>
  * that the schema does not have too.
  */
 export function viewBy<Schema extends z.ZodObject>(schema: Schema) {
-  const names = Object.keys(schema.shape).map((name) => [name, toCamelCase(name), name.endsWith(TIME)] as const);
+  const names = Object.keys(schema.shape).map((name) => [name, toCamelCase(name), name.endsWith(TIME_SUFFIX)] as const);
   return (record: RecordOf<z.input<Schema>>): z.input<Schema> => {
     const shown: { [name: string]: unknown } = {};
     for (const [name, property, isTime] of names) {

@@ -50,7 +50,7 @@ export async function writtenFor(readers: readonly Contract[], ctx: PrincipalCon
 }
 
 /** The schema of a write's answer. */
-export function answerSchema(schema: z.ZodType, contract: Contract, readers: readonly Contract[]): z.ZodType {
+export function responseSchema(schema: z.ZodType, contract: Contract, readers: readonly Contract[]): z.ZodType {
   const field = idField(getShape(contract));
   return readers.length === 0 || !field ? schema : z.union([schema, writtenRecord[field]]);
 }

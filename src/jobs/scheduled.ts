@@ -22,7 +22,7 @@ import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } fr
 import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../modules/single-sign-on/service.ts';
 import { purgeUsedTokens } from '../modules/social-sign-in/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
-import { mailWebhookDisabled, tellWaiting } from '../modules/webhooks/jobs.ts';
+import { mailWebhookDisabled, queueWaitingEvents } from '../modules/webhooks/jobs.ts';
 import { reencryptWebhookSecrets } from '../modules/webhooks/service.ts';
 import { runConcurrently } from '../platform/concurrency.ts';
 import { log, withCorrelationId } from '../platform/log.ts';
@@ -71,7 +71,7 @@ async function runParts(origin: Origin): Promise<void> {
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       messages: () => sendDueMessages(context),
-      events: () => tellWaiting(context),
+      events: () => queueWaitingEvents(context),
       knowledge_jobs: () => resumeJobs(context),
       knowledge_sources: () => deleteLeftoverSources(context),
       asked_questions: () => purgeAskedQuestions(context),

@@ -16,7 +16,7 @@ export type FailureKind =
   | 'malformed'
   | 'unavailable';
 
-/** The most problems of a body that are reported. */
+/** The maximum number of problems of a body that are reported. */
 export const MAX_PROBLEMS = 100;
 
 /** A problem of the input: the field's path and what was expected of it. */
@@ -156,7 +156,7 @@ export const notFoundBy = <const Field extends string>(
   });
 
 /** Another record has the same value of a field that is to be unique: `GROUP_NAME_DUPLICATE` on the console. */
-export const taken = (concept: string, field: string, exceptions: Exceptions = {}) =>
+export const defineTaken = (concept: string, field: string, exceptions: Exceptions = {}) =>
   defineFailure(`${concept}.${field}_taken`, 'conflict', {
     message: `Another ${toNoun(concept)} has this ${field}.`,
     detail: { field, reason: 'taken' },

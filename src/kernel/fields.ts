@@ -46,10 +46,10 @@ export const slug = z
   .regex(SLUG_PATTERN, 'must be lower-case letters and digits, separated by single hyphens')
   .meta({ description: 'Lower-case letters and digits, separated by single hyphens.' });
 
-export const LONGEST_TOKEN = 64 * 1024;
+export const MAX_TOKEN_LENGTH = 64 * 1024;
 
 /** A token or secret as it was given out, here or by a provider of identities, whose tokens are the longest. */
-export const givenToken = z.string().min(1).max(LONGEST_TOKEN);
+export const givenToken = z.string().min(1).max(MAX_TOKEN_LENGTH);
 
 /** The address of another system. */
 export const webAddress = z.url().max(2048);

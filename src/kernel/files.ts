@@ -1,9 +1,9 @@
 /** An answer that is sent as it is: its bytes, and the headers that describe them. */
-export class PreparedAnswer {
+export class PreparedResponse {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(body: PreparedAnswer['body'], headers: PreparedAnswer['headers']) {
+  constructor(body: PreparedResponse['body'], headers: PreparedResponse['headers']) {
     this.body = body;
     this.headers = headers;
   }
@@ -17,14 +17,14 @@ export interface SentBody {
 }
 
 /** JSON that is written already. */
-export const preparedJson = (body: PreparedAnswer['body']): PreparedAnswer =>
-  new PreparedAnswer(body, { 'Content-Type': MEDIA_TYPES.json });
+export const preparedJson = (body: PreparedResponse['body']): PreparedResponse =>
+  new PreparedResponse(body, { 'Content-Type': MEDIA_TYPES.json });
 
 /** Pieces of text that are handed on together. */
 const PIECES_PER_CHUNK = 200;
 
 /** An answer that is written while its pieces are made: as fast as it is taken, and no further. */
-export function streamedText(pieces: AsyncGenerator<string>, headers: PreparedAnswer['headers']): PreparedAnswer {
+export function streamedText(pieces: AsyncGenerator<string>, headers: PreparedResponse['headers']): PreparedResponse {
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>(
     {
@@ -44,10 +44,10 @@ export function streamedText(pieces: AsyncGenerator<string>, headers: PreparedAn
     },
     { highWaterMark: 1 },
   );
-  return new PreparedAnswer(body, headers);
+  return new PreparedResponse(body, headers);
 }
 
-/** The media types of files that are made to be taken away, by the ending of their names. */
+/** The media types of downloadable files, by extension. */
 export const MEDIA_TYPES = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
@@ -57,13 +57,13 @@ export const MEDIA_TYPES = {
   zip: 'application/zip',
 } as const;
 
-export type FileEnding = keyof typeof MEDIA_TYPES;
+export type FileExtension = keyof typeof MEDIA_TYPES;
 
 /** The media type of a file, with its encoding. */
-export const contentType = (ending: FileEnding): string =>
+export const contentType = (ending: FileExtension): string =>
   BINARY.has(ending) ? MEDIA_TYPES[ending] : `${MEDIA_TYPES[ending]}; charset=utf-8`;
 
-const BINARY: ReadonlySet<FileEnding> = new Set(['xlsx', 'parquet', 'zip']);
+const BINARY: ReadonlySet<FileExtension> = new Set(['xlsx', 'parquet', 'zip']);
 
 /** Characters that a system refuses in the name of a file, or that have a meaning there. */
 const NO_NAME = /[\p{Cc}\p{Cf}\p{Cs}\\/:*?"<>|]/gu;
@@ -74,7 +74,7 @@ export const fileName = (name: string, ending: string): string =>
   `${[...name.replace(NO_NAME, '_')].slice(0, MAX_NAME).join('')}.${ending}`;
 
 /** The headers of a file that is made to be taken away. RFC 6266: a name for all, and one in Unicode. */
-export function fileHeaders(name: string, ending: FileEnding): Record<string, string> {
+export function fileHeaders(name: string, ending: FileExtension): Record<string, string> {
   const whole = fileName(name, ending);
   const plain = whole.replace(/[^\x20-\x7e]/g, '_');
   const encoded = encodeURIComponent(whole).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);

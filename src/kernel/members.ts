@@ -64,10 +64,10 @@ export function* unknownMembers(
     if (meant) yield* unknownMembers(meant, value, records, path);
   } else if (def.type === 'array' && Array.isArray(value)) {
     // It is refused for its length, whatever its entries are.
-    if (value.length > mostEntries(def)) return;
+    if (value.length > getMaxItems(def)) return;
     const counterparts = counterpartsIn(records.filter(Array.isArray));
     for (const [index, item] of value.entries()) {
-      if (isNested(item)) yield* findUnknownBeneath(String(index), def.element, item, counterparts(item, index), path);
+      if (isNested(item)) yield* findUnknownWithin(String(index), def.element, item, counterparts(item, index), path);
     }
   } else if (isRecord(value)) {
     const known = knownMembers(schema);
@@ -78,7 +78,7 @@ export function* unknownMembers(
       const shown = within.filter((each) => Object.hasOwn(each, name));
       if (!inner) yield { path: [...path, name], value: member, within: shown };
       else if (isNested(member))
-        yield* findUnknownBeneath(
+        yield* findUnknownWithin(
           name,
           inner,
           member,
@@ -89,15 +89,15 @@ export function* unknownMembers(
   }
 }
 
-/** The most entries of a list that a schema takes. */
-const mostEntries = ({ checks = [] }: z.core.$ZodArrayDef): number =>
+/** The maximum number of items that an array schema accepts; `Infinity` if it has no maximum. */
+const getMaxItems = ({ checks = [] }: z.core.$ZodArrayDef): number =>
   Math.min(
     ...checks.flatMap(({ _zod: { def } }) =>
       def.check === 'max_length' ? (def as z.core.$ZodCheckMaxLengthDef).maximum : [],
     ),
   );
 
-function* findUnknownBeneath(name: string, schema: Schema, value: object, records: readonly unknown[], path: string[]) {
+function* findUnknownWithin(name: string, schema: Schema, value: object, records: readonly unknown[], path: string[]) {
   path.push(name);
   yield* unknownMembers(schema, value, records, path);
   path.pop();

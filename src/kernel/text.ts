@@ -42,7 +42,7 @@ export const wellFormed = (_key: string, value: unknown): unknown =>
 export const limitMarks = (text: string): string =>
   text.replaceAll(/([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu, '$1');
 
-const LONGEST_SLUG = 48;
+const MAX_SLUG_LENGTH = 48;
 
 /** A slug made from a name: accents stripped, lower case, hyphens between words; `fallback` when nothing is left. */
 export function slugFrom(name: string, fallback: string): string {
@@ -51,7 +51,7 @@ export function slugFrom(name: string, fallback: string): string {
     .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, LONGEST_SLUG)
+    .slice(0, MAX_SLUG_LENGTH)
     .replaceAll(/^-+|-+$/g, '');
   return slug === '' ? fallback : slug;
 }

@@ -24,7 +24,7 @@ export type Interval = keyof typeof UNITS;
 
 export const INTERVALS = Object.keys(UNITS) as [Interval, ...Interval[]];
 
-/** The most by which a change of the clock can shift the beginning of an interval. */
+/** The maximum by which a change of the clock can shift the beginning of an interval. */
 const SHIFT_MS = DAY_MS + 3 * HOUR_MS;
 
 /**

@@ -60,7 +60,7 @@ export class UnreadObject {
 export interface UnreadList {
   /** The field of the body that is the list of them. */
   list: string;
-  /** The most objects. Of a longer list only one more is looked at, as it is too long. */
+  /** The maximum number of objects. Of a longer list only one more is looked at, as it is too long. */
   most: number;
 }
 

@@ -23,7 +23,7 @@ export interface TopOf {
 export interface LogAnalytics {
   totals: Counts;
   series: (Counts & { start: number })[];
-  top: Record<keyof typeof TOPS, TopOf[]>;
+  top: Record<keyof typeof TOP_LISTS, TopOf[]>;
 }
 
 /** The analytics of events that are still in the object, and the files with older events, which have to be added. */
@@ -52,21 +52,21 @@ const COUNTS = `coalesce(sum(outcome = 'resolved'), 0) AS resolved, coalesce(sum
   coalesce(sum(outcome = 'denied'), 0) AS denied,
   count(DISTINCT iif(outcome IN ('resolved', 'executed'), viewer, NULL)) AS unique_viewers`;
 
-/** The lists of the most frequent: the key that is counted, and a label that the events themselves have. */
-const TOPS = {
+/** The top lists: the expression whose values are counted, and the label that the events store for each value. */
+const TOP_LISTS = {
   shares: { key: 'shareId', label: 'NULL' },
   dashboards: { key: "iif(targetType = 'dashboard', targetId, NULL)", label: 'NULL' },
   viewers: { key: 'viewer', label: 'coalesce(actorEmail, actorId)' },
   countries: { key: 'ipCountry', label: 'ipCountry' },
 } as const;
 
-/** The number of entries in a list of the most frequent. */
-export const TOP_LENGTH = 10;
+/** The maximum number of entries in a top list. */
+export const MAX_TOP_ENTRIES = 10;
 /** The limit that SQLite takes for none. */
-const ALL = -1;
+const NO_LIMIT = -1;
 
-/** Most days that are counted: SQLite compiles no larger statement. */
-const MOST_DAYS = 500;
+/** The maximum number of days that are counted: SQLite compiles no larger statement. */
+const MAX_DAYS = 500;
 
 /** SQLite as workerd has it takes five selects at once. */
 const MAX_UNIONS = 5;
@@ -82,9 +82,9 @@ export function readAnalytics(
   starts: readonly number[],
   isPart: boolean,
 ): LogAnalytics {
-  const tables = tablesIn(sql, 'share', range).slice(-MOST_DAYS);
+  const tables = tablesIn(sql, 'share', range).slice(-MAX_DAYS);
   const { text, given } = eventsIn(tables, wanted);
-  const top = ({ key, label }: { key: string; label: string }, limit = isPart ? ALL : TOP_LENGTH) =>
+  const top = ({ key, label }: { key: string; label: string }, limit = isPart ? NO_LIMIT : MAX_TOP_ENTRIES) =>
     sql
       .exec<TopOf & Record<string, SqlStorageValue>>(
         `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${text}
@@ -101,10 +101,10 @@ export function readAnalytics(
       return parts.length > 0 ? [{ start, ...countIn(sql, parts, wanted) }] : [];
     }),
     top: {
-      shares: top(TOPS.shares),
-      dashboards: top(TOPS.dashboards),
-      viewers: top(TOPS.viewers, TOP_LENGTH),
-      countries: top(TOPS.countries),
+      shares: top(TOP_LISTS.shares),
+      dashboards: top(TOP_LISTS.dashboards),
+      viewers: top(TOP_LISTS.viewers, MAX_TOP_ENTRIES),
+      countries: top(TOP_LISTS.countries),
     },
   };
 }
@@ -119,11 +119,11 @@ export function readViewers(
   wanted: LogFieldFilter,
   { end, after, limit }: { end: number; after: string; limit: number },
 ): SeenViewer[] {
-  const { text, given } = eventsIn(tablesIn(sql, 'share', range).slice(-MOST_DAYS), wanted);
+  const { text, given } = eventsIn(tablesIn(sql, 'share', range).slice(-MAX_DAYS), wanted);
   return sql
     .exec<SeenViewer & Record<string, SqlStorageValue>>(
       `SELECT viewer, sum(outcome = 'executed') AS executed, max(occurredAt < ?) AS early,
-         max(iif(outcome = 'executed', ${TOPS.viewers.label}, NULL)) AS label
+         max(iif(outcome = 'executed', ${TOP_LISTS.viewers.label}, NULL)) AS label
        FROM ${text} WHERE outcome IN ('resolved', 'executed') AND viewer > ?
        GROUP BY viewer ORDER BY viewer LIMIT ?`,
       ...[end, ...given, after, limit],

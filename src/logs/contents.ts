@@ -18,7 +18,7 @@ interface Together {
 /** A name that no field has. */
 const TOGETHER = '';
 
-/** Most values of a field, and most of their combinations, that are counted. */
+/** The maximum number of values of a field, and most of their combinations, that are counted. */
 const COUNTED_VALUES = 1000;
 const COUNTED_COMBINATIONS = 2000;
 

@@ -17,12 +17,12 @@ interface DayTables {
 const NEVER = Number.MIN_SAFE_INTEGER;
 
 /** The tables of each database, cached. Code that makes or drops one notes it here, or forgets all. */
-const known = new WeakMap<SqlStorage, Record<LogKind, DayTables>>();
+const cachedDayTables = new WeakMap<SqlStorage, Record<LogKind, DayTables>>();
 
 const formatTableName = (kind: LogKind, day: number): string => `"${TABLES[kind].name}_${day}"`;
 
 function getKnown(sql: SqlStorage): Record<LogKind, DayTables> {
-  const found = known.get(sql);
+  const found = cachedDayTables.get(sql);
   if (found) return found;
   const names = sql
     .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -38,7 +38,7 @@ function getKnown(sql: SqlStorage): Record<LogKind, DayTables> {
       : [];
     read[kind] = { days: days.sort((a, b) => a - b), formerEnd: end?.at ?? NEVER };
   }
-  known.set(sql, read);
+  cachedDayTables.set(sql, read);
   return read;
 }
 
@@ -89,7 +89,7 @@ export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent:
     if (!left) {
       sql.exec(`DROP TABLE ${name}`);
       if (isFormer) sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NEVER, kind);
-      known.delete(sql);
+      cachedDayTables.delete(sql);
     } else if (isFormer || (isUrgent && upper.at > now)) {
       sql.exec(`DELETE FROM ${name} WHERE (occurredAt, id) <= (?, ?)`, moved.at, moved.id);
     }
@@ -97,7 +97,7 @@ export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent:
 }
 
 /** Forgets the cached tables, so that they are looked up anew, where a transaction may have been undone. */
-export const forgetTables = (sql: SqlStorage): boolean => known.delete(sql);
+export const forgetTables = (sql: SqlStorage): boolean => cachedDayTables.delete(sql);
 
 /**
  * Takes over the one table for all days of the version before. It stays the table of the days that it reaches into, until they
@@ -114,7 +114,7 @@ export function takeOverFormerTables(sql: SqlStorage): void {
     const isFirst = newest !== null && getKnown(sql)[kind].days.length === 0;
     const end = isFirst ? dayRange(newest).upper.at : NEVER;
     sql.exec('INSERT OR IGNORE INTO former_tables (kind, endAt) VALUES (?, ?)', kind, end);
-    known.delete(sql);
+    cachedDayTables.delete(sql);
     const { formerEnd } = getKnown(sql)[kind];
     const next = `SELECT occurredAt AS at FROM ${name} WHERE occurredAt >= ? ORDER BY occurredAt LIMIT 1`;
     for (;;) {
@@ -133,6 +133,6 @@ export function takeOverFormerTables(sql: SqlStorage): void {
     if (sql.exec(`SELECT 1 FROM ${name} LIMIT 1`).toArray().length > 0) continue;
     sql.exec(`DROP TABLE ${name}`);
     sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NEVER, kind);
-    known.delete(sql);
+    cachedDayTables.delete(sql);
   }
 }

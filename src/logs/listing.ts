@@ -21,7 +21,7 @@ export interface LogReadSource {
   pause(): Promise<void>;
 }
 
-/** The times that a list is begun anew because records were moved, before it is read without a pause. */
+/** The number of times that a list is restarted because records were moved, before moving is paused while it is read. */
 const TRIES = 3;
 
 /** Reads `limit` records behind the first `skip`, the newest first, with the exact number of all. */

@@ -19,7 +19,7 @@ import { formatLateTable, listColumns, TABLES } from './tables.ts';
 export const logSizes = {
   /** Rows read before others get a turn. */
   slice: 20_000,
-  /** Most rows and bytes of one file. */
+  /** The maximum number of rows and bytes of one file. */
   partRows: 20_000,
   partBytes: 8 * 1024 * 1024,
   /** The size from which on the oldest days move early. An object holds 10 GB. */
@@ -117,7 +117,7 @@ export function* recordsIn(
   range: LogRange,
   selection: Selection = {},
 ): Generator<Logged> {
-  const { wanted = EVERYTHING, late = false, newestFirst = false } = selection;
+  const { wanted = ALL_RECORDS, late = false, newestFirst = false } = selection;
   let { limit = Number.POSITIVE_INFINITY, offset = 0 } = selection;
   for (const table of tablesToRead(sql, kind, range, { newestFirst, late })) {
     let isEmpty = true;
@@ -185,8 +185,12 @@ export interface Selection {
   offset?: number;
 }
 
-export const countIn = (sql: SqlStorage, kind: LogKind, range: LogRange, wanted: LogFieldFilter = EVERYTHING): number =>
-  tablesIn(sql, kind, range).reduce((sum, table) => sum + countRows(sql, table, wanted), 0);
+export const countIn = (
+  sql: SqlStorage,
+  kind: LogKind,
+  range: LogRange,
+  wanted: LogFieldFilter = ALL_RECORDS,
+): number => tablesIn(sql, kind, range).reduce((sum, table) => sum + countRows(sql, table, wanted), 0);
 
 function countRows(sql: SqlStorage, { name, ...range }: DayTable, wanted: LogFieldFilter): number {
   const { text, given } = makeConditions(wanted);
@@ -216,7 +220,7 @@ function toColumn(field: string): string {
   return member === undefined ? field : `(${column} ->> '$.${member}')`;
 }
 
-const EVERYTHING: LogFieldFilter = { values: {} };
+const ALL_RECORDS: LogFieldFilter = { values: {} };
 
 /** The days of a range that have records, the newest first, each as far as it lies within the range. */
 export function* daysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange & { day: number }> {

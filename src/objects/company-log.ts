@@ -38,7 +38,7 @@ import { addViews, putViewsBefore, readViews, type ShareViews } from '../logs/vi
 import { logError } from '../platform/log.ts';
 import { eraseStorage } from './erase-storage.ts';
 
-/** The longest run of moving records before the next run begins. */
+/** The maximum duration of a run that moves records. */
 const RUN_MS = 20_000;
 /** The time until late records are put in their place, and until a step that failed is tried again. */
 const SOON_MS = 5_000;
@@ -120,10 +120,10 @@ export class CompanyLog extends DurableObject<Environment> {
   }
 
   /**
-   * Puts a pseudonym in the place of a person, in some of the records: of the object first, and of all that comes later and is of
-   * before; then of a few files.
-   * @param cursor where it goes on; null from the beginning
-   * @returns how many records named them, and the next cursor; null when all are done
+   * Replaces a person by a pseudonym in a batch of records: first in those in the object, including older records that arrive
+   * later, then in a few log files per call.
+   * @param cursor where to continue; null to start
+   * @returns the number of records that named the person, and the next cursor; null when all are done
    */
   async redact(person: Person, cursor: Redaction | null): Promise<{ changed: number; next: Redaction | null }> {
     return this.#runExclusively(async () => {

@@ -13,7 +13,7 @@ export const OBJECT_NAMES = [
 
 type Objects = Record<(typeof OBJECT_NAMES)[number], DurableObjectNamespace>;
 
-const known = new WeakMap<Objects, Objects>();
+const cachedNamespaces = new WeakMap<Objects, Objects>();
 
 /**
  * Limits the Durable Objects of the bindings to a jurisdiction, which their data does not leave; without a jurisdiction
@@ -21,10 +21,10 @@ const known = new WeakMap<Objects, Objects>();
  */
 export function withinJurisdiction<B extends Objects>(bindings: B, jurisdiction: Jurisdiction | undefined): B {
   if (jurisdiction === undefined) return bindings;
-  const within = known.get(bindings) ?? limited(bindings, jurisdiction);
-  known.set(bindings, within);
+  const within = cachedNamespaces.get(bindings) ?? limited(bindings, jurisdiction);
+  cachedNamespaces.set(bindings, within);
   // Bindings that are limited already stay as they are.
-  known.set(within, within);
+  cachedNamespaces.set(within, within);
   return within as B;
 }
 

@@ -27,7 +27,7 @@ export interface Admission {
  * while that access is being changed: then only the control database knows. `key` is the state of the idempotency key, null where
  * there is none or a limit refuses the request.
  */
-export type Verdict =
+export type Admittance =
   | { refused: 'nonce_reused' | 'clock_skew' }
   | { refused: null; organization: LimitState; principal: LimitState; access: string | null; key: KeyState | null };
 
@@ -92,7 +92,7 @@ export class OrganizationGate extends DurableObject {
    * nonce, so the limits bound the number of stored nonces. A date is acceptable at most as long as its nonce is
    * remembered, so a date in the past is refused here, whenever it was checked before.
    */
-  admit(admission: Admission): Verdict {
+  admit(admission: Admission): Admittance {
     const { principalId, requestId, limits, nonce } = admission;
     const now = clock.now();
     if (nonce && nonce.goodUntil < now) return { refused: 'clock_skew' };

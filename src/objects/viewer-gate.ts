@@ -22,7 +22,7 @@ interface Slot {
   viewer: string;
 }
 
-interface Waiting extends Slot {
+interface WaitingViewer extends Slot {
   begin(admitted: boolean): void;
 }
 
@@ -32,7 +32,7 @@ interface Waiting extends Slot {
  */
 export class ViewerGate extends DurableObject {
   readonly #running = new Map<string, Slot & { endsAt: number }>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: WaitingViewer[] = [];
   /** The time until which the company's database is believed to be waking. */
   #wakingUntil = 0;
 

@@ -22,20 +22,20 @@ const RETENTION_MS = 30 * DAY_MS;
 /** Bodies that are looked through in one call: of the audit stream they are large. */
 const BODIES_PER_BATCH = 50;
 /** Tries that are told of one delivery: the latest. */
-const TOLD_TRIES = 50;
+const MAX_SHOWN_TRIES = 50;
 /** A Worker has six connections open at most; one is for the control database. */
 const CONCURRENCY = 5;
-/** The longest run of sending, and its most tries, before the next run begins. */
+/** The maximum duration and number of attempts of a run that sends deliveries. */
 const RUN_MS = MINUTE_MS;
 const RUN_TRIES = 900;
-/** The time for which the settings read of the endpoint are used, unless a change is announced. */
-const ENDPOINT_MS = 1_000;
+/** The time for which the endpoint's settings are cached, unless a change is announced. Milliseconds. */
+const ENDPOINT_CACHE_MS = 1_000;
 /**
  * The time after which an object that may not send looks again: of a suspended company, and of a paused endpoint, which is told
  * when it is not.
  */
-const SUSPENDED_MS = MINUTE_MS;
-const PAUSED_MS = HOUR_MS;
+const SUSPENDED_RECHECK_MS = MINUTE_MS;
+const PAUSED_RECHECK_MS = HOUR_MS;
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
@@ -302,7 +302,7 @@ export class WebhookSender extends DurableObject<Environment> {
       this.#sql.exec("UPDATE deliveries SET status = 'failed', nextAttemptAt = NULL WHERE status = 'pending'");
     }
     if (endpoint.status === 'active') return null;
-    return endpoint.status === 'suspended' ? SUSPENDED_MS : PAUSED_MS;
+    return endpoint.status === 'suspended' ? SUSPENDED_RECHECK_MS : PAUSED_RECHECK_MS;
   }
 
   async #setNextAlarm(waits: number | 'ended' | null): Promise<void> {
@@ -358,7 +358,7 @@ export class WebhookSender extends DurableObject<Environment> {
     const result = await postWebhook(endpoint.url, headers, due.body, { allowPrivate, now: at });
     const { status, error } = result;
     const attempt: Attempt = { at, status, duration_ms: clock.now() - at, error };
-    const attempts = [...(JSON.parse(due.attempts) as Attempt[]), attempt].slice(-TOLD_TRIES);
+    const attempts = [...(JSON.parse(due.attempts) as Attempt[]), attempt].slice(-MAX_SHOWN_TRIES);
     const isDelivered = status !== null && status >= 200 && status < 300;
     const wait = isDelivered || status === 410 ? undefined : this.#waitAfter(due.tries, result);
     // One that was asked for again meanwhile is tried again.
@@ -411,7 +411,7 @@ export class WebhookSender extends DurableObject<Environment> {
 
   #readEndpoint(): Promise<Endpoint | null> {
     const [known, now] = [this.#endpoint, Date.now()];
-    if (known && known.at >= now - ENDPOINT_MS) return known.read;
+    if (known && known.at >= now - ENDPOINT_CACHE_MS) return known.read;
     const read = this.#readFresh();
     this.#endpoint = { read, at: now };
     read.catch(() => {

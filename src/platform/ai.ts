@@ -28,7 +28,7 @@ export interface Question<T> {
   shape: z.ZodType;
   /** Reads an answer, which may hold anything. An answer for which it throws is invalid. */
   read(answer: unknown): T;
-  /** The most attempts; three when not said. */
+  /** The maximum number of attempts; three when not said. */
   attempts?: number;
   /** An answer that is invalid is not asked for again. */
   takesInvalid?: true;
@@ -50,13 +50,13 @@ export interface AiAnswer<T> {
 const MAX_ATTEMPTS = 3;
 /** The longest pause before a retry that a provider may ask for. */
 const MAX_PAUSE_MS = 30_000;
-/** The longest answer. */
+/** The maximum length of a response in tokens, and in bytes. */
 const MAX_TOKENS = 8192;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 export const noUsage = (): AiUsage => ({ requests: 0, prompt_tokens: 0, completion_tokens: 0 });
 
-/** The longest that `askModel` takes. */
+/** The maximum time for a call of `askModel`. */
 export const maxAskMs = ({ timeoutMs, backoffMs }: AiSettings): number =>
   MAX_ATTEMPTS * timeoutMs + Math.max(backoffMs, MAX_PAUSE_MS) + Math.max(4 * backoffMs, MAX_PAUSE_MS);
 

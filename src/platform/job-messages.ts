@@ -71,7 +71,7 @@ export interface JobQueue {
   sendAll(messages: readonly JobMessage[]): Promise<void>;
 }
 
-/** The most messages that a queue takes at once. */
+/** The maximum number of messages that a queue takes at once. */
 const BATCH_SIZE = 100;
 
 /**

@@ -4,7 +4,7 @@ import { type AttachedFile, type Mail, type Mailer, MailRefused, type Sender } f
 
 const TIMEOUT_MS = 10_000;
 const FILES_TIMEOUT_MS = MINUTE_MS;
-const LARGEST_ANSWER = 64 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 /** Resend takes mails of 40 MB; not every mailbox does. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
@@ -38,7 +38,7 @@ export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Maile
         redirect: 'manual',
         signal: AbortSignal.timeout(files.length > 0 ? FILES_TIMEOUT_MS : TIMEOUT_MS),
       });
-      const body = await readBounded(response.body, LARGEST_ANSWER);
+      const body = await readBounded(response.body, MAX_RESPONSE_BYTES);
       if (!response.ok) throw refusal(response.status, body);
     },
   };

@@ -25,7 +25,7 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** The most bytes of all files of one mail together. */
+  /** The maximum number of bytes of all files of one mail together. */
   readonly maxFileBytes: number;
   /** @throws MailRefused when the service refuses the mail; any other error when it cannot be reached */
   send(mail: Mail): Promise<void>;

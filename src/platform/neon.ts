@@ -22,7 +22,7 @@ export interface NeonConfig {
   region?: string | undefined;
   /** The time for which a project can be restored, in seconds; Neon's default when left out. */
   historySeconds?: number | undefined;
-  /** The least and greatest size of a project's compute, in Neon's units; Neon's default when left out. */
+  /** The minimum and maximum size of a project's compute, in compute units; Neon's default if omitted. */
   computeUnits?: { min: number; max: number } | undefined;
 }
 
@@ -135,14 +135,18 @@ export function neonApi(config: NeonConfig): NeonApi {
   };
 }
 
-interface Answer<T> {
+interface NeonResult<T> {
   data?: T;
   error?: Error;
   response?: Response;
 }
 
 /** Sends a request, and repeats it while Neon allows it and time is left. */
-async function call<T>(what: string, deadline: number, send: (signal: AbortSignal) => Promise<Answer<T>>): Promise<T> {
+async function call<T>(
+  what: string,
+  deadline: number,
+  send: (signal: AbortSignal) => Promise<NeonResult<T>>,
+): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     const left = deadline - Date.now();
     if (left <= 0) throw new NeonProblem(`${what}: no time left`, false);

@@ -4,7 +4,7 @@ import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 
 const TIMEOUT_MS = 8000;
 /** Metadata, key sets and token answers are a few kilobytes. */
-const LARGEST_ANSWER = 512 * 1024;
+const MAX_RESPONSE_BYTES = 512 * 1024;
 
 export const outboundRefused = defineFailure('outbound.refused', 'unavailable', {
   message: 'The address of the identity provider may not be called.',
@@ -25,7 +25,7 @@ export function outboundFetch(allowPrivate: boolean) {
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
       const response = await fetchOutside(address, { ...init, signal }, allowPrivate);
-      const body = await readBounded(response.body, LARGEST_ANSWER);
+      const body = await readBounded(response.body, MAX_RESPONSE_BYTES);
       if (body === null) throw new Error('The answer is too large.');
       const headers = { 'content-type': response.headers.get('content-type') ?? '' };
       return new Response(body.length > 0 ? body : null, { status: response.status, headers });

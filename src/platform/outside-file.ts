@@ -1,8 +1,8 @@
 import { withinTime } from '../kernel/time-limit.ts';
 import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 
-/** The most redirects that are followed. */
-export const MOST_REDIRECTS = 5;
+/** The maximum number of redirects that are followed. */
+export const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
@@ -23,7 +23,7 @@ export class OutsideFailed extends Error {
 }
 
 /** An answer whose body is read piece by piece. */
-export interface OutsideAnswer {
+export interface OutsideResponse {
   status: number;
   headers: Headers;
   /**
@@ -45,14 +45,14 @@ export async function openOutside(
   address: string,
   headers: Record<string, string>,
   { allowPrivate, silenceMs }: { allowPrivate: boolean; silenceMs: number },
-): Promise<OutsideAnswer> {
+): Promise<OutsideResponse> {
   let next = address;
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const abort = new AbortController();
     const asked = fetchOutside(next, { headers, signal: abort.signal }, allowPrivate);
     const response = await inTime(silenceMs, asked, abort);
     const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
-    if (location === null) return toAnswer(response, abort, silenceMs);
+    if (location === null) return toOutsideResponse(response, abort, silenceMs);
     abort.abort();
     if (!URL.canParse(location, next)) throw new OutsideFailed('refused');
     next = new URL(location, next).href;
@@ -60,7 +60,11 @@ export async function openOutside(
   throw new OutsideFailed('redirects');
 }
 
-function toAnswer({ status, headers, body }: Response, abort: AbortController, silenceMs: number): OutsideAnswer {
+function toOutsideResponse(
+  { status, headers, body }: Response,
+  abort: AbortController,
+  silenceMs: number,
+): OutsideResponse {
   const reader = body?.getReader();
   return {
     status,

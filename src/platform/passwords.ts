@@ -66,13 +66,13 @@ export async function hashPassword(password: string): Promise<string> {
  * The result of checking a password. `isOutdated`: a new hash of it would differ in cost or form, and is to take the place of
  * this one.
  */
-export type Verdict = { isRight: false } | { isRight: true; isOutdated: boolean };
+export type PasswordCheck = { isRight: false } | { isRight: true; isOutdated: boolean };
 
 /**
  * Whether the password is the one that was hashed, in whichever form of Unicode either was typed. Keyboards differ, and
  * passwords were hashed as they were typed once. Without a hash the answer is false after the same time.
  */
-export async function verifyPassword(password: string, hash: string | null): Promise<Verdict> {
+export async function verifyPassword(password: string, hash: string | null): Promise<PasswordCheck> {
   const { cost, salt, tag } = parsePhc(hash ?? dummyHash());
   for (const form of listForms(password)) {
     // The library fails on some passwords of one character, which nobody has.

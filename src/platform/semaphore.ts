@@ -4,7 +4,7 @@ export type Release = () => void;
 export interface SemaphoreLimits {
   /** The number of permits. */
   permits: number;
-  /** The most callers that may wait for a permit. */
+  /** The maximum number of callers that may wait for a permit. */
   maxWaiting: number;
   /** The longest time that a caller waits. Milliseconds. */
   waitMs: number;

@@ -16,7 +16,7 @@ export interface WithApiVariables {
   API_VARIABLES: Service<Variables>;
 }
 
-let known: { text: string; env: object } | undefined;
+let cachedEnvironment: { text: string; env: object } | undefined;
 
 /**
  * A background Worker's environment with the API's variables, asked for each time: secrets change while an isolate lives.
@@ -25,6 +25,6 @@ let known: { text: string; env: object } | undefined;
 export async function withVariables<E extends WithApiVariables>(env: E): Promise<E> {
   const variables: Record<string, string> = await env.API_VARIABLES.all();
   const text = JSON.stringify(variables);
-  if (known?.text !== text) known = { text, env: { ...env, ...variables } };
-  return known.env as E;
+  if (cachedEnvironment?.text !== text) cachedEnvironment = { text, env: { ...env, ...variables } };
+  return cachedEnvironment.env as E;
 }

@@ -11,9 +11,9 @@ export const retrySeconds = z
   .string()
   .regex(/^\d{1,7}(,\d{1,7}){0,19}$/, 'must be up to 20 whole numbers of seconds, separated by commas');
 
-/** The longest that a receiver may take for its answer, and that its `Retry-After` is heard for. */
-const ANSWER_MS = 15_000;
-const LONGEST_RETRY_AFTER_SECONDS = 24 * 60 * 60;
+/** The maximum time for a receiver's response in milliseconds, and the maximum `Retry-After` that is honoured in seconds. */
+const RESPONSE_TIMEOUT_MS = 15_000;
+const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -82,7 +82,7 @@ export async function postWebhook(
   const timer = setTimeout(() => {
     isLate = true;
     abort.abort();
-  }, ANSWER_MS);
+  }, RESPONSE_TIMEOUT_MS);
   try {
     const request = { method: 'POST', headers, body, signal: abort.signal };
     const { status, headers: answered } = await fetchOutside(address, request, allowPrivate);
@@ -105,5 +105,5 @@ const failed = (error: TryError): TryResult => ({ status: null, error, retryAfte
 function parseRetryAfter(value: string | null, now: number): number {
   if (value === null) return 0;
   const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - now) / 1000;
-  return Number.isFinite(seconds) ? Math.min(Math.max(0, Math.ceil(seconds)), LONGEST_RETRY_AFTER_SECONDS) : 0;
+  return Number.isFinite(seconds) ? Math.min(Math.max(0, Math.ceil(seconds)), MAX_RETRY_AFTER_SECONDS) : 0;
 }

@@ -20,13 +20,13 @@ export interface LetInView {
   } | null;
 }
 
-/** A program, and its request. */
+/** An OAuth client and its authorization request. */
 export interface AskedView {
   /** The signed request, as POST /v1/oauth-grants takes it. */
   request: string;
   client: {
     name: string;
-    /** The program's host, or that of its redirect; null where neither is known. */
+    /** The host of the client, or of its redirect URI; null if neither is known. */
     host: string | null;
     /** Administrators of the company registered it. */
     is_registered: boolean;

@@ -91,7 +91,7 @@ export interface ViewResult {
 }
 
 /** The answer to an execution: of a dashboard, or of a single visualization. */
-export type ViewAnswer = ({ results: ViewResult[] } | { result: ViewResult }) & {
+export type ViewResponse = ({ results: ViewResult[] } | { result: ViewResult }) & {
   /** When the results were computed, where that was before the request. */
   as_of?: string;
   /** Set for the last results, while the database is waking; there are new ones in a moment. */

@@ -41,7 +41,7 @@ export interface ViewerRules {
 
 /** Combines a viewer's terms into the rules: the values to choose from, those that are fixed and those that are enforced. */
 export function viewerRules(inputs: readonly Input[], terms: ViewerTerms = {}): ViewerRules {
-  const rules = new Map(inputs.map((input) => [input.slug, initialRule(input, terms)]));
+  const rules = new Map(inputs.map((input) => [input.slug, buildInitialRule(input, terms)]));
   const narrowing = new Set<string>();
   for (const policy of terms.policies ?? []) {
     const { filter_slug: slug, mode } = policy;
@@ -80,7 +80,7 @@ export function viewerRules(inputs: readonly Input[], terms: ViewerTerms = {}): 
   };
 }
 
-function initialRule(input: Input, terms: ViewerTerms): Rule {
+function buildInitialRule(input: Input, terms: ViewerTerms): Rule {
   const rule = ruleOfEmbed(input, terms);
   if (terms.isInsider || input.viewerAttributes.length === 0) return rule;
   const closed: Rule = { ...rule, access: 'closed', required: false, mustSend: false };

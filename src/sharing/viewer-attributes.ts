@@ -2,7 +2,10 @@ import { type BoundValue, coerceParameter, isChoice, type ParameterKind } from '
 
 type Scalar = string | number | boolean;
 
-/** The attributes of a viewer, by slug, given by those who let the viewer in: they decide which rows are shown. */
+/**
+ * The attributes of a viewer, by slug, set by whoever grants the access (share, context or embed host). They decide which rows
+ * are shown.
+ */
 export type ViewerAttributes = Readonly<Record<string, Scalar | readonly Scalar[]>>;
 
 /** The viewer of an embed, as its host knows them. */

@@ -39,7 +39,7 @@ export type BoundValues = ReadonlyMap<string, BoundValue>;
 
 export const MAX_TEXT_LENGTH = 1000;
 export const MAX_LIST_LENGTH = 1000;
-/** The most parameters that one call may send. */
+/** The maximum number of parameters that one call may send. */
 export const MAX_PARAMETERS = 100;
 
 /** A coerced value, or the problem: the value that was expected. */

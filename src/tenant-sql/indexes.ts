@@ -7,9 +7,10 @@ export const INDEX_PREFIX = 'idx$';
 const formatIndexName = (id: string): string => `${INDEX_PREFIX}${id}`;
 
 /**
- * Builds an index on a table of schema `public` while others write to it. Must not be in a transaction. If it fails it leaves an
- * index that nobody can use, but that rows are still held against: see `dropIndex`.
- * An index that is not unique ends with the id: rows of the same value then stand in their order, and a page of them is one walk.
+ * Returns the SQL that builds an index on a table of schema `public` without blocking writes. It must not run in a transaction.
+ * A failed build leaves an invalid index that no query uses, but whose constraint is still enforced on writes: see `dropIndex`.
+ * A non-unique index ends with the id, so that rows of equal value are in a fixed order and a page of them takes one index
+ * scan.
  */
 export function createIndex(table: string, id: string, columns: string[], unique: boolean): string {
   const keys = [...columns, ...(unique ? [] : ['id'])].map(quoted).join(', ');

@@ -61,7 +61,7 @@ export interface RowFilter {
 /** The rows of a table that fit all filters and hold the text. */
 export interface RowSelection {
   filters: RowFilter[];
-  /** A literal part of any of the `texts`, in any case; none where it is empty. */
+  /** A literal substring to find in any of the `texts` columns, case-insensitively; empty for no search. */
   search: string;
   /** The names of the table's text columns. */
   texts: string[];

@@ -44,9 +44,9 @@ export interface ByteBudget {
 
 /** Limits of one statement. */
 export interface UserSqlLimits {
-  /** The most rows returned; 0 returns the columns without running anything. */
+  /** The maximum number of rows returned; 0 returns the columns without running anything. */
   rows: number;
-  /** The most bytes received from PostgreSQL. */
+  /** The maximum number of bytes received from PostgreSQL. */
   bytes: number;
   milliseconds: number;
   /** The service looks something up by itself: this is no execution of people's SQL. */

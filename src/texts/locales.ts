@@ -14,7 +14,7 @@ export function parseLocale(tag: unknown): Locale | undefined {
 }
 
 /** Longer headers are not of people's browsers. */
-const LONGEST_HEADER = 1000;
+const MAX_HEADER_LENGTH = 1000;
 
 /**
  * The language that a reader likes best of ours, by `Accept-Language` (RFC 9110 §12.5.4); undefined if they name none.
@@ -24,7 +24,7 @@ export function acceptedLocale(
   header: string | null | undefined,
   standard: Locale = DEFAULT_LOCALE,
 ): Locale | undefined {
-  const ranges = (header ?? '').slice(0, LONGEST_HEADER).split(',').flatMap(parseRange);
+  const ranges = (header ?? '').slice(0, MAX_HEADER_LENGTH).split(',').flatMap(parseRange);
   const refused = new Set(ranges.flatMap(({ locale, weight }) => (weight === 0 && locale ? [locale] : [])));
   const rest = [standard, ...LOCALES].find((locale) => !refused.has(locale));
   const [best] = ranges

@@ -3,7 +3,7 @@ const PREFIX = 'data-console:';
 
 /** The time that an embedded page waits for its host to say whether it renews tokens. Milliseconds. */
 const GREETING_MS = 2_000;
-/** The most messages that are kept until it is clear whether they may be taken. */
+/** The maximum number of messages that are kept until it is clear whether they may be taken. */
 const MAX_EARLY = 50;
 
 /** The messages that the page around may send. Those about tokens are taken of anyone: a token is looked at before it is used. */
@@ -21,7 +21,7 @@ export interface Host {
   on(type: Incoming, listener: Listener): void;
   /** Names the origins that may have this page in theirs, as soon as the token says so; empty for any. */
   allowOrigin(origins: readonly string[]): void;
-  /** Tells it something, as soon as its origin is known to be among those. */
+  /** Sends the host page a message, as soon as its origin is known to be an allowed one. */
   send(type: Outgoing, message?: object): void;
   /** Tells it the code of a failure, which anyone may know who may show this page. */
   sendError(code: string): void;

@@ -2,9 +2,9 @@ import type {
   EmbedOptions,
   SharedItemView,
   TokenView,
-  ViewAnswer,
   ViewBranding,
   ViewOptions,
+  ViewResponse,
   ViewResult,
 } from '../presentation/viewing.ts';
 import { ApiProblem, call, callFile } from './api.ts';
@@ -87,7 +87,7 @@ export const optionsPath = (slug: string, search: string): string =>
 
 /** Executes, by a call that is told what else it has to do. A dashboard answers `results`, a single visualization `result`. */
 export async function runExecution(
-  execute: (more: { onTime: (time: number) => void }) => Promise<ViewAnswer>,
+  execute: (more: { onTime: (time: number) => void }) => Promise<ViewResponse>,
 ): Promise<Executed> {
   // By the server's clock, whatever that of the viewer says.
   let time = Date.now();

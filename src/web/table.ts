@@ -5,7 +5,7 @@ import { arrowKeys, h } from './dom.ts';
 import { LOCALE, TEXTS } from './texts.ts';
 
 const ROWS_PER_PAGE = 100;
-/** The most rows that are printed. */
+/** The maximum number of rows that are printed. */
 const MAX_PRINTED = 500;
 
 type Order = { column: number; descending: boolean } | undefined;

@@ -1,7 +1,7 @@
 /** The colour scheme follows the viewer's system, unless the page's address says `?theme=light` or `dark`. */
 
-const asked = new URLSearchParams(location.search).get('theme');
-if (asked === 'light' || asked === 'dark') document.documentElement.dataset.theme = asked;
+const requestedTheme = new URLSearchParams(location.search).get('theme');
+if (requestedTheme === 'light' || requestedTheme === 'dark') document.documentElement.dataset.theme = requestedTheme;
 
 /** Calls `repaint` when the scheme changes while the page is open. */
 export function followScheme(repaint: () => void): void {

@@ -38,7 +38,7 @@ const compared = (some: ResourceLanguage, other: ResourceLanguage) =>
   shortestDifference(some, other, comparisonBudget());
 
 /** All patterns of at most three characters of two letters and the wildcard. */
-const SHORT = (() => {
+const SHORT_PATTERNS = (() => {
   const signs = ['a', 'b', '*'];
   let last = [''];
   const all = [''];
@@ -51,8 +51,8 @@ const SHORT = (() => {
 
 describe('the shortest resource in which two sets of patterns differ', () => {
   test('is the one that brute force finds, for every two short patterns', () => {
-    for (const one of SHORT) {
-      for (const two of SHORT) {
+    for (const one of SHORT_PATTERNS) {
+      for (const two of SHORT_PATTERNS) {
         const [some, other] = [
           { allow: [one], deny: [] },
           { allow: [two], deny: [] },
@@ -66,7 +66,7 @@ describe('the shortest resource in which two sets of patterns differ', () => {
 
   test('is the one that brute force finds, for random Allow and Deny patterns', () => {
     const pattern = fc.oneof(
-      fc.constantFrom('*', '**', 'arn:*', 'a*', '*a', '*b', '*a*', '*rn:svc:a*b', ...SHORT),
+      fc.constantFrom('*', '**', 'arn:*', 'a*', '*a', '*b', '*a*', '*rn:svc:a*b', ...SHORT_PATTERNS),
       fc.array(fc.constantFrom('a', 'b', '*'), { maxLength: 5 }).map((signs) => PREFIX + signs.join('')),
     );
     const patterns = fc.array(pattern, { maxLength: 3 });

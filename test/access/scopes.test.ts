@@ -14,7 +14,7 @@ import { matches } from '../../src/permissions/wildcard.ts';
 import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../permissions/arbitrary.ts';
 
 const OWNER = { companyId: COMPANY, isOwner: true, groups: [] };
-const ALL = { effect: 'Allow' as const, actions: ['*'], resources: ['*'] };
+const ALLOW_ALL = { effect: 'Allow' as const, actions: ['*'], resources: ['*'] };
 const holding = (...actions: string[]) => ({
   companyId: COMPANY,
   groups: [
@@ -26,7 +26,7 @@ const holding = (...actions: string[]) => ({
     },
   ],
 });
-const ADMINISTRATOR = { ...holding(...ALL.actions), isOwner: false };
+const ADMINISTRATOR = { ...holding(...ALLOW_ALL.actions), isOwner: false };
 
 describe('an OAuth client with scopes', () => {
   const patterns = fc.array(fc.constantFrom('*', '*:list', 'users:*', 'users:list', 'groups:get', 'dash*'), {

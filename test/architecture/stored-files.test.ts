@@ -19,7 +19,7 @@ describe('objects of R2', () => {
     expect(deletions).toEqual([`${HELPER}: bucket.delete(`]);
   });
 
-  it('are in buckets whose variables have names that the test above recognizes', () => {
+  it('are in buckets whose variables are named files, bucket or FILES', () => {
     const named = readdirSync('src', { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
       .flatMap((file) => [...readFileSync(`src/${file}`, 'utf8').matchAll(/([#\w]+)\??:\s*R2Bucket\b/g)])

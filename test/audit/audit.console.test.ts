@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { statusAndCode } from '../support/console.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 
 const PATH = '/v1/audit-events';
-const events = (query: Record<string, string>, as = company.as): Promise<Answer> =>
+const events = (query: Record<string, string>, as = company.as): Promise<ApiResponse> =>
   as.get(`${PATH}?${new URLSearchParams(query)}`);
 
 /** The records that a query finds, as soon as there are as many. */
@@ -42,7 +42,8 @@ describe('the audit trail on the console', () => {
       asked.push((await user.as.get(path)).headers.get('x-correlation-id') as string);
     }
     const by = { principal_id: user.id };
-    const ids = ({ records }: Answer['body']) => records.map((each: { correlation_id: string }) => each.correlation_id);
+    const ids = ({ records }: ApiResponse['body']) =>
+      records.map((each: { correlation_id: string }) => each.correlation_id);
     const all = await found(by, 3);
     expect(ids(all)).toEqual(asked.toReversed());
     expect(ids(await found({ ...by, action: 'groups:list' }, 2))).toEqual([asked[1], asked[0]]);

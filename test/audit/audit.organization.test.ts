@@ -1,7 +1,7 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { PLATFORM_LOG } from '../../src/logs/log.ts';
-import { type Answer, bearer, call } from '../support/api.ts';
+import { type ApiResponse, bearer, call } from '../support/api.ts';
 import { recordsOf } from '../support/log.ts';
 import { aPolicy, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -11,13 +11,13 @@ beforeAll(async () => {
   company = await aCompany();
 });
 
-const correlationId = (answer: Answer): string => answer.headers.get('x-correlation-id') as string;
+const correlationId = (answer: ApiResponse): string => answer.headers.get('x-correlation-id') as string;
 
-const events = (query: Record<string, string> = {}): Promise<Answer> =>
+const events = (query: Record<string, string> = {}): Promise<ApiResponse> =>
   signed(company.apiKey).get(`/admin/audit-events?${new URLSearchParams(query)}`);
 
 /** The record of a request, as soon as the queue has brought it. */
-async function recordOf(answer: Answer) {
+async function recordOf(answer: ApiResponse) {
   const found = await vi.waitFor(
     async () => {
       const { body } = await events({ correlation_id: correlationId(answer) });
@@ -30,7 +30,7 @@ async function recordOf(answer: Answer) {
 }
 
 /** The same for a request that belongs to no company, from the platform's own log: no administrator sees it. */
-const strayOf = (answer: Answer) =>
+const strayOf = (answer: ApiResponse) =>
   vi.waitFor(
     async () => {
       const [record] = await recordsOf('audit', PLATFORM_LOG, { values: { correlationId: correlationId(answer) } });

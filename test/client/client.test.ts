@@ -10,7 +10,7 @@ import {
   withToken,
 } from '../../client/client.ts';
 import { SURFACES } from '../../src/app.ts';
-import { filled } from '../../src/http/paths.ts';
+import { fillPath } from '../../src/http/paths.ts';
 import { isTokenAccess } from '../../src/http/request-checks.ts';
 import { BASE_URL } from '../support/api.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -179,7 +179,7 @@ describe('the client', () => {
       return Response.json(answer);
     }) as typeof fetch;
     const robot = client({ credential: withKey(company.apiKey), fetch: answering }) as unknown as Record<string, Send>;
-    await robot[contract.method]?.(filled(contract.path, () => 'f'.repeat(24)));
+    await robot[contract.method]?.(fillPath(contract.path, () => 'f'.repeat(24)));
     const isSigned = ['signature', 'machine'].includes(takes);
     expect(sent.at(-1)?.get('authorization')).toMatch(isSigned ? /^(?!Bearer )/ : /^Bearer service-token$/);
     expect(sent.at(-1)?.has('idempotency-key')).toBe(contract.method === 'post');

@@ -154,7 +154,7 @@ describe('an upload by the client', () => {
       ]);
     });
 
-    it('is deleted when it is aborted, unless the caller was told the id to resume at', async () => {
+    it('is deleted when it is aborted, unless the caller has its id to resume it', async () => {
       const stop = new AbortController();
       const { api, asked } = line((patches) => {
         if (patches === 2) stop.abort(new Error('enough'));

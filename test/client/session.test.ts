@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createClient, type StoredSession, withKey, withSession } from '../../client/client.ts';
 import { SURFACES } from '../../src/app.ts';
-import { filled } from '../../src/http/paths.ts';
+import { fillPath } from '../../src/http/paths.ts';
 import { BASE_URL } from '../support/api.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { toWorker } from './to-worker.ts';
@@ -41,7 +41,7 @@ function watched(instead: Instead = () => undefined) {
   return { send, sent, refreshes: () => sent.filter(({ what }) => what === 'POST /v1/auth/refresh') };
 }
 
-const REFRESH = '/v1/auth/refresh';
+const REFRESH_PATH = '/v1/auth/refresh';
 const away = () => Response.json({ error: 'STORAGE_UNAVAILABLE' }, { status: 503 });
 
 let company: Company;
@@ -156,7 +156,7 @@ describe('a session of the client', () => {
       status: 401,
       message: expect.stringMatching(/^GET \/v1\/auth\/me answered 401/),
     });
-    expect([place.session, sent.map(({ what }) => what)]).toEqual([null, ['GET /v1/auth/me', `POST ${REFRESH}`]]);
+    expect([place.session, sent.map(({ what }) => what)]).toEqual([null, ['GET /v1/auth/me', `POST ${REFRESH_PATH}`]]);
     await expect(api.get('/v1/auth/me')).rejects.toMatchObject({ status: 401 });
     expect(sent.at(-1)).toMatchObject({ what: 'GET /v1/auth/me', authorization: null });
   });
@@ -168,7 +168,7 @@ describe('a session of the client', () => {
     const { place, store } = aPlace(ended());
     const became = become();
     const { send, sent } = watched((path, go) =>
-      path === REFRESH
+      path === REFRESH_PATH
         ? go().then((answer) => {
             place.session = became;
             return answer;
@@ -183,7 +183,9 @@ describe('a session of the client', () => {
     let lost = 0;
     const { place, store } = aPlace(ended());
     const { send, refreshes } = watched((path, go) =>
-      path === REFRESH && lost++ === 0 ? go().then(() => Promise.reject(new TypeError('the line is dead'))) : undefined,
+      path === REFRESH_PATH && lost++ === 0
+        ? go().then(() => Promise.reject(new TypeError('the line is dead')))
+        : undefined,
     );
     const api = clientOf(store(), send);
     await api.get('/v1/auth/me');
@@ -194,7 +196,7 @@ describe('a session of the client', () => {
 
   it('uses a still valid token while it cannot be refreshed, and is kept when the token has expired', async () => {
     const { place, store } = aPlace({ ...session, received_at: Date.now() - 545_000 });
-    const { send } = watched((path) => (path === REFRESH ? away() : undefined));
+    const { send } = watched((path) => (path === REFRESH_PATH ? away() : undefined));
     const api = clientOf(store(), send);
     expect((await api.get('/v1/auth/me')).user?.email).toBe(company.owner.email);
     place.session = ended();
@@ -214,13 +216,13 @@ describe('a session of the client', () => {
     const { place, store } = aPlace(ended());
     const giving = new AbortController();
     const { send, sent } = watched((path, go) => {
-      if (path === REFRESH) giving.abort(new Error('enough'));
-      return path === REFRESH ? go() : undefined;
+      if (path === REFRESH_PATH) giving.abort(new Error('enough'));
+      return path === REFRESH_PATH ? go() : undefined;
     });
     const { signal } = giving;
     await expect(clientOf(store(), send).get('/v1/auth/me', { signal })).rejects.toThrow('enough');
     await expect.poll(() => place.written).toBe(1);
-    expect(sent.map(({ what }) => what)).toEqual([`POST ${REFRESH}`]);
+    expect(sent.map(({ what }) => what)).toEqual([`POST ${REFRESH_PATH}`]);
   });
 
   it('is not refreshed for a route that takes signatures', async () => {
@@ -244,7 +246,7 @@ describe('a session of the client', () => {
       >;
       for (const { path } of posts) {
         sent.length = 0;
-        await expect(api.post(filled(path, () => 'a'))).rejects.toMatchObject({ status: 429 });
+        await expect(api.post(fillPath(path, () => 'a'))).rejects.toMatchObject({ status: 429 });
         expect(sent).toMatchObject([{ what: expect.stringMatching(/^POST /), authorization: null }]);
       }
     }

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
-import { type Answer, BASE_URL, call } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, call } from '../support/api.ts';
 import { countedD1 } from '../support/counted.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
@@ -10,7 +10,7 @@ import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/w
 
 const PATH = '/v1/company/branding';
 const LOGO = `${PATH}/logo`;
-const NONE = {
+const NO_BRANDING = {
   name: null,
   primary_color: null,
   background: null,
@@ -36,12 +36,12 @@ beforeEach(async () => {
 });
 
 const put = (json: unknown, as = company.as) => as.put(PATH, { json });
-const fields = ({ status, body }: Answer) => [status, body.details?.map(({ field }: { field: string }) => field)];
+const fields = ({ status, body }: ApiResponse) => [status, body.details?.map(({ field }: { field: string }) => field)];
 const putLogo = (body: BodyInit, headers: Record<string, string> = {}) => company.as.put(LOGO, { body, headers });
 
 describe('the brand of a company', () => {
   it('is changed field by field, and removed', async () => {
-    expect((await company.as.get(PATH)).body).toEqual(NONE);
+    expect((await company.as.get(PATH)).body).toEqual(NO_BRANDING);
     expect((await put(BRAND)).body).toEqual({ ...BRAND, logo_url: null });
     expect((await put({ radius: 0, font: null, primary_color: '#063' })).body).toEqual({
       ...BRAND,
@@ -52,7 +52,7 @@ describe('the brand of a company', () => {
     });
     expect((await put({})).status).toBe(200);
     await must(put(Object.fromEntries(Object.keys(BRAND).map((name) => [name, null]))));
-    expect((await company.as.get(PATH)).body).toEqual(NONE);
+    expect((await company.as.get(PATH)).body).toEqual(NO_BRANDING);
   });
 
   it('keeps its logo if a new one cannot be stored, and answers 503', async () => {
@@ -67,7 +67,7 @@ describe('the brand of a company', () => {
 
   it('belongs to its company alone, and is changed with the permission company:update', async () => {
     await must(put(BRAND));
-    expect((await (await aCompany()).as.get(PATH)).body).toEqual(NONE);
+    expect((await (await aCompany()).as.get(PATH)).body).toEqual(NO_BRANDING);
     const reader = await aUser(company, { can: ['company:get'] });
     const writer = await aUser(company, { can: ['company:get', 'company:update'] });
     expect((await reader.as.get(PATH)).status).toBe(200);
@@ -90,7 +90,7 @@ describe('the brand of a company', () => {
     [{ logo_url: 'https://evil.example/x.png' }, ['logo_url']],
   ])('is refused with low contrast or malformed values: %j', async (json, names) => {
     expect(fields(await put(json))).toEqual([422, names]);
-    expect((await company.as.get(PATH)).body).toEqual(NONE);
+    expect((await company.as.get(PATH)).body).toEqual(NO_BRANDING);
   });
 
   it('is refused with a message that names the two colours of low contrast', async () => {
@@ -146,7 +146,7 @@ describe('the logo of a company', () => {
     ['an empty file', ''],
   ])('is refused by its content: %s', async (_name, body) => {
     expect(fields(await putLogo(body, { 'content-type': 'image/png' }))).toEqual([422, ['logo']]);
-    expect((await company.as.get(PATH)).body).toEqual(NONE);
+    expect((await company.as.get(PATH)).body).toEqual(NO_BRANDING);
   });
 
   it('is refused when it is larger than 256 KiB, however it comes', async () => {
@@ -162,7 +162,7 @@ describe('the logo of a company', () => {
     const after = new URL((await must(putLogo(bytesOf(PICTURES.jpeg)))).logo_url).pathname;
     expect((await call('GET', before)).status).toBe(404);
     expect((await call('GET', after)).status).toBe(200);
-    expect((await put({ logo_url: null })).body).toEqual(NONE);
+    expect((await put({ logo_url: null })).body).toEqual(NO_BRANDING);
     expect((await call('GET', after)).status).toBe(404);
     expect((await env.FILES.list({ prefix: `${after.split('/').at(-2)}/logos/` })).objects).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { aPublished, aReader } from '../data-api/support.ts';
 import { aSigningKey, embedOf, hostToken, makeEmbed } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant, requestCode, verifyCode } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
-import { type Answer, BASE_URL, bearer, type Caller, call } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, bearer, type Caller, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
@@ -22,7 +22,7 @@ const suspend = (company: { id: string }) => setStatus(company, 'suspended');
 const activate = (company: { id: string }) => setStatus(company, 'active');
 
 /** What a refusal is called, on each surface. */
-const refusal = ({ status, body }: Answer) => [
+const refusal = ({ status, body }: ApiResponse) => [
   status,
   body.error_code ?? body.error,
   body.details?.reason ?? body.details,

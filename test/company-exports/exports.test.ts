@@ -16,21 +16,21 @@ import {
   aQueue,
   aStarted,
   download,
-  EXPORTS,
+  downloadArchive,
+  EXPORTS_PATH,
   finish,
+  getExport,
   objectsOf,
   oneFile,
   operator,
   pathOf,
   positionOf,
-  shown,
-  taken,
 } from './support.ts';
 
 const HOUR = 3_600_000;
-const ORGANIZATIONS = '/admin/organizations';
+const ORGANIZATIONS_PATH = '/admin/organizations';
 const setStatus = ({ id }: Company, status: string) =>
-  must(operator.patch(`${ORGANIZATIONS}/${id}`, { json: { status } }));
+  must(operator.patch(`${ORGANIZATIONS_PATH}/${id}`, { json: { status } }));
 
 let company: Company;
 beforeAll(async () => {
@@ -56,20 +56,20 @@ const SMALL = { fileBytes: 10_000 };
 async function turnsUntil(owner: Company, id: string, until: (position: string) => boolean): Promise<number> {
   for (let turns = 1; ; turns += 1) {
     await oneFile(owner, id, SMALL);
-    const { status } = await shown(owner, id);
+    const { status } = await getExport(owner, id);
     if (status !== 'running' || until(await positionOf(owner, id))) return turns;
   }
 }
 
 /** One turn that leaves but the last records and what comes after them. */
-const mostRecords = (owner: Company, id: string) => oneFile(owner, id, { milliseconds: 1e9, queries: 45 });
+const MAX_RECORDS = (owner: Company, id: string) => oneFile(owner, id, { milliseconds: 1e9, queries: 45 });
 
 /** The messages about an export: the scheduled run sends those of others, too. */
 const messagesOf = ({ messages }: ReturnType<typeof aQueue>, id: string): JobMessage[] =>
   messages.filter((message) => message.type === 'company.export' && message.exportId === id);
 
 /** The numbers of all files of a table. */
-async function numbersIn(archive: Awaited<ReturnType<typeof taken>>, folder: string): Promise<unknown[]> {
+async function numbersIn(archive: Awaited<ReturnType<typeof downloadArchive>>, folder: string): Promise<unknown[]> {
   const paths = archive.manifest.files.map(({ path }) => path).filter((path) => path.startsWith(`${folder}/0`));
   const rows = await Promise.all(paths.map((path) => archive.rows(path)));
   return rows.flat().map(([, n]) => Number(n));
@@ -83,7 +83,7 @@ describe('an export of a company', () => {
     expect((await linkOf(token).resolve()).status).toBe(200);
     await aConcept(company.as);
     const { id, queue } = await aStarted(company);
-    expect(await shown(company, id)).toEqual({
+    expect(await getExport(company, id)).toEqual({
       export_id: id,
       status: 'queued',
       bytes: null,
@@ -92,9 +92,9 @@ describe('an export of a company', () => {
       error: null,
     });
     await finish(queue);
-    const found = await shown(company, id);
+    const found = await getExport(company, id);
     expect(found).toMatchObject({ status: 'succeeded', error: null, expires_at: expect.stringMatching(/Z$/) });
-    const archive = await taken(found.url);
+    const archive = await downloadArchive(found.url);
     expect(archive.bytes.length).toBe(found.bytes);
     expect(archive.manifest).toMatchObject({
       format: 'data-console-export/1',
@@ -131,12 +131,12 @@ describe('an export of a company', () => {
 
   it('is made by the queue, and downloaded by its link without a session', async () => {
     const owner = await aCompany();
-    const { status, body } = await owner.as.post(EXPORTS);
+    const { status, body } = await owner.as.post(EXPORTS_PATH);
     expect([status, body]).toEqual([202, { export_id: expect.any(String), status: 'queued' }]);
     await expect
-      .poll(async () => (await shown(owner, body.export_id)).status, { timeout: 60_000, interval: 200 })
+      .poll(async () => (await getExport(owner, body.export_id)).status, { timeout: 60_000, interval: 200 })
       .toBe('succeeded');
-    const { url, bytes } = await shown(owner, body.export_id);
+    const { url, bytes } = await getExport(owner, body.export_id);
     const { headers, bytes: got } = await download(url);
     expect(got.length).toBe(bytes);
     const day = new Date().toISOString().slice(0, 10);
@@ -154,7 +154,7 @@ describe('an export of a company', () => {
     await must(owner.as.put('/v1/company/branding/logo', { body: png, headers: { 'content-type': 'image/png' } }));
     const { id, queue } = await aStarted(owner);
     await finish(queue);
-    const archive = await taken((await shown(owner, id)).url);
+    const archive = await downloadArchive((await getExport(owner, id)).url);
     expect(archive.files.get('logo.png')?.subarray(1, 4)).toEqual(new TextEncoder().encode('PNG'));
     expect(archive.records('records/managed_tables.ndjson')).toEqual([]);
     expect([...archive.files.keys()].filter((path) => path.startsWith('tables/'))).toEqual([]);
@@ -183,7 +183,7 @@ describe('an export of a company', () => {
     await settle(owner.id);
     const { id } = await aStarted(owner);
     await turnsUntil(owner, id, () => false);
-    const archive = await taken((await shown(owner, id)).url);
+    const archive = await downloadArchive((await getExport(owner, id)).url);
     const paths = archive.manifest.files.map(({ path }) => path).filter((path) => path.startsWith('audit-events'));
     expect(paths.length).toBeGreaterThan(2);
     const planted = paths.flatMap((path) => archive.records(path)).filter(({ route }) => route === '/planted');
@@ -202,22 +202,22 @@ describe('a request to export a company', () => {
     const everything = await aUser(company, { can: ['*'] });
     const machine = signed(company.apiKey);
     const service = await must(machine.post('/tokens', { json: { expires_in: 600 } }));
-    for (const path of [EXPORTS, `${EXPORTS}/${id}`]) {
-      const ask = (as: Company['as']) => (path === EXPORTS ? as.post(path) : as.get(path));
+    for (const path of [EXPORTS_PATH, `${EXPORTS_PATH}/${id}`]) {
+      const ask = (as: Company['as']) => (path === EXPORTS_PATH ? as.post(path) : as.get(path));
       for (const as of [everything.as]) {
         const { status, body } = await ask(as);
         expect([status, body.message]).toEqual([403, 'Only the owner of the company may do this.']);
       }
-      const { status } = await call(path === EXPORTS ? 'POST' : 'GET', path, {
+      const { status } = await call(path === EXPORTS_PATH ? 'POST' : 'GET', path, {
         headers: { authorization: `Bearer ${service.token}` },
       });
       expect(status).toBe(403);
     }
-    expect((await other.as.get(`${EXPORTS}/${id}`)).status).toBe(404);
+    expect((await other.as.get(`${EXPORTS_PATH}/${id}`)).status).toBe(404);
     expect((await operator.get(`${pathOf(other)}/${id}`)).status).toBe(404);
     expect((await operator.get(`${pathOf(company)}/${id}`)).body).toMatchObject({ export_id: id });
     for (const wrong of ['none', 'f'.repeat(24)]) {
-      expect((await company.as.get(`${EXPORTS}/${wrong}`)).status).toBe(404);
+      expect((await company.as.get(`${EXPORTS_PATH}/${wrong}`)).status).toBe(404);
       expect((await operator.get(`${pathOf(company)}/${wrong}`)).status).toBe(404);
       expect((await operator.post(pathOf({ id: wrong }))).status).toBe(404);
       expect((await operator.get(`${pathOf({ id: wrong })}/${id}`)).status).toBe(404);
@@ -229,14 +229,14 @@ describe('a request to export a company', () => {
   it('returns the export that is under way, whoever asked for it', async () => {
     const owner = await aCompany();
     const first = await aStarted(owner);
-    const again = await must(owner.as.post(EXPORTS, { env: first.queue.env }));
+    const again = await must(owner.as.post(EXPORTS_PATH, { env: first.queue.env }));
     const operators = await must(operator.post(pathOf(owner), { env: first.queue.env }));
     expect([again, operators]).toEqual([
       { export_id: first.id, status: 'queued' },
       { export_id: first.id, status: 'queued' },
     ]);
     await finish(first.queue);
-    const next = await must(owner.as.post(EXPORTS, { env: aQueue().env }));
+    const next = await must(owner.as.post(EXPORTS_PATH, { env: aQueue().env }));
     expect(next.export_id).not.toBe(first.id);
   });
 
@@ -249,7 +249,7 @@ describe('a request to export a company', () => {
       async () => {
         rival = await must(operator.post(pathOf(owner), { env: queue.env }));
       },
-      (watched) => owner.as.post(EXPORTS, { env: { ...queue.env, ...watched } }),
+      (watched) => owner.as.post(EXPORTS_PATH, { env: { ...queue.env, ...watched } }),
     );
     expect(body.export_id).toBe(rival?.export_id);
     expect(await countOf('company_exports where company_id = ?', owner.id)).toBe(1);
@@ -268,7 +268,7 @@ describe('an export of a suspended company', () => {
     await runScheduled(queue.env);
     expect(messagesOf(queue, id)).toHaveLength(1);
     expect(await positionOf(owner, id)).toBe(before);
-    expect((await owner.as.get(`${EXPORTS}/${id}`)).status).toBe(403);
+    expect((await owner.as.get(`${EXPORTS_PATH}/${id}`)).status).toBe(403);
     resetClock();
     queue.messages.length = 0;
     await setStatus(owner, 'active');
@@ -276,7 +276,7 @@ describe('an export of a suspended company', () => {
     const [message] = messagesOf(queue, id);
     expect(message).toMatchObject({ type: 'company.export', companyId: owner.id });
     await deliver(message as JobMessage, queue.env);
-    expect(await shown(owner, id)).toMatchObject({ status: 'succeeded' });
+    expect(await getExport(owner, id)).toMatchObject({ status: 'succeeded' });
   });
 
   it('is made for the operator, who can take over a waiting one, and whose link alone works', async () => {
@@ -287,15 +287,15 @@ describe('an export of a suspended company', () => {
     expect(await must(operator.post(pathOf(owner), { env: queue.env }))).toMatchObject({ export_id: id });
     await finish(queue);
     const { url } = await must(operator.get(`${pathOf(owner)}/${id}`));
-    expect((await taken(url)).records('records/companies.ndjson')[0]?.suspended_at).toMatch(/Z$/);
+    expect((await downloadArchive(url)).records('records/companies.ndjson')[0]?.suspended_at).toMatch(/Z$/);
     await setStatus(owner, 'active');
-    const { url: owners } = await shown(owner, id);
+    const { url: owners } = await getExport(owner, id);
     expect((await download(owners)).status).toBe(200);
     await setStatus(owner, 'suspended');
     const refused = await download(owners);
     expect([refused.status, refused.body.details]).toEqual([403, { reason: 'company_suspended' }]);
     expect((await download(url)).status).toBe(200);
-    expect((await owner.as.post(EXPORTS)).status).toBe(403);
+    expect((await owner.as.post(EXPORTS_PATH)).status).toBe(403);
   });
 });
 
@@ -305,7 +305,7 @@ describe('an export of a company that is interrupted', () => {
     const { id, queue } = await aStarted(owner);
     const turns = await turnsUntil(owner, id, () => false);
     expect(turns).toBeGreaterThan(50);
-    const archive = await taken((await shown(owner, id)).url);
+    const archive = await downloadArchive((await getExport(owner, id)).url);
     expect(await numbersIn(archive, 'tables/large')).toEqual(upTo(45_000));
     expect(archive.files.has('tables/large/0003.parquet')).toBe(true);
     // Late messages do nothing.
@@ -351,10 +351,10 @@ describe('an export of a company that is interrupted', () => {
       const message = { type: 'company.export', companyId: owner.id, exportId: id } as const;
       await env.CONTROL_DB.prepare('update company_exports set tries = 0 where id = ?').bind(id).run();
       await deliver(message, { FILES: dying(env.FILES) });
-      isDone = (await shown(owner, id)).status === 'succeeded';
+      isDone = (await getExport(owner, id)).status === 'succeeded';
       expect(failing).toBeLessThan(40);
     }
-    const archive = await taken((await shown(owner, id)).url);
+    const archive = await downloadArchive((await getExport(owner, id)).url);
     expect(await numbersIn(archive, 'tables/large')).toEqual(upTo(300));
   });
 
@@ -366,10 +366,10 @@ describe('an export of a company that is interrupted', () => {
       throw new Error('killed');
     });
     expect(await deliver(message, { ...queue.env, ...watched })).toBe('again');
-    expect(await shown(owner, id)).toMatchObject({ status: 'queued', bytes: null });
+    expect(await getExport(owner, id)).toMatchObject({ status: 'queued', bytes: null });
     expect(await deliver(message, queue.env)).toBe('done');
-    const { status, bytes, url } = await shown(owner, id);
-    expect([status, (await taken(url)).bytes.length]).toEqual(['succeeded', bytes]);
+    const { status, bytes, url } = await getExport(owner, id);
+    expect([status, (await downloadArchive(url)).bytes.length]).toEqual(['succeeded', bytes]);
   });
 
   it('stays complete when its temporary objects cannot be deleted', async () => {
@@ -383,9 +383,9 @@ describe('an export of a company that is interrupted', () => {
       },
     });
     expect(await deliver(queue.messages[0] as JobMessage, { ...queue.env, FILES })).toBe('again');
-    const { status, url } = await shown(owner, id);
+    const { status, url } = await getExport(owner, id);
     expect(status).toBe('succeeded');
-    await taken(url);
+    await downloadArchive(url);
   });
 
   it('is worked on by only one queue delivery at a time', async () => {
@@ -403,7 +403,7 @@ describe('an export of a company that is interrupted', () => {
       },
       (watched) => deliver(message, { ...queue.env, ...watched }),
     );
-    expect([within, (await shown(owner, id)).status]).toEqual(['done', 'succeeded']);
+    expect([within, (await getExport(owner, id)).status]).toEqual(['done', 'succeeded']);
   });
 
   it('is not written any more by a delivery that a later one has replaced', async () => {
@@ -419,10 +419,10 @@ describe('an export of a company that is interrupted', () => {
       },
       (watched) => deliver(message, { ...queue.env, ...watched }),
     );
-    expect(await shown(owner, id)).toMatchObject({ status: 'running', bytes: null });
+    expect(await getExport(owner, id)).toMatchObject({ status: 'running', bytes: null });
     expect(await rowOf('select turn from company_exports where id = ?', id)).toEqual({ turn: 2 });
     await deliver(message, queue.env);
-    await taken((await shown(owner, id)).url);
+    await downloadArchive((await getExport(owner, id)).url);
   });
 
   it('is resumed by the scheduled run, and fails after too many attempts without leaving objects', async () => {
@@ -441,7 +441,7 @@ describe('an export of a company that is interrupted', () => {
       expect(await deliver(message, broken)).toBe('again');
     }
     expect(await deliver(message, queue.env)).toBe('done');
-    expect(await shown(owner, id)).toMatchObject({
+    expect(await getExport(owner, id)).toMatchObject({
       status: 'failed',
       error: 'The export was interrupted too often.',
       url: null,
@@ -457,11 +457,11 @@ describe('a table that is changed during an export of its company', () => {
     const { owner, id: table } = await aLargeTable();
     await aTable(owner.as, 'later', [column('n', 'integer')]);
     const { id } = await aStarted(owner);
-    await mostRecords(owner, id);
+    await MAX_RECORDS(owner, id);
     await turnsUntil(owner, id, inLarge);
     await must(owner.as.delete(`/v1/managed-tables/${table}`));
     await turnsUntil(owner, id, () => false);
-    const archive = await taken((await shown(owner, id)).url);
+    const archive = await downloadArchive((await getExport(owner, id)).url);
     expect([...archive.files.keys()].filter((path) => path.startsWith('tables/')).toSorted()).toEqual([
       'tables/later/0001.parquet',
       'tables/later/schema.json',
@@ -471,11 +471,11 @@ describe('a table that is changed during an export of its company', () => {
   it('is written again when its values need another column type', async () => {
     const { owner } = await aLargeTable();
     const { id } = await aStarted(owner);
-    await mostRecords(owner, id);
+    await MAX_RECORDS(owner, id);
     await turnsUntil(owner, id, inLarge);
     await inDatabase(owner, (database) => database.execute('UPDATE public.large SET price = 0.123456 WHERE n = 45000'));
     await turnsUntil(owner, id, () => false);
-    const archive = await taken((await shown(owner, id)).url);
+    const archive = await downloadArchive((await getExport(owner, id)).url);
     expect(await numbersIn(archive, 'tables/large')).toEqual(upTo(45_000));
     const last = archive.manifest.files.map(({ path }) => path).findLast((path) => path.includes('large/0')) as string;
     expect((await archive.rows(last)).at(-1)?.[2]).toBe(0.123456);
@@ -484,15 +484,15 @@ describe('a table that is changed during an export of its company', () => {
   it('fails the export when its column types change again and again', async () => {
     const { owner } = await aLargeTable();
     const { id } = await aStarted(owner);
-    await mostRecords(owner, id);
-    for (let scale = 3; scale < 12 && (await shown(owner, id)).status !== 'failed'; scale += 1) {
+    await MAX_RECORDS(owner, id);
+    for (let scale = 3; scale < 12 && (await getExport(owner, id)).status !== 'failed'; scale += 1) {
       await turnsUntil(owner, id, inLarge);
       await inDatabase(owner, (database) =>
         database.execute(`UPDATE public.large SET price = 1 + 10::numeric ^ -${scale} WHERE n = 45000`),
       );
       await oneFile(owner, id, SMALL);
     }
-    expect(await shown(owner, id)).toMatchObject({
+    expect(await getExport(owner, id)).toMatchObject({
       status: 'failed',
       error: 'The table large was changed again and again while it was read.',
     });
@@ -505,7 +505,7 @@ describe('the archive of a company export', () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     await finish(queue);
-    const { url, expires_at } = await shown(owner, id);
+    const { url, expires_at } = await getExport(owner, id);
     expect(Date.parse(expires_at) - Date.now()).toBeGreaterThan(23.9 * HOUR);
     later(23.5 * HOUR);
     await runScheduled(queue.env);

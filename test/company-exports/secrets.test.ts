@@ -7,7 +7,7 @@ import { DATABASE_KINDS } from '../../src/modules/company-exports/database-recor
 import { enrol } from '../support/second-factor.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { inDatabase } from '../uploads/support.ts';
-import { aStarted, finish, shown, taken, type Unpacked } from './support.ts';
+import { aStarted, downloadArchive, finish, getExport, type Unpacked } from './support.ts';
 
 const all = async <Row>(sql: string, ...values: unknown[]): Promise<Row[]> =>
   (
@@ -101,7 +101,7 @@ describe('the archive of a company export', () => {
     // Triggers have made these.
     expect(left).toEqual([]);
     await finish(queue);
-    archive = await taken((await shown(company, id)).url);
+    archive = await downloadArchive((await getExport(company, id)).url);
     contents = [...archive.files.values()].map((bytes) => new TextDecoder('latin1').decode(bytes)).join('\n');
   });
 

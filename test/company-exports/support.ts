@@ -12,7 +12,7 @@ import type { Company } from '../support/worlds.ts';
 import { aHeldQueue, deliver } from '../uploads/support.ts';
 
 export const operator = bearer('operator-token-of-the-tests');
-export const EXPORTS = '/v1/company/exports';
+export const EXPORTS_PATH = '/v1/company/exports';
 export const pathOf = ({ id }: { id: string }) => `/admin/organizations/${id}/exports`;
 
 /** A queue that keeps the messages of exports until the test delivers them. */
@@ -24,7 +24,7 @@ export function aQueue() {
 /** An export that its owner has asked for, and that waits for its message to be delivered. */
 export async function aStarted(company: Company) {
   const queue = aQueue();
-  const { export_id: id } = await must(company.as.post(EXPORTS, { env: queue.env }));
+  const { export_id: id } = await must(company.as.post(EXPORTS_PATH, { env: queue.env }));
   return { id: id as string, queue };
 }
 
@@ -58,7 +58,7 @@ export async function positionOf({ id: companyId }: { id: string }, id: string):
   return JSON.stringify((await state?.json<{ next: unknown }>())?.next);
 }
 
-export const shown = (company: Company, id: string) => must(company.as.get(`${EXPORTS}/${id}`));
+export const getExport = (company: Company, id: string) => must(company.as.get(`${EXPORTS_PATH}/${id}`));
 
 export const objectsOf = async ({ id }: { id: string }): Promise<string[]> =>
   (await env.FILES.list({ prefix: `company-exports/${id}/` })).objects.map(({ key }) => key);
@@ -73,7 +73,7 @@ export interface Unpacked {
 }
 
 /** Takes an archive by its link, and holds it against its manifest. */
-export async function taken(url: string): Promise<Unpacked> {
+export async function downloadArchive(url: string): Promise<Unpacked> {
   const { status, bytes } = await download(url);
   if (status !== 200) throw new Error(`the download answered ${status}`);
   const zip = openZip(bytes);

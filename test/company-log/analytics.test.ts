@@ -9,7 +9,7 @@ import { tallySizes } from '../../src/logs/tally.ts';
 import { readAnalytics } from '../../src/modules/company-log/service.ts';
 import { resetClock } from '../support/clock.ts';
 import { readerOf } from '../support/log.ts';
-import { daysAgo, filesOf, left, logOf, resetSizes, setSizes, settle } from './support.ts';
+import { countLeft, daysAgo, filesOf, logOf, resetSizes, setSizes, settle } from './support.ts';
 
 const STANDARD = { ...tallySizes };
 
@@ -40,8 +40,8 @@ const anEvent = (occurredAt: number, more: Partial<Logged<'share'>> = {}): Logge
   ...more,
 });
 
-let made = 0;
-const aCompany = () => `analytics-${++made}`;
+let createdCount = 0;
+const aCompany = () => `analytics-${++createdCount}`;
 const midnight = (days: number) => Math.floor(daysAgo(days) / DAY_MS) * DAY_MS;
 
 const some = fc.record({
@@ -116,7 +116,7 @@ describe('analytics over days of which some were moved to files', () => {
     const [old, recent] = [midnight(91) + 1000, midnight(90) + DAY_MS + 1000];
     await logOf(company).append(company, 'share', [anEvent(old), anEvent(recent), anEvent(recent, { viewer: 'v2' })]);
     await settle(company);
-    expect(await left(company, 'share')).toBe(2);
+    expect(await countLeft(company, 'share')).toBe(2);
     const found = await readAnalytics(readerOf(company), { values: {} }, [midnight(94)]);
     const counts = { resolved: 0, executed: 3, denied: 0, unique_viewers: 2 };
     expect([found.totals, found.series]).toEqual([counts, [{ start: midnight(94), ...counts }]]);

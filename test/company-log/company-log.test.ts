@@ -8,9 +8,9 @@ import {
   append,
   aRecord,
   ask,
+  countLeft,
   daysAgo,
   filesOf,
-  left,
   logOf,
   page,
   resetSizes,
@@ -20,10 +20,10 @@ import {
 } from './support.ts';
 
 let company: string;
-let made = 0;
+let createdCount = 0;
 beforeEach(() => {
-  made += 1;
-  company = `company-${made}`;
+  createdCount += 1;
+  company = `company-${createdCount}`;
 });
 afterEach(() => {
   resetSizes();
@@ -39,7 +39,7 @@ const recordsOfDay = (days: number, count: number): Logged<'audit'>[] => {
 const ids = (records: readonly Logged[]) => records.map(({ id }) => id);
 const newestFirst = (records: readonly Logged<'audit'>[]) =>
   ids(records.toSorted((a, b) => b.occurredAt - a.occurredAt));
-const shown = async (): Promise<string[]> => ids((await recordsOf('audit', company)) as never);
+const listIds = async (): Promise<string[]> => ids((await recordsOf('audit', company)) as never);
 
 describe('storing a record in the log', () => {
   it('writes one row, and none when the record is delivered again', async () => {
@@ -82,13 +82,13 @@ describe('days that are older than the log stores', () => {
     const before = await page(company, {}, 2, 20);
     setSizes({ partRows: 10 });
     await settle(company);
-    expect(await left(company)).toBe(4);
+    expect(await countLeft(company)).toBe(4);
     const day = new Date(daysAgo(92)).toISOString().slice(0, 10);
     const files = await filesOf(company);
     expect(files.filter((file) => file.startsWith(`log/${company}/audit-events/${day}/`))).toHaveLength(3);
     expect(files).toHaveLength(4);
     expect(await page(company, {}, 2, 20)).toEqual(before);
-    expect(await shown()).toEqual(newestFirst(records));
+    expect(await listIds()).toEqual(newestFirst(records));
   });
 
   it('are not read from files if the index of the files has the answer', async () => {
@@ -162,11 +162,11 @@ describe('days that are older than the log stores', () => {
     });
     const files = await filesOf(company);
     expect(files).toHaveLength(1);
-    expect(await shown()).toEqual(newestFirst(records));
+    expect(await listIds()).toEqual(newestFirst(records));
     await settle(company);
     expect(await filesOf(company)).toEqual(files);
-    expect(await left(company)).toBe(0);
-    expect(await shown()).toEqual(newestFirst(records));
+    expect(await countLeft(company)).toBe(0);
+    expect(await listIds()).toEqual(newestFirst(records));
   });
 
   it('keep records that arrive while they are moved', async () => {
@@ -179,7 +179,7 @@ describe('days that are older than the log stores', () => {
     const rival = onceBefore(env.FILES, 'put', async () => void (await append(company, [between])));
     await settle(company);
     expect(rival.came).toBe(true);
-    expect(await shown()).toEqual(newestFirst([early, between, end]));
+    expect(await listIds()).toEqual(newestFirst([early, between, end]));
     expect((await page(company, {})).total).toBe(3);
   });
 
@@ -190,10 +190,10 @@ describe('days that are older than the log stores', () => {
     await settle(company);
     expect(rival.came).toBe(true);
     // Before it is delivered again: that would make up for a loss.
-    expect(await shown()).toEqual(newestFirst([first, ...rest]));
+    expect(await listIds()).toEqual(newestFirst([first, ...rest]));
     await append(company, [first, ...rest]);
     await settle(company);
-    expect(await shown()).toEqual(newestFirst([first, ...rest]));
+    expect(await listIds()).toEqual(newestFirst([first, ...rest]));
     expect((await page(company, {})).total).toBe(10);
   });
 
@@ -209,7 +209,7 @@ describe('days that are older than the log stores', () => {
     // Eight files: each is a part, and the mark of how far it goes.
     expect(written).toBe(16);
     expect(await tablesOf(company)).toHaveLength(1);
-    expect([await left(company), (await page(company, {})).total]).toEqual([10, 2010]);
+    expect([await countLeft(company), (await page(company, {})).total]).toEqual([10, 2010]);
   });
 
   it('are read, counted and extended while only a part of a day has moved', async () => {
@@ -227,16 +227,16 @@ describe('days that are older than the log stores', () => {
       return moved;
     });
     await runDurableObjectAlarm(logOf(company));
-    expect([await left(company), (await filesOf(company)).length]).toEqual([18, 1]);
-    expect(await shown()).toEqual(newestFirst(known));
+    expect([await countLeft(company), (await filesOf(company)).length]).toEqual([18, 1]);
+    expect(await listIds()).toEqual(newestFirst(known));
     expect((await page(company, { values: { principalId: 'p1' } })).total).toBe(27);
     await append(company, [...late, ...known]);
     const seen = records.filter((record) => record !== late[0]);
-    expect(await shown()).toEqual(newestFirst(seen));
+    expect(await listIds()).toEqual(newestFirst(seen));
     vi.mocked(env.FILES.put).mockRestore();
     await settle(company);
-    expect(await shown()).toEqual(newestFirst(records));
-    expect([await left(company), await tablesOf(company)]).toEqual([0, []]);
+    expect(await listIds()).toEqual(newestFirst(records));
+    expect([await countLeft(company), await tablesOf(company)]).toEqual([0, []]);
   });
 
   it('free their space at once if the storage is full of today’s records', async () => {
@@ -248,7 +248,7 @@ describe('days that are older than the log stores', () => {
       await log.alarm();
     });
     const [table] = await tablesOf(company);
-    expect([await left(company), await ask(company, `SELECT count(*) FROM "${table}"`)]).toEqual([6, 6]);
+    expect([await countLeft(company), await ask(company, `SELECT count(*) FROM "${table}"`)]).toEqual([6, 6]);
   });
 
   it('stay while R2 is down, and are tried again as long as that lasts', async () => {
@@ -263,11 +263,11 @@ describe('days that are older than the log stores', () => {
       expect(next).toBeLessThanOrEqual(Date.now() + (minutes + 6) * 60_000);
     }
     expect(put.mock.calls.length).toBeGreaterThan(10);
-    expect(await shown()).toEqual(newestFirst(records));
+    expect(await listIds()).toEqual(newestFirst(records));
     put.mockRestore();
     await settle(company);
     expect(await filesOf(company)).toHaveLength(1);
-    expect(await shown()).toEqual(newestFirst(records));
+    expect(await listIds()).toEqual(newestFirst(records));
   });
 
   it('are moved early while the storage is nearly full, the oldest first', async () => {
@@ -283,8 +283,8 @@ describe('days that are older than the log stores', () => {
       );
       await log.alarm();
     });
-    expect(await left(company)).toBe(10);
-    expect(await shown()).toEqual(newestFirst(records));
+    expect(await countLeft(company)).toBe(10);
+    expect(await listIds()).toEqual(newestFirst(records));
   });
 
   it('are handled as before after the clock jumped and came back', async () => {
@@ -292,18 +292,18 @@ describe('days that are older than the log stores', () => {
     await append(company, records);
     later(1000 * DAY_MS);
     await settle(company);
-    expect(await left(company)).toBe(0);
+    expect(await countLeft(company)).toBe(0);
     resetClock();
     const [future, past] = [aRecord(Date.now() + 400 * DAY_MS), aRecord(5)];
     const now = recordsOfDay(0, 5);
     await append(company, [...now, future, past]);
     expect(await page(company, {}, 1, 1)).toMatchObject({ total: 26, records: [{ id: future.id }] });
     await settle(company);
-    expect(await shown()).toEqual(newestFirst([...records, ...now, future, past]));
+    expect(await listIds()).toEqual(newestFirst([...records, ...now, future, past]));
     standAt(0);
     await append(company, [aRecord(Date.now())]);
     await settle(company);
-    expect(await shown()).toHaveLength(28);
+    expect(await listIds()).toHaveLength(28);
   });
 });
 
@@ -320,7 +320,7 @@ describe('a record that arrives after its day was moved', () => {
     await append(company, late.toReversed());
     expect((await page(company, {})).total).toBe(delivered.length);
     await settle(company);
-    expect(await shown()).toEqual(newestFirst(records));
+    expect(await listIds()).toEqual(newestFirst(records));
     expect((await page(company, {})).total).toBe(records.length);
     expect(await ask(company, 'SELECT count(*) FROM late_audit_records')).toBe(0);
   });
@@ -337,7 +337,7 @@ describe('a record that arrives after its day was moved', () => {
     await runInDurableObject(logOf(company), (log) => log.alarm());
     const after = await filesOf(company);
     expect([after.length, after.includes(before[0] as string)]).toEqual([1, false]);
-    expect(await shown()).toHaveLength(31);
+    expect(await listIds()).toHaveLength(31);
   });
 
   it('does not break an export that had begun before', async () => {
@@ -385,7 +385,7 @@ it('is not repeated soon if no file is left to be deleted', async () => {
   const logged = vi.spyOn(console, 'error');
   await append(company, [...recordsOfDay(91, 3), ...recordsOfDay(0, 1)]);
   await settle(company);
-  expect([await left(company), logged.mock.calls]).toEqual([1, []]);
+  expect([await countLeft(company), logged.mock.calls]).toEqual([1, []]);
 });
 
 describe('a list of the log', () => {
@@ -412,7 +412,7 @@ describe('a list of the log', () => {
       });
       return log.list('audit', filter, 0, 100);
     });
-    expect(await left(company)).toBe(20);
+    expect(await countLeft(company)).toBe(20);
     const inParts = found.parts.reduce((sum, { matching }) => sum + Number(matching), 0);
     expect([found.total, found.records.length, inParts]).toEqual([20, 20, 40]);
   });

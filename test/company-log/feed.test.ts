@@ -10,10 +10,10 @@ import { runScheduled } from '../support/clock.ts';
 import { anAuditRecord, recordsOf } from '../support/log.ts';
 
 let company: string;
-let made = 0;
+let createdCount = 0;
 beforeEach(() => {
-  made += 1;
-  company = `fed-${made}`;
+  createdCount += 1;
+  company = `fed-${createdCount}`;
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
 });
 afterEach(() => {
@@ -44,12 +44,12 @@ const some = (count: number) => Array.from({ length: count }, aRecord);
 const keepAll = (records: AuditRecord[], bindings: object = {}) =>
   Promise.all(records.map((record) => keepInLog({ ...env, ...bindings } as Bindings, 'audit', record)));
 const idsOf = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
-const kept = async () => idsOf(await recordsOf('audit', company));
+const listStoredIds = async () => idsOf(await recordsOf('audit', company));
 
 /** What is kept once it is as much as is due, or after many questions, none of which a timer waits for. */
 async function keptOf(due: number): Promise<string[]> {
-  let found = await kept();
-  for (let asked = 0; found.length < due && asked < 300; asked += 1) found = await kept();
+  let found = await listStoredIds();
+  for (let asked = 0; found.length < due && asked < 300; asked += 1) found = await listStoredIds();
   return found;
 }
 
@@ -74,7 +74,7 @@ describe("the delivery of records to a company's log", () => {
     const records = some(250);
     await keepAll(records, { COMPANY_LOG });
     expect(calls).toEqual([100, 100, 50]);
-    expect(await kept()).toEqual(idsOf(records));
+    expect(await listStoredIds()).toEqual(idsOf(records));
   });
 
   it('sends the event of a request with its audit record', async () => {
@@ -84,7 +84,7 @@ describe("the delivery of records to a company's log", () => {
     const event = anEvent();
     await Promise.all([keepInLog(bindings, 'share', event), keepInLog(bindings, 'audit', record)]);
     expect(calls).toEqual([2]);
-    expect([await kept(), idsOf(await recordsOf('share', company))]).toEqual([[record.id], [event.id]]);
+    expect([await listStoredIds(), idsOf(await recordsOf('share', company))]).toEqual([[record.id], [event.id]]);
   });
 
   it('sends a record by itself if the request that took it along was aborted', async () => {
@@ -115,18 +115,21 @@ describe("the delivery of records to a company's log", () => {
   it('uses the queue while the log is down, which delivers the records later', async () => {
     const records = some(30);
     await keepAll(records, { COMPANY_LOG: noLog });
-    await vi.waitFor(async () => expect(await kept()).toEqual(idsOf(records)), { timeout: 15_000, interval: 100 });
+    await vi.waitFor(async () => expect(await listStoredIds()).toEqual(idsOf(records)), {
+      timeout: 15_000,
+      interval: 100,
+    });
   });
 
   it('uses a file while the queue is down, too, which the cron trigger delivers later', async () => {
     const records = some(30);
     await keepAll(records, { COMPANY_LOG: noLog, AUDIT: noQueue });
-    expect(await kept()).toEqual([]);
+    expect(await listStoredIds()).toEqual([]);
     // For as long as the log is away, the file stays.
     await runScheduled({ COMPANY_LOG: noLog });
     expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toHaveLength(1);
     await runScheduled();
-    expect(await kept()).toEqual(idsOf(records));
+    expect(await listStoredIds()).toEqual(idsOf(records));
     expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toEqual([]);
   });
 
@@ -140,7 +143,7 @@ describe("the delivery of records to a company's log", () => {
     const views = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: 1 };
     await env.FILES.put('archive/share-views/1.ndjson', `${JSON.stringify(views)}\n`);
     await runScheduled();
-    expect(await kept()).toEqual([record.id]);
+    expect(await listStoredIds()).toEqual([record.id]);
     expect((await recordsOf('share', company)).map(({ id }) => id)).toEqual([event.id]);
     expect(await env.COMPANY_LOG.getByName(company).views(['s1'])).toEqual([expect.objectContaining({ viewCount: 7 })]);
     const left = await Promise.all(prefixes.map(async (prefix) => (await env.FILES.list({ prefix })).objects));

@@ -5,13 +5,13 @@ import type { Logged } from '../../src/logs/log.ts';
 import { createTable, listColumns } from '../../src/logs/tables.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { recordsOf } from '../support/log.ts';
-import { append, aRecord, ask, daysAgo, filesOf, left, logOf, page, settle, tablesOf } from './support.ts';
+import { append, aRecord, ask, countLeft, daysAgo, filesOf, logOf, page, settle, tablesOf } from './support.ts';
 
 let company: string;
-let made = 0;
+let createdCount = 0;
 beforeEach(() => {
-  made += 1;
-  company = `former-${made}`;
+  createdCount += 1;
+  company = `former-${createdCount}`;
 });
 afterEach(() => {
   resetClock();
@@ -24,7 +24,7 @@ const ofDay = (days: number, count: number): Logged<'audit'>[] => {
 };
 const newestFirst = (records: readonly Logged[]) =>
   records.toSorted((a, b) => b.occurredAt - a.occurredAt).map(({ id }) => id);
-const shown = async () => (await recordsOf('audit', company)).map(({ id }) => id);
+const listIds = async () => (await recordsOf('audit', company)).map(({ id }) => id);
 
 /** Has the object as the version before leaves it: it keeps records in one table, and knows nothing of others. */
 async function keepAsBefore(records: readonly Logged<'audit'>[]): Promise<void> {
@@ -50,7 +50,7 @@ describe('the table of an earlier version of the log', () => {
     const all = [...before, ...more, ...news];
     expect(await tablesOf(company)).toHaveLength(2);
     expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(50);
-    expect(await shown()).toEqual(newestFirst(all));
+    expect(await listIds()).toEqual(newestFirst(all));
     expect((await page(company, {}, 2, 20)).records.map(({ id }) => id)).toEqual(newestFirst(all).slice(20, 40));
     expect((await page(company, { values: { principalId: 'p1' } })).total).toBe(55);
 
@@ -58,14 +58,17 @@ describe('the table of an earlier version of the log', () => {
     await settle(company);
     // Rows of a table that lasts are deleted, so that their space is free again.
     expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(30);
-    expect(await shown()).toEqual(newestFirst(all));
+    expect(await listIds()).toEqual(newestFirst(all));
     later(90 * DAY_MS);
     await settle(company);
-    expect([await left(company), await tablesOf(company)]).toEqual([5, [expect.stringMatching(/^audit_records_\d+$/)]]);
+    expect([await countLeft(company), await tablesOf(company)]).toEqual([
+      5,
+      [expect.stringMatching(/^audit_records_\d+$/)],
+    ]);
     expect(await filesOf(company)).toHaveLength(2);
-    expect(await shown()).toEqual(newestFirst(all));
+    expect(await listIds()).toEqual(newestFirst(all));
     await evictDurableObject(logOf(company));
-    expect(await shown()).toEqual(newestFirst(all));
+    expect(await listIds()).toEqual(newestFirst(all));
   });
 
   it('is dropped at once if it is empty', async () => {
@@ -80,7 +83,7 @@ describe('the table of an earlier version of the log', () => {
     await append(company, today);
     // It does not see the others: one comes to it again.
     await keepAsBefore([...after, today[0] as Logged<'audit'>]);
-    expect(await shown()).toEqual(newestFirst([...old, ...today, ...after]));
+    expect(await listIds()).toEqual(newestFirst([...old, ...today, ...after]));
     expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(5);
     later(92 * DAY_MS);
     await settle(company);
@@ -88,7 +91,7 @@ describe('the table of an earlier version of the log', () => {
     const last = [aRecord(daysAgo(0)), aRecord(daysAgo(1))];
     await append(company, last.slice(0, 1));
     await keepAsBefore(last.slice(1));
-    expect(await shown()).toEqual(newestFirst([...old, ...today, ...after, ...last]));
+    expect(await listIds()).toEqual(newestFirst([...old, ...today, ...after, ...last]));
     expect(await tablesOf(company)).toHaveLength(2);
   });
 
@@ -96,7 +99,7 @@ describe('the table of an earlier version of the log', () => {
     const [today, after] = [ofDay(0, 5), ofDay(0, 9).slice(5)];
     await append(company, today);
     await keepAsBefore([...after, today[0] as Logged<'audit'>]);
-    expect(await shown()).toEqual(newestFirst([...today, ...after]));
+    expect(await listIds()).toEqual(newestFirst([...today, ...after]));
     expect(await tablesOf(company)).toHaveLength(1);
   });
 

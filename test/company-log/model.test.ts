@@ -26,7 +26,7 @@ const filter = fc.record(
   { requiredKeys: [] },
 );
 
-let made = 0;
+let createdCount = 0;
 
 describe('the log of a company', () => {
   it('lists each record once, in a single order, with exact totals, however delivered and wherever stored', async () => {
@@ -35,8 +35,8 @@ describe('the log of a company', () => {
         fc.array(step, { minLength: 2, maxLength: 10 }),
         fc.array(filter, { minLength: 3, maxLength: 6 }),
         async (steps, filters) => {
-          made += 1;
-          const company = `model-${made}`;
+          createdCount += 1;
+          const company = `model-${createdCount}`;
           const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
           const at = ([days, ms]: [number, number]) => midnight - days * DAY_MS + ms;
           const delivered: Logged<'audit'>[] = [];

@@ -50,7 +50,7 @@ export const ask = (company: string, sql: string): Promise<unknown> =>
   runInDurableObject(logOf(company), (_, state) => Object.values(state.storage.sql.exec(sql).one())[0]);
 
 /** How many records are still in the object. */
-export const left = (company: string, kind: LogKind = 'audit'): Promise<number> =>
+export const countLeft = (company: string, kind: LogKind = 'audit'): Promise<number> =>
   runInDurableObject(logOf(company), (_, { storage }) => countIn(storage.sql, kind, toRange({})));
 
 /** The tables of records that the object has, one a day. */

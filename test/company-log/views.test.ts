@@ -10,10 +10,10 @@ import { append, aRecord, ask, filesOf, logOf, resetSizes, setSizes, settle } fr
 const NOON = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
 
 let company: string;
-let made = 0;
+let createdCount = 0;
 beforeEach(async () => {
-  made += 1;
-  company = `views-${made}`;
+  createdCount += 1;
+  company = `views-${createdCount}`;
   standAt(NOON);
   await logOf(company).views([]);
 });
@@ -47,7 +47,7 @@ const event = (
 });
 const keep = (...events: Logged<'share'>[]) => logOf(company).append(company, 'share', events);
 const views = async (id = 's1') => (await logOf(company).views([id]))[0];
-const counted = async () => (await views())?.viewCount;
+const getViewCount = async () => (await views())?.viewCount;
 
 describe('the view count of a share', () => {
   it('counts each event once, when somebody asks', async () => {
@@ -59,7 +59,7 @@ describe('the view count of a share', () => {
     await logOf(company).addViews({ shareId: 's1', viewCount: 4, lastAccessedAt: NOON });
     expect(await views()).toEqual({ shareId: 's1', viewCount: 7, lastAccessedAt: NOON + 8 });
     await evictDurableObject(logOf(company));
-    expect(await counted()).toBe(7);
+    expect(await getViewCount()).toBe(7);
   });
 
   it('writes no row of its own', async () => {
@@ -70,23 +70,23 @@ describe('the view count of a share', () => {
       return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
     });
     expect(rows).toBe(20);
-    expect(await counted()).toBe(21);
+    expect(await getViewCount()).toBe(21);
   });
 
   it('is computed in slices', async () => {
     setSizes({ slice: 3 });
     await keep(...Array.from({ length: 10 }, (_, n) => event(NOON + n)));
-    expect(await counted()).toBe(10);
+    expect(await getViewCount()).toBe(10);
   });
 
   it('includes an event that arrives after later ones, once however often it arrives', async () => {
     await keep(event(NOON + 9_000));
-    expect(await counted()).toBe(1);
+    expect(await getViewCount()).toBe(1);
     const late = event(NOON + 5_000);
     await keep(late, event(NOON + 6_000, 'share.resolved'), event(NOON + 7_000, 'share.executed', null));
-    expect(await counted()).toBe(2);
+    expect(await getViewCount()).toBe(2);
     await keep(late);
-    expect(await counted()).toBe(2);
+    expect(await getViewCount()).toBe(2);
   });
 
   it('includes events before their move, and one that arrives after its day was moved', async () => {
@@ -102,7 +102,7 @@ describe('the view count of a share', () => {
     await keep(late);
     await settle(company);
     expect(await ask(company, 'SELECT count(*) FROM late_share_events')).toBe(0);
-    expect(await counted()).toBe(4);
+    expect(await getViewCount()).toBe(4);
   });
 
   it('includes an event that arrives between the count and the move of its day', async () => {
@@ -117,16 +117,16 @@ describe('the view count of a share', () => {
     } as never);
     await settle(company);
     expect(await filesOf(company)).toHaveLength(2);
-    expect(await counted()).toBe(1);
+    expect(await getViewCount()).toBe(1);
   });
 
   it('leaves events that are older than the log to the count of the earlier version', async () => {
     await keep(event(NOON - 60_001), event(NOON - 59_000));
-    expect(await counted()).toBe(1);
+    expect(await getViewCount()).toBe(1);
     later(200 * DAY_MS);
     await settle(company);
     await keep(event(NOON - 70_000), event(NOON - 59_500));
     await settle(company);
-    expect(await counted()).toBe(2);
+    expect(await getViewCount()).toBe(2);
   });
 });

@@ -41,7 +41,7 @@ const SHOWN_BYTES: Record<string, string> = {
   attestationObject: 'o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YQ',
   signature: 'MEUCIQDrE0_signature_of_an_authenticator',
 };
-const LONGEST_LIST = 3;
+const MAX_LIST_LENGTH = 3;
 
 const hex = (index: number): string => index.toString(16).padStart(12, '0');
 
@@ -62,7 +62,7 @@ export class Examples {
   }
 
   #shown(value: unknown, name = ''): unknown {
-    if (Array.isArray(value)) return value.slice(0, LONGEST_LIST).map((entry) => this.#shown(entry, name));
+    if (Array.isArray(value)) return value.slice(0, MAX_LIST_LENGTH).map((entry) => this.#shown(entry, name));
     if (typeof value === 'object' && value !== null) {
       // A key's own bytes differ from run to run.
       const shown = 'kty' in value && 'x' in value ? { ...value, x: '…' } : value;

@@ -1,16 +1,16 @@
-import { ENDPOINTS } from '../data-api/support.ts';
+import { ENDPOINTS_PATH } from '../data-api/support.ts';
 import { aModel, proposal } from '../knowledge/model.ts';
 import { aQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
-import { aConcept, aName, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
+import { aConcept, aName, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import { aSchedule, SCHEDULES } from '../schedules/support.ts';
-import { aContext, aMember, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
+import { aSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
+import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
 import { aShare } from '../shares/support.ts';
 import { aConsoleGroup, aPermission, enter, policyInput } from '../support/console.ts';
 import { allow, aServiceAccountThat, bind, must } from '../support/signed.ts';
 import { aUser, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, upload } from '../uploads/support.ts';
-import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { anEndpoint as anEndpointOfWebhooks } from '../webhooks/support.ts';
 
 /** A record of a list, and what a Deny names to keep it from somebody. */
@@ -51,7 +51,7 @@ const aPerson = async (company: Company) => (await aUser(company)).id;
 export const anEndpoint = async ({ as }: Company) => {
   const { _id } = await aVisualization(as, 'SELECT 1');
   const json = { name: 'Published', slug: `published-${_id}`, visualization_id: _id };
-  return (await must(as.post(ENDPOINTS, { json })))._id as string;
+  return (await must(as.post(ENDPOINTS_PATH, { json })))._id as string;
 };
 const ofGroup = (make: Case['make']) => async (company: Company) => {
   const made = await make(company);
@@ -64,8 +64,8 @@ const DENIED_USER = ['users:list', 'users:get'];
 /** A suggestion to create a concept. */
 export async function aSuggestion({ as }: Company): Promise<string> {
   const json = { format: 'data-console-knowledge/1', concepts: [{ name: aName('Imported'), description: 'A term.' }] };
-  await must(as.post(`${PREFIX}/import`, { json }));
-  const { records } = await must(as.get(`${PREFIX}/suggestions`));
+  await must(as.post(`${KNOWLEDGE_PATH}/import`, { json }));
+  const { records } = await must(as.get(`${KNOWLEDGE_PATH}/suggestions`));
   return records[0]._id;
 }
 
@@ -74,18 +74,18 @@ export async function anEnrichment(company: Company) {
   const concept = await aConcept(company.as);
   const model = await aModel(proposal({ description: 'Better.' }));
   const suggestion = await must(
-    company.as.post(`${PREFIX}/suggestions/concepts/${concept}/generate`, { env: model.env }),
+    company.as.post(`${KNOWLEDGE_PATH}/suggestions/concepts/${concept}/generate`, { env: model.env }),
   );
   const json = { target_type: 'concept', target_ids: [concept] };
   const env = { ...model.env, MODEL_JOBS: aHeldQueue().env.JOBS } as unknown as Record<string, string>;
-  const job = await must(company.as.post(`${PREFIX}/jobs/enrich`, { json, env }));
+  const job = await must(company.as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env }));
   return { arn: arn('concepts', company, 'concept', concept), suggestion: suggestion._id, job: job._id };
 }
 
 /** A verified question about a metric, and the question as it was asked. */
 async function anAnswer(company: Company) {
   const { item, id, question } = await aQuestion(company.as);
-  const asked = await must(company.as.post(`${PREFIX}/ask`, { json: { question, execute: false } }));
+  const asked = await must(company.as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question, execute: false } }));
   return { arn: arn('semantic', company, 'item', item), verified: id, asked: asked.question_id };
 }
 
@@ -177,15 +177,15 @@ export const LISTS: Record<string, Case> = {
       return { id, arn: arn('managed-tables', company, 'table', tableId) };
     },
   },
-  [VISUALIZATIONS]: {
+  [VISUALIZATIONS_PATH]: {
     denied: ['visualizations:list', 'visualizations:get'],
     make: record('visualizations', 'visualization', async ({ as }) => (await aVisualization(as, 'SELECT 1'))._id),
   },
-  [DASHBOARDS]: {
+  [DASHBOARDS_PATH]: {
     denied: ['dashboards:list', 'dashboards:get'],
     make: record('dashboards', 'dashboard', async (company) => (await aSharable(company))._id),
   },
-  [ENDPOINTS]: {
+  [ENDPOINTS_PATH]: {
     denied: ['viz_api_endpoints:list', 'viz_api_endpoints:get'],
     make: record('viz_api_endpoints', 'endpoint', anEndpoint),
   },
@@ -197,7 +197,7 @@ export const LISTS: Record<string, Case> = {
       async (company) => (await anEndpointOfWebhooks(company, { url: 'http://127.0.0.1:9/hooks' }))._id,
     ),
   },
-  [SCHEDULES]: {
+  [SCHEDULES_PATH]: {
     denied: ['dashboards:get', 'dashboards:schedule'],
     make: about(async ({ as, owner }, dashboard) => ({
       id: (await aSchedule(as, dashboard, { recipients: [{ user_id: owner.id }] }))._id,
@@ -207,48 +207,48 @@ export const LISTS: Record<string, Case> = {
     denied: ['dashboards:get', 'dashboards:share'],
     make: about((company, { _id }) => aShare(company, _id)),
   },
-  [CONTEXTS]: {
+  [CONTEXTS_PATH]: {
     denied: ['dashboards:get', 'dashboards:share'],
     make: about((company, { _id }) => aContext(company, [dashboardGrant(_id)])),
   },
-  [`${CONTEXTS}/{id}/members`]: {
+  [`${CONTEXTS_PATH}/{id}/members`]: {
     denied: ['users:get'],
     make: async (company) => {
       const made = await record('users', 'user', aPerson)(company);
       const context = await aContext(company, [dashboardGrant((await aSharable(company))._id)]);
       await aMember(company.as, context.id, { member_type: 'internal_user', member_id: await aPerson(company) });
       const { id } = await aMember(company.as, context.id, { member_type: 'internal_user', member_id: made.id });
-      return { ...made, id, path: `${CONTEXTS}/${context.id}/members` };
+      return { ...made, id, path: `${CONTEXTS_PATH}/${context.id}/members` };
     },
   },
-  [`${PREFIX}/concepts`]: {
+  [`${KNOWLEDGE_PATH}/concepts`]: {
     denied: ['concepts:list', 'concepts:get'],
     make: record('concepts', 'concept', ({ as }) => aConcept(as)),
   },
-  [`${PREFIX}/semantic`]: {
+  [`${KNOWLEDGE_PATH}/semantic`]: {
     denied: ['semantic:list'],
     make: record('semantic', 'item', ({ as }) => anItem(as)),
   },
-  [`${PREFIX}/ontology/nodes`]: {
+  [`${KNOWLEDGE_PATH}/ontology/nodes`]: {
     denied: ['ontology:list'],
     make: record('ontology', 'node', ({ as }) => aNode(as)),
   },
-  [`${PREFIX}/ontology/relations`]: {
+  [`${KNOWLEDGE_PATH}/ontology/relations`]: {
     denied: ['ontology:list'],
     make: record('ontology', 'relation', async ({ as }) => aRelation(as, await aNode(as), 'has', await aNode(as))),
   },
-  [`${PREFIX}/suggestions`]: {
+  [`${KNOWLEDGE_PATH}/suggestions`]: {
     denied: ['knowledge_reviews:list'],
     make: record('knowledge_reviews', 'suggestion', aSuggestion),
   },
-  [`${PREFIX}/suggestions?status=pending`]: {
+  [`${KNOWLEDGE_PATH}/suggestions?status=pending`]: {
     denied: ['concepts:get'],
     make: async (company) => {
       const { suggestion: id, arn } = await anEnrichment(company);
       return { id, arn };
     },
   },
-  [`${PREFIX}/jobs`]: {
+  [`${KNOWLEDGE_PATH}/jobs`]: {
     denied: ['concepts:get'],
     make: async (company) => {
       const { job: id, arn } = await anEnrichment(company);
@@ -262,7 +262,7 @@ export const LISTS: Record<string, Case> = {
       return { id, arn };
     },
   },
-  [`${PREFIX}/questions`]: {
+  [`${KNOWLEDGE_PATH}/questions`]: {
     denied: ['semantic:list'],
     make: async (company) => {
       const { asked: id, arn } = await anAnswer(company);
@@ -271,8 +271,8 @@ export const LISTS: Record<string, Case> = {
   },
 };
 
-/** Lists whose records nobody can be denied one by one, and why. */
-export const OTHERS: Record<string, string> = {
+/** Lists whose single records cannot be denied by a policy, each with the reason. */
+export const LISTS_WITHOUT_DENIALS: Record<string, string> = {
   '/v1/oauth-grants': 'the own grants of the caller, or for administrators those of a user',
   '/v1/oauth-clients': 'for administrators, whom no Deny reaches',
   '/v1/webhook-event-types': 'the same for everybody',
@@ -292,10 +292,10 @@ export const OTHERS: Record<string, string> = {
   '/api/v1/dashboards/{id}/share-filter-candidates': 'filters of the dashboard that the route asks for',
   '/api/v1/dashboards/{id}/embed-parameter-candidates': 'inputs of the dashboard that the route asks for',
   '/api/v1/embed/signing-keys': 'keys are of the company',
-  [`${PREFIX}/concepts/{id}/versions`]: 'versions are of the concept that the route asks for',
-  [`${PREFIX}/semantic/{id}/versions`]: 'versions are of the item that the route asks for',
-  [`${PREFIX}/ontology/nodes/{id}/versions`]: 'versions are of the node that the route asks for',
-  [`${PREFIX}/ontology/relations/{id}/versions`]: 'versions are of the relation that the route asks for',
+  [`${KNOWLEDGE_PATH}/concepts/{id}/versions`]: 'versions are of the concept that the route asks for',
+  [`${KNOWLEDGE_PATH}/semantic/{id}/versions`]: 'versions are of the item that the route asks for',
+  [`${KNOWLEDGE_PATH}/ontology/nodes/{id}/versions`]: 'versions are of the node that the route asks for',
+  [`${KNOWLEDGE_PATH}/ontology/relations/{id}/versions`]: 'versions are of the relation that the route asks for',
   '/api/v1/share-portal/dashboards': 'of a person of the company, in test/share-portal/denied.sharing.test.ts',
   '/api/v1/share-portal/{company_slug}/dashboards':
     'of a person of the company, in test/share-portal/denied.sharing.test.ts',

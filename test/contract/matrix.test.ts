@@ -3,23 +3,23 @@ import { z } from 'zod';
 import threatModel from '../../docs/threat-model.md?raw';
 import { SURFACES } from '../../src/app.ts';
 import { type Contract, getAction } from '../../src/http/endpoint.ts';
-import { filled, listParameters } from '../../src/http/paths.ts';
+import { fillPath, listParameters } from '../../src/http/paths.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
-import type { Answer, Caller, Sending } from '../support/api.ts';
+import type { ApiResponse, Caller, Sending } from '../support/api.ts';
 import { policyInput } from '../support/console.ts';
 import { type Principal, principalsOf } from '../support/principals.ts';
 import { allow, must } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, upload } from '../uploads/support.ts';
-import { begun, idOf } from '../uploads/tus.ts';
+import { beginUpload, idOf } from '../uploads/tus.ts';
 import { someSales } from '../visualizations/support.ts';
-import { LISTS, OTHERS } from './lists.ts';
+import { LISTS, LISTS_WITHOUT_DENIALS } from './lists.ts';
 import { OUTSIDE, PARTS } from './outside.ts';
-import { aPublishedOne } from './ways/showing.ts';
+import { aPublishedVisualization } from './ways/showing.ts';
 import { aTableOfNumbers } from './ways/tables.ts';
-import { arnOf, type Way } from './ways/way.ts';
-import { WAYS } from './ways.ts';
+import { type AccessPath, arnOf } from './ways/way.ts';
+import { ACCESS_PATHS } from './ways.ts';
 
 const nameOf = ({ method, path }: Contract): string => `${method.toUpperCase()} ${path}`;
 const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
@@ -33,9 +33,9 @@ const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
 const CONTRACTS = new Map(ROUTES.map(({ route, contract }) => [route, contract]));
 
 /** Whatever the path names: making a policy is asked of all policies. */
-const OF_ALL = new Set(['POST /v1/policies/{id}/clone']);
+const ROUTES_CHECKED_ON_ALL = new Set(['POST /v1/policies/{id}/clone']);
 const namesOne = ({ route, contract }: (typeof ROUTES)[number]): boolean =>
-  contract.resource !== 'none' && listParameters(contract.path).length > 0 && !OF_ALL.has(route);
+  contract.resource !== 'none' && listParameters(contract.path).length > 0 && !ROUTES_CHECKED_ON_ALL.has(route);
 /** Those that ask for an action: on the one resource that the path names, or on all of the type. */
 const GUARDED = ROUTES.flatMap((each) => {
   const { action } = each;
@@ -87,11 +87,11 @@ const RECORDS: Record<string, () => Promise<{ arn: string; named: string }>> = {
     return { arn, named: _id };
   },
   '/data/{slug}': async () => {
-    const { endpoint } = await aPublishedOne(company);
+    const { endpoint } = await aPublishedVisualization(company);
     return { arn: arnOf(company, 'data_api:endpoint', endpoint._id), named: endpoint.slug };
   },
   '/data/jobs/{job_id}': async () => {
-    const { endpoint } = await aPublishedOne(company);
+    const { endpoint } = await aPublishedVisualization(company);
     await principals.signature.may([allow('*')]);
     const { job_id } = await must(principals.signature.as.post(`/data/${endpoint.slug}/jobs`, { json: {} }));
     return { arn: arnOf(company, 'data_api:endpoint', endpoint._id), named: job_id };
@@ -105,7 +105,7 @@ const RECORDS: Record<string, () => Promise<{ arn: string; named: string }>> = {
   '/v1/managed-tables/uploads': async () => {
     const { id } = await aTableOfNumbers(company);
     await principals.bearer.may([allow('*')]);
-    const named = idOf(await begun(principals.bearer.as, 10, { said: { table_id: id } }));
+    const named = idOf(await beginUpload(principals.bearer.as, 10, { said: { table_id: id } }));
     return { arn: arnOf(company, 'managed-tables:table', id), named };
   },
 };
@@ -131,16 +131,16 @@ const statement = (effect: 'Allow' | 'Deny', actions: Action[], resource: string
 });
 
 /** An invalid request, so that a route that lets it in changes nothing. */
-function knock({ as }: Principal, { method, path, query, body }: Contract, named: string): Promise<Answer> {
-  const address = filled(path, (name) => (name === listParameters(path)[0] ? named : NOBODYS));
+function knock({ as }: Principal, { method, path, query, body }: Contract, named: string): Promise<ApiResponse> {
+  const address = fillPath(path, (name) => (name === listParameters(path)[0] ? named : NOBODYS));
   return as[method](address + (method === 'get' && query ? '?page=0' : ''), body ? { json: { name: 7 } } : {});
 }
 
-const expectPast = ({ status }: Answer) => {
+const expectPast = ({ status }: ApiResponse) => {
   expect(status).not.toBeOneOf([401, 403]);
   expect(status).toBeLessThan(500);
 };
-const expectRefused = ({ status, body }: Answer, action: Action) =>
+const expectRefused = ({ status, body }: ApiResponse, action: Action) =>
   expect([status, body.details?.action]).toEqual([403, action]);
 
 describe('a route about one resource', () => {
@@ -193,16 +193,16 @@ describe('a route about all resources of a type', () => {
   );
 });
 
-const success = ({ status }: Answer): boolean => status < 300;
+const success = ({ status }: ApiResponse): boolean => status < 300;
 
 /** What became of asking: where it was not reached, it was refused, or is as if it were not there. */
-function outcome({ reached = success }: Way, answer: Answer): 'reached' | 'not reached' | number {
+function outcome({ reached = success }: AccessPath, answer: ApiResponse): 'reached' | 'not reached' | number {
   if (reached(answer)) return 'reached';
   return answer.status < 300 || [400, 403, 404, 422].includes(answer.status) ? 'not reached' : answer.status;
 }
 
 describe('a way to reach a resource', () => {
-  const cases = WAYS.map((way) => [`${way.thing}, ${way.way}: ${way.routes[0]}`, way] as const);
+  const cases = ACCESS_PATHS.map((way) => [`${way.thing}, ${way.way}: ${way.routes[0]}`, way] as const);
 
   it('has a unique name in the tests', () => {
     const names = cases.map(([name]) => name);
@@ -244,11 +244,11 @@ function underKey(as: Caller): Caller {
 }
 
 describe('an answer kept for an idempotency key', () => {
-  const isKept = ({ routes: [route = ''] }: Way): boolean => {
+  const isKept = ({ routes: [route = ''] }: AccessPath): boolean => {
     const contract = CONTRACTS.get(route);
     return contract?.method === 'post' && !contract.safe && !contract.form;
   };
-  const cases = WAYS.filter(isKept).map((way) => [`${way.thing}, ${way.way}: ${way.routes[0]}`, way] as const);
+  const cases = ACCESS_PATHS.filter(isKept).map((way) => [`${way.thing}, ${way.way}: ${way.routes[0]}`, way] as const);
 
   it.each(cases)('is not replayed after its resource was denied to the caller: %s', async (_, way) => {
     const caller = principals[way.directory ? 'directory' : way.signed ? 'signature' : 'bearer'];
@@ -281,8 +281,10 @@ const namesMore = ({ path, body, query }: Contract): boolean =>
   );
 
 describe('the matrix of routes and resources', () => {
-  const lists = [...Object.keys(LISTS), ...Object.keys(OTHERS)].map((path) => `GET ${path.split('?')[0]}`);
-  const ways = WAYS.flatMap(({ routes }) => routes);
+  const lists = [...Object.keys(LISTS), ...Object.keys(LISTS_WITHOUT_DENIALS)].map(
+    (path) => `GET ${path.split('?')[0]}`,
+  );
+  const ways = ACCESS_PATHS.flatMap(({ routes }) => routes);
 
   it('has a row for every route that reaches a resource', () => {
     const own = new Set(GUARDED.flatMap(({ route, isOfOne }) => (isOfOne ? [route] : [])));
@@ -308,7 +310,7 @@ describe('the matrix of routes and resources', () => {
   it('has each action whose Deny closes a way in docs/threat-model.md, in the row of its resource', () => {
     const [, section = ''] = threatModel.split('## Who reaches what');
     const told = new Map(section.split('\n').map((line) => [line.split(' | ')[0]?.replace('| ', ''), line]));
-    const missing = WAYS.flatMap(({ thing, denied }) => {
+    const missing = ACCESS_PATHS.flatMap(({ thing, denied }) => {
       const row = told.get(thing.replace(/^all (\w+)s$/, '$1')) ?? '';
       return denied.filter((action) => !row.includes(`\`${action}\``)).map((action) => `${thing}: ${action}`);
     });

@@ -1,4 +1,4 @@
-import { PREFIX } from '../knowledge/support.ts';
+import { KNOWLEDGE_PATH } from '../knowledge/support.ts';
 
 const MAKES = 'makes a new one, and names no other';
 const COMPANY = 'of the company as a whole, which is one thing';
@@ -49,7 +49,7 @@ export const OUTSIDE: Record<string, string> = {
   'POST /v1/webhook-endpoints': MAKES,
   'POST /v1/managed-tables': MAKES,
   'POST /v1/managed-tables/upload': MAKES,
-  [`POST ${PREFIX}/concepts`]: MAKES,
+  [`POST ${KNOWLEDGE_PATH}/concepts`]: MAKES,
   'POST /tokens': OWN,
   'GET /v1/auth/me': OWN,
   'PUT /v1/auth/me': OWN,
@@ -133,14 +133,14 @@ export const OUTSIDE: Record<string, string> = {
   'PUT /v1/auth/social/config': COMPANY,
   'POST /v1/managed-tables/provision': COMPANY,
   'GET /v1/managed-tables/status': COMPANY,
-  [`GET ${PREFIX}/business-domains`]: COMPANY,
-  [`PUT ${PREFIX}/business-domains`]: COMPANY,
-  [`GET ${PREFIX}/concepts/generation/prerequisites`]: JOB,
-  [`POST ${PREFIX}/concepts/generation/jobs`]: JOB,
-  [`GET ${PREFIX}/concepts/generation/jobs/{id}`]: JOB,
-  [`GET ${PREFIX}/ontology/generation/prerequisites`]: JOB,
-  [`POST ${PREFIX}/ontology/generation/jobs`]: JOB,
-  [`GET ${PREFIX}/ontology/generation/jobs/{id}`]: JOB,
+  [`GET ${KNOWLEDGE_PATH}/business-domains`]: COMPANY,
+  [`PUT ${KNOWLEDGE_PATH}/business-domains`]: COMPANY,
+  [`GET ${KNOWLEDGE_PATH}/concepts/generation/prerequisites`]: JOB,
+  [`POST ${KNOWLEDGE_PATH}/concepts/generation/jobs`]: JOB,
+  [`GET ${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`]: JOB,
+  [`GET ${KNOWLEDGE_PATH}/ontology/generation/prerequisites`]: JOB,
+  [`POST ${KNOWLEDGE_PATH}/ontology/generation/jobs`]: JOB,
+  [`GET ${KNOWLEDGE_PATH}/ontology/generation/jobs/{id}`]: JOB,
   'GET /api/v1/public/shares/{token}/resolve': LINK,
   'GET /api/v1/public/shares/{token}/filters/{filter_slug}/options': LINK,
   'POST /api/v1/public/shares/{token}/execute': LINK,

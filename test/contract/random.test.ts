@@ -7,7 +7,7 @@ import { aModel, proposal } from '../knowledge/model.ts';
 import { aConcept, aNode, anItem, aRelation } from '../knowledge/support.ts';
 import { aContext, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, someSales } from '../shares/support.ts';
-import { type Answer, bearer, type Caller, call } from '../support/api.ts';
+import { type ApiResponse, bearer, type Caller, call } from '../support/api.ts';
 import { openApi } from '../support/conformity.ts';
 import { aGroup, aServiceAccount, signed } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company, logIn } from '../support/worlds.ts';
@@ -28,7 +28,7 @@ let weak: Record<string, Caller>;
 let model: Record<string, string>;
 const found = new Known();
 /** What the requests need to go on: they may not name it. */
-const kept = new Set<string>();
+const protectedValues = new Set<string>();
 
 beforeAll(async () => {
   company = await aProvisionedCompany({ slug: 'acme' });
@@ -37,7 +37,7 @@ beforeAll(async () => {
   model = (await aModel(proposal({ description: 'What the model says.' }))).env;
   const admin = signed(company.apiKey);
   for (const path of ['/accounts', '/users', '/groups', '/service-accounts'])
-    for (const id of idsIn((await admin.get(path)).body)) kept.add(id);
+    for (const id of idsIn((await admin.get(path)).body)) protectedValues.add(id);
   await furnish();
 });
 
@@ -103,7 +103,7 @@ function callerOf(who: Who, method: string, path: string): Caller | undefined {
   return isSigned ? signed(company.apiKey) : owner;
 }
 
-async function send(request: RandomRequest): Promise<Answer> {
+async function send(request: RandomRequest): Promise<ApiResponse> {
   const path = found.putInto(request.path);
   const { method, headers, body: sent } = request;
   const body = sent === null ? undefined : 'text' in sent ? found.putInto(sent.text) : formOf(sent.form);
@@ -139,7 +139,10 @@ async function problemOf(request: RandomRequest): Promise<string | undefined> {
   try {
     const { status, body } = await Promise.race([send(request), patience]);
     if (status < 300)
-      found.add(kindOf(templateOf(request.method, request.path)), ...idsIn(body).filter((id) => !kept.has(id)));
+      found.add(
+        kindOf(templateOf(request.method, request.path)),
+        ...idsIn(body).filter((id) => !protectedValues.has(id)),
+      );
     tally.set(status, (tally.get(status) ?? 0) + 1);
     return status >= 500 && !DESCRIBED.test(JSON.stringify(body)) ? `${status} ${JSON.stringify(body)}` : undefined;
   } catch (error) {

@@ -3,17 +3,17 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { aDirectory, aDirectoryGroup, aDirectoryUser, patch } from '../directory/support.ts';
 import { aQuestion } from '../knowledge/questions/support.ts';
-import { aConcept, aNode, anItem, aRelation, PREFIX as KNOWLEDGE } from '../knowledge/support.ts';
+import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH as KNOWLEDGE } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
-import { type Answer, bearer, type Caller } from '../support/api.ts';
+import { type ApiResponse, bearer, type Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, policyInput } from '../support/console.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { allow, aUser, deny, must, signed } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aVisualization, someSales } from '../visualizations/support.ts';
-import { anEndpoint, ENDPOINTS as WEBHOOKS } from '../webhooks/support.ts';
+import { anEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
 
 type Json = Record<string, unknown>;
 
@@ -28,7 +28,7 @@ interface Case {
   sent?(change: Json): Json;
   /** Where the record is read, and where in the answer it stands. */
   read: string;
-  record?(body: Answer['body']): Json;
+  record?(body: ApiResponse['body']): Json;
   /** What the rival comes before: the update of a table of the control database, or a statement of the company's Postgres. */
   before: { table: string } | { statement: RegExp };
 }
@@ -53,7 +53,7 @@ const organization = (path: string, table: string, change: Json, rival: Json): C
   ...console(path, table, change, rival),
   as: signed(company.apiKey),
 });
-const idOf = async (made: Promise<Answer>): Promise<string> => {
+const idOf = async (made: Promise<ApiResponse>): Promise<string> => {
   const { id, _id } = await must(made);
   return id ?? _id;
 };
@@ -226,7 +226,7 @@ const ofList = (kind: string, id: string, change: Json, rival: Json): Case => ({
 });
 
 /** Routes that put one thing, sent whole, in the place of another: there is no other member that could be lost. */
-const WHOLE = new Set([
+const WHOLE_REPLACEMENT_ROUTES = new Set([
   'PUT /v1/auth/me',
   'PATCH /v1/auth/passkeys/{id}',
   'PUT /v1/users/{id}/groups',
@@ -246,49 +246,58 @@ const ROUTES = SURFACES.flatMap(({ endpoints }) => endpoints)
   .filter(({ contract: { method } }) => method === 'put' || method === 'patch')
   .map(({ contract: { method, path } }) => `${method.toUpperCase()} ${path}`);
 
-const send = ({ as, path, sent }: Case, route: string, change: Json, env?: Record<string, string>): Promise<Answer> =>
+const send = (
+  { as, path, sent }: Case,
+  route: string,
+  change: Json,
+  env?: Record<string, string>,
+): Promise<ApiResponse> =>
   (route.startsWith('PATCH') ? as.patch : as.put)(path, { json: sent?.(change) ?? change, ...(env && { env }) });
 
-const shown = async ({ as, read, record = (body) => body }: Case): Promise<Json> => record(await must(as.get(read)));
+const readRecord = async ({ as, read, record = (body) => body }: Case): Promise<Json> =>
+  record(await must(as.get(read)));
 
 /** What was changed and answered with success is there. */
-function expectKept(record: Json, ...changes: [Answer, Json][]): void {
+function expectKept(record: Json, ...changes: [ApiResponse, Json][]): void {
   for (const [{ status }, change] of changes) {
     expect([200, 409]).toContain(status);
     if (status === 200) expect(record).toMatchObject(change);
   }
 }
 
-async function raceInControlDb(one: Case, route: string, table: string): Promise<[Answer, Answer]> {
-  let rival: Answer | undefined;
+async function raceInControlDb(one: Case, route: string, table: string): Promise<[ApiResponse, ApiResponse]> {
+  let rival: ApiResponse | undefined;
   const { env, hasRun } = rivalBefore(new RegExp(`^update "${table}"`, 'i'), async () => {
     rival = await send(one, route, one.rival);
   });
   const changed = await send(one, route, one.change, env);
   expect(hasRun()).toBe(true);
-  return [changed, rival as Answer];
+  return [changed, rival as ApiResponse];
 }
 
-async function raceInPostgres(one: Case, route: string, statement: RegExp): Promise<[Answer, Answer]> {
+async function raceInPostgres(one: Case, route: string, statement: RegExp): Promise<[ApiResponse, ApiResponse]> {
   const { outcome } = await rivalBeforeStatement(company.id, statement, () => send(one, route, one.rival));
   const changed = await send(one, route, one.change);
   return [changed, await outcome];
 }
 
 describe('a change of one member of a record', () => {
-  it.each(ROUTES.filter((route) => !WHOLE.has(route)))('keeps concurrent changes of another: %s', async (route) => {
-    const make = CASES[route];
-    if (!make)
-      throw new Error(
-        `Add ${route} to CASES in test/contract/updates.test.ts, or to WHOLE where its body replaces all.`,
-      );
-    const one = await make();
-    const [changed, rival] = await ('table' in one.before
-      ? raceInControlDb(one, route, one.before.table)
-      : raceInPostgres(one, route, one.before.statement));
-    expect(rival.status).toBe(200);
-    expectKept(await shown(one), [changed, one.change], [rival, one.rival]);
-  });
+  it.each(ROUTES.filter((route) => !WHOLE_REPLACEMENT_ROUTES.has(route)))(
+    'keeps concurrent changes of another: %s',
+    async (route) => {
+      const make = CASES[route];
+      if (!make)
+        throw new Error(
+          `Add ${route} to CASES in test/contract/updates.test.ts, or to WHOLE where its body replaces all.`,
+        );
+      const one = await make();
+      const [changed, rival] = await ('table' in one.before
+        ? raceInControlDb(one, route, one.before.table)
+        : raceInPostgres(one, route, one.before.statement));
+      expect(rival.status).toBe(200);
+      expectKept(await readRecord(one), [changed, one.change], [rival, one.rival]);
+    },
+  );
 });
 
 it('a configuration that is saved without a client secret keeps the secret of a concurrent request', async () => {

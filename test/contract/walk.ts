@@ -4,7 +4,7 @@ import { SURFACES } from '../../src/app.ts';
 import { unknownMembers } from '../../src/kernel/members.ts';
 import { OWN_FILES, SHARED_FILES } from '../../src/modules/organizations/end/stores.ts';
 import { expectNothingLeft, keysOfFiles } from '../organizations/looking.ts';
-import { type Answer, BASE_URL, bearer, type Caller, call, type Sending } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, bearer, type Caller, call, type Sending } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
 import { aServiceAccount, signed, withSecret } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -38,7 +38,7 @@ export interface Step {
   env?: (world: World) => Record<string, string>;
   before?: (world: World) => Promise<unknown>;
   /** What is kept of the answer. */
-  keep?: (body: Answer['body'], answer: Answer) => Record<string, string>;
+  keep?: (body: ApiResponse['body'], answer: ApiResponse) => Record<string, string>;
   /** What another company is told that tries the same; 404 when not said. `never`: the request names nothing of a company. */
   stranger?: number | 'never';
   /** Not shown as an example: another step of the same route is. */
@@ -139,7 +139,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
         expect([step.route, sentBack.status, sentBack.body]).toEqual([step.route, answer.status, sentBack.body]);
       }
       Object.assign(world.kept, step.keep?.(answer.body, answer));
-      if (!step.unshown) examples.add(step.route, { ...shown(step, world), answer: answer.body });
+      if (!step.unshown) examples.add(step.route, { ...describeRequest(step, world), answer: answer.body });
     },
   );
 
@@ -197,7 +197,7 @@ const isReplacement = (route: string): boolean =>
   endpointOf(route.replace(/^\w+/, 'GET')) !== undefined;
 
 /** Each surface words it in its own way; the field stands in all of them. */
-const expectUnknownMember = ({ status, body }: Answer, route: string): void =>
+const expectUnknownMember = ({ status, body }: ApiResponse, route: string): void =>
   expect([
     route,
     status,
@@ -233,11 +233,11 @@ function callerOf({ as }: Step, world: World, credential: string): Caller | unde
   return credential === 'bearer' ? world.company.as : world.callers[credential];
 }
 
-const sendAs = (caller: Caller | undefined, method: string, path: string, sending: Sending): Promise<Answer> =>
+const sendAs = (caller: Caller | undefined, method: string, path: string, sending: Sending): Promise<ApiResponse> =>
   caller ? caller[method.toLowerCase() as keyof Caller](path, sending) : call(method, path, sending);
 
 /** What a reader of the description is shown of a request. */
-function shown({ params, query, json }: Step, world: World) {
+function describeRequest({ params, query, json }: Step, world: World) {
   const { kept } = world;
   return {
     ...(params && { params: Object.fromEntries(Object.entries(params).map(([name, key]) => [name, kept[key]])) }),
@@ -247,5 +247,5 @@ function shown({ params, query, json }: Step, world: World) {
 }
 
 /** The body's shape needs no look here: every answer was held against the description of its surface already. */
-const expectRefusal = (answer: Answer, status: number, route: string): void =>
+const expectRefusal = (answer: ApiResponse, status: number, route: string): void =>
   expect([route, answer.status, answer.body]).toEqual([route, status, answer.body]);

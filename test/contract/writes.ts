@@ -1,21 +1,21 @@
 import type { Action } from '../../src/permissions/actions.ts';
-import { ENDPOINTS } from '../data-api/support.ts';
-import { aConcept, aName, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
+import { ENDPOINTS_PATH } from '../data-api/support.ts';
+import { aConcept, aName, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import type { Answer, Caller } from '../support/api.ts';
+import type { ApiResponse, Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, groupInput, policyInput } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aUser, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
-import { type Reach, thingArn, type Way } from './ways/way.ts';
+import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { type AccessPath, type AccessTarget, resourceArnOf } from './ways/way.ts';
 
 /** A write, made by somebody who may write but not get. */
 interface Write {
   can: Action;
-  make(company: Company): Promise<(as: Caller) => Promise<Answer>>;
+  make(company: Company): Promise<(as: Caller) => Promise<ApiResponse>>;
   signed?: true;
   /** Of a change: its answer as a way to what is changed. */
-  answer?: Way;
+  answer?: AccessPath;
 }
 
 const creates = (can: Action, path: string, json: (company: Company) => object | Promise<object>): Write => ({
@@ -40,13 +40,13 @@ interface Change {
 }
 
 function changes({ thing, can, gets, method, path, signed, made, json }: Change): Write {
-  const reach = async (company: Company): Promise<Reach> => {
+  const reach = async (company: Company): Promise<AccessTarget> => {
     const found = await made(company);
-    const { id, arn } = typeof found === 'string' ? { id: found, arn: thingArn(company, thing, found) } : found;
+    const { id, arn } = typeof found === 'string' ? { id: found, arn: resourceArnOf(company, thing, found) } : found;
     return { arn, ask: (as) => as[method](path.replace('{id}', id), { json }) };
   };
   const signs = signed && { signed };
-  const answer: Way = {
+  const answer: AccessPath = {
     thing,
     way: 'told by the answer of a change',
     routes: [`${method.toUpperCase()} ${path}`],
@@ -61,23 +61,23 @@ function changes({ thing, can, gets, method, path, signed, made, json }: Change)
   return { can, make: async (company) => (await reach(company)).ask, answer, ...signs };
 }
 
-const named = (what: string) => () => ({ name: aName(what), description: 'Text.' });
+const newResourceFields = (what: string) => () => ({ name: aName(what), description: 'Text.' });
 const tableName = () => aName('written').replace(' ', '_');
 const aGroup = async (company: Company): Promise<string> => (await aConsoleGroup(company))._id;
 const changed = { description: 'Changed by a test.' };
 
 export const WRITES: Record<string, Write> = {
-  'POST dashboards': creates('dashboards:create', DASHBOARDS, named('Dashboard')),
+  'POST dashboards': creates('dashboards:create', DASHBOARDS_PATH, newResourceFields('Dashboard')),
   'PUT dashboards': changes({
     thing: 'dashboard',
     can: 'dashboards:update',
     gets: 'dashboards:get',
     method: 'put',
-    path: `${DASHBOARDS}/{id}`,
+    path: `${DASHBOARDS_PATH}/{id}`,
     made: async ({ as }) => (await aDashboard(as, [await aVisualization(as, 'SELECT 1')]))._id,
     json: changed,
   }),
-  'POST visualizations': creates('visualizations:create', VISUALIZATIONS, () => ({
+  'POST visualizations': creates('visualizations:create', VISUALIZATIONS_PATH, () => ({
     name: aName('Visualization'),
     sql: 'SELECT 1',
     chart: { type: 'table' },
@@ -87,7 +87,7 @@ export const WRITES: Record<string, Write> = {
     can: 'visualizations:update',
     gets: 'visualizations:get',
     method: 'put',
-    path: `${VISUALIZATIONS}/{id}`,
+    path: `${VISUALIZATIONS_PATH}/{id}`,
     made: async ({ as }) => (await aVisualization(as, 'SELECT 1'))._id,
     json: changed,
   }),
@@ -96,11 +96,11 @@ export const WRITES: Record<string, Write> = {
     can: 'viz_api_endpoints:update',
     gets: 'viz_api_endpoints:get',
     method: 'put',
-    path: `${ENDPOINTS}/{id}`,
+    path: `${ENDPOINTS_PATH}/{id}`,
     async made({ as }) {
       const { _id } = await aVisualization(as, 'SELECT 1');
       const json = { name: 'Published', slug: `written-${_id}`, visualization_id: _id };
-      return (await must(as.post(ENDPOINTS, { json })))._id;
+      return (await must(as.post(ENDPOINTS_PATH, { json })))._id;
     },
     json: changed,
   }),
@@ -136,14 +136,14 @@ export const WRITES: Record<string, Write> = {
     made: aGroup,
     json: changed,
   }),
-  'POST service accounts': creates('users:create_integration_user', '/v1/service-accounts', named('Robot')),
+  'POST service accounts': creates('users:create_integration_user', '/v1/service-accounts', newResourceFields('Robot')),
   'PUT service accounts': changes({
     thing: 'service account on the console',
     can: 'users:create_integration_user',
     gets: 'users:list_integration_users',
     method: 'put',
     path: '/v1/service-accounts/{id}',
-    made: async ({ as }) => (await must(as.post('/v1/service-accounts', { json: named('Robot')() })))._id,
+    made: async ({ as }) => (await must(as.post('/v1/service-accounts', { json: newResourceFields('Robot')() })))._id,
     json: changed,
   }),
   'PUT permissions': changes({
@@ -172,23 +172,29 @@ export const WRITES: Record<string, Write> = {
     email: `${aName('invited').replace(' ', '-')}@written.test`,
     group_ids: [],
   })),
-  'POST concepts': creates('concepts:create', `${PREFIX}/concepts`, () => ({ ...named('Concept')(), type: 'term' })),
+  'POST concepts': creates('concepts:create', `${KNOWLEDGE_PATH}/concepts`, () => ({
+    ...newResourceFields('Concept')(),
+    type: 'term',
+  })),
   'PATCH concepts': changes({
     thing: 'concept',
     can: 'concepts:update',
     gets: 'concepts:get',
     method: 'patch',
-    path: `${PREFIX}/concepts/{id}`,
+    path: `${KNOWLEDGE_PATH}/concepts/{id}`,
     made: ({ as }) => aConcept(as),
     json: changed,
   }),
-  'POST items': creates('semantic:create', `${PREFIX}/semantic`, () => ({ ...named('Item')(), kind: 'mapping' })),
+  'POST items': creates('semantic:create', `${KNOWLEDGE_PATH}/semantic`, () => ({
+    ...newResourceFields('Item')(),
+    kind: 'mapping',
+  })),
   'PATCH items': changes({
     thing: 'item',
     can: 'semantic:update',
     gets: 'semantic:list',
     method: 'patch',
-    path: `${PREFIX}/semantic/{id}`,
+    path: `${KNOWLEDGE_PATH}/semantic/{id}`,
     made: ({ as }) => anItem(as),
     json: changed,
   }),
@@ -197,7 +203,7 @@ export const WRITES: Record<string, Write> = {
     can: 'ontology:update',
     gets: 'ontology:list',
     method: 'patch',
-    path: `${PREFIX}/ontology/nodes/{id}`,
+    path: `${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
     made: ({ as }) => aNode(as),
     json: changed,
   }),
@@ -206,7 +212,7 @@ export const WRITES: Record<string, Write> = {
     can: 'ontology:update',
     gets: 'ontology:list',
     method: 'patch',
-    path: `${PREFIX}/ontology/relations/{id}`,
+    path: `${KNOWLEDGE_PATH}/ontology/relations/{id}`,
     made: async ({ as }) => aRelation(as, await aNode(as), 'has', await aNode(as)),
     json: changed,
   }),
@@ -227,4 +233,4 @@ export const WRITES: Record<string, Write> = {
 };
 
 /** The answers of changes, as ways to what is changed. */
-export const ANSWERS: Way[] = Object.values(WRITES).flatMap(({ answer }) => answer ?? []);
+export const WRITE_RESPONSE_PATHS: AccessPath[] = Object.values(WRITES).flatMap(({ answer }) => answer ?? []);

@@ -3,14 +3,14 @@ import { ZodObject } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { findReaders } from '../../src/http/written-records.ts';
-import { PREFIX } from '../knowledge/support.ts';
+import { KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aPermission, permissionInput } from '../support/console.ts';
 import { allow, aServiceAccountThat, must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { WRITES } from './writes.ts';
 
 /** Writes that answer a record which no GET of one shows, or whose service asks the same of who writes and who reads. */
-const OTHERS = new Set([
+const EXEMPT_WRITES = new Set([
   'POST /groups/{id}/bindings',
   'POST /service-accounts/{id}/keys',
   'POST /v1/service-accounts/{id}/keys',
@@ -27,10 +27,10 @@ const OTHERS = new Set([
   'POST /v1/webhook-endpoints',
   'POST /v1/managed-tables/{id}/indexes',
   ...['concepts/{id}/generate', 'concepts/{id}/promote-semantic', 'concepts/{id}/promote-ontology'].map(
-    (path) => `POST ${PREFIX}/suggestions/${path}`,
+    (path) => `POST ${KNOWLEDGE_PATH}/suggestions/${path}`,
   ),
   ...['semantic/{id}/generate', 'ontology/nodes/{id}/generate', 'ontology/relations/{id}/generate', '{id}/reject'].map(
-    (path) => `POST ${PREFIX}/suggestions/${path}`,
+    (path) => `POST ${KNOWLEDGE_PATH}/suggestions/${path}`,
   ),
 ]);
 
@@ -53,8 +53,8 @@ describe('a write that answers with a record', () => {
         })
         .filter((contract) => findReaders(contract, endpoints).length === 0),
     ).map(nameOf);
-    expect(missing.filter((name) => !OTHERS.has(name))).toEqual([]);
-    expect([...OTHERS].filter((name) => !missing.includes(name))).toEqual([]);
+    expect(missing.filter((name) => !EXEMPT_WRITES.has(name))).toEqual([]);
+    expect([...EXEMPT_WRITES].filter((name) => !missing.includes(name))).toEqual([]);
   });
 
   it.each(Object.entries(WRITES))('%s answers only the id without read access', async (_, { can, make, signed }) => {

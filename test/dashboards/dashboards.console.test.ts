@@ -1,13 +1,19 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import {
+  aDashboard,
+  aVisualization,
+  DASHBOARDS_PATH,
+  parameter,
+  VISUALIZATIONS_PATH,
+} from '../visualizations/support.ts';
 
 let company: Company;
 beforeAll(async () => {
   company = await aCompany();
 });
 
-const create = (json: unknown) => company.as.post(DASHBOARDS, { json });
+const create = (json: unknown) => company.as.post(DASHBOARDS_PATH, { json });
 const place = (visualization: { _id: string }) => ({ visualization_id: visualization._id, x: 0, y: 0, w: 4, h: 3 });
 
 describe('a dashboard', () => {
@@ -51,7 +57,7 @@ describe('a dashboard', () => {
         updated_at: expect.any(String),
       },
     ]);
-    expect((await company.as.get(`${DASHBOARDS}/${body._id}`)).body).toEqual(body);
+    expect((await company.as.get(`${DASHBOARDS_PATH}/${body._id}`)).body).toEqual(body);
     const numbers = [{ ...parameter('year', 'select'), options: [{ label: 2024, value: 2024 }] }];
     const { filters } = (await create({ name: 'Numbers', filters: numbers })).body;
     expect(filters[0].options).toEqual([{ label: '2024', value: '2024' }]);
@@ -82,12 +88,12 @@ describe('a dashboard', () => {
     for (const layout of [[place(foreign)], [place(own), place({ _id: 'f'.repeat(24) })]]) {
       for (const answer of [
         await create({ name: 'Wrong', layout }),
-        await company.as.put(`${DASHBOARDS}/${dashboard._id}`, { json: { layout } }),
+        await company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout } }),
       ]) {
         expect([answer.status, answer.body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
       }
     }
-    expect((await company.as.get(`${DASHBOARDS}/${dashboard._id}`)).body.layout).toEqual(dashboard.layout);
+    expect((await company.as.get(`${DASHBOARDS_PATH}/${dashboard._id}`)).body.layout).toEqual(dashboard.layout);
   });
 
   it('is refused with a filter that does not fit its visualizations', async () => {
@@ -119,11 +125,11 @@ describe('a dashboard', () => {
   it('is changed only in the fields that are sent', async () => {
     const [one, two] = [await aVisualization(company.as, 'SELECT 1'), await aVisualization(company.as, 'SELECT 2')];
     const made = await aDashboard(company.as, [one], { filters: [parameter('q', 'text')] });
-    const path = `${DASHBOARDS}/${made._id}`;
+    const path = `${DASHBOARDS_PATH}/${made._id}`;
     const { status, body } = await company.as.put(path, { json: { layout: [place(two)] } });
     expect([status, body]).toEqual([200, { ...made, layout: [place(two)], updated_at: expect.any(String) }]);
-    expect((await company.as.delete(`${VISUALIZATIONS}/${one._id}`)).status).toBe(204);
-    expect((await company.as.delete(`${VISUALIZATIONS}/${two._id}`)).body.error).toBe('VISUALIZATION_IN_USE');
+    expect((await company.as.delete(`${VISUALIZATIONS_PATH}/${one._id}`)).status).toBe(204);
+    expect((await company.as.delete(`${VISUALIZATIONS_PATH}/${two._id}`)).body.error).toBe('VISUALIZATION_IN_USE');
     expect((await company.as.put(path, { json: { cache_seconds: 0, name: 'New' } })).body).toMatchObject({
       cache_seconds: 0,
       name: 'New',
@@ -134,23 +140,23 @@ describe('a dashboard', () => {
   it('is deleted once, after which its visualizations can be deleted', async () => {
     const visualization = await aVisualization(company.as, 'SELECT 1');
     const { _id } = await aDashboard(company.as, [visualization]);
-    expect((await company.as.delete(`${DASHBOARDS}/${_id}`)).status).toBe(204);
-    const again = await company.as.delete(`${DASHBOARDS}/${_id}`);
+    expect((await company.as.delete(`${DASHBOARDS_PATH}/${_id}`)).status).toBe(204);
+    const again = await company.as.delete(`${DASHBOARDS_PATH}/${_id}`);
     expect([again.status, again.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
-    expect((await company.as.delete(`${VISUALIZATIONS}/${visualization._id}`)).status).toBe(204);
+    expect((await company.as.delete(`${VISUALIZATIONS_PATH}/${visualization._id}`)).status).toBe(204);
   });
 
   it('is answered 404 to another company', async () => {
     const stranger = await aCompany();
     const { _id } = await create({ name: 'Ours' }).then(({ body }) => body);
     for (const answer of [
-      await stranger.as.get(`${DASHBOARDS}/${_id}`),
-      await stranger.as.put(`${DASHBOARDS}/${_id}`, { json: { name: 'Mine' } }),
-      await stranger.as.delete(`${DASHBOARDS}/${_id}`),
-      await stranger.as.post(`${DASHBOARDS}/${_id}/execute`, { json: {} }),
+      await stranger.as.get(`${DASHBOARDS_PATH}/${_id}`),
+      await stranger.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { name: 'Mine' } }),
+      await stranger.as.delete(`${DASHBOARDS_PATH}/${_id}`),
+      await stranger.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {} }),
     ]) {
       expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
     }
-    expect((await stranger.as.get(DASHBOARDS)).body).toEqual({ total: 0, quantity: 0, records: [] });
+    expect((await stranger.as.get(DASHBOARDS_PATH)).body).toEqual({ total: 0, quantity: 0, records: [] });
   });
 });

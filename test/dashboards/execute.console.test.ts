@@ -13,10 +13,10 @@ import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/w
 import {
   aDashboard,
   aVisualization,
-  DASHBOARDS,
+  DASHBOARDS_PATH,
   parameter,
   someSales,
-  VISUALIZATIONS,
+  VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
 let company: Company;
@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 const execute = (id: string, parameters: unknown = {}, as: Caller = company.as) =>
-  as.post(`${DASHBOARDS}/${id}/execute`, { json: { parameters } });
+  as.post(`${DASHBOARDS_PATH}/${id}/execute`, { json: { parameters } });
 /** The first cell of each result, or the code of its error. */
 const cells = ({ body }: Awaited<ReturnType<typeof execute>>) =>
   body.results.map(
@@ -157,7 +157,7 @@ describe('the execution of a dashboard', () => {
     const one = await aVisualization(company.as, 'SELECT {{n}}', { parameters: [parameter('n', 'number')] });
     const two = await aVisualization(company.as, 'SELECT 2');
     const { _id } = await aDashboard(company.as, [one, two], { filters: [parameter('n', 'number')] });
-    await company.as.put(`${VISUALIZATIONS}/${one._id}`, { json: { parameters: [parameter('n', 'date')] } });
+    await company.as.put(`${VISUALIZATIONS_PATH}/${one._id}`, { json: { parameters: [parameter('n', 'date')] } });
     expect(cells(await execute(_id, { n: 1 }))).toEqual(['VALIDATION_ERROR', 2]);
   });
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { farAway } from '../support/tunnel.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, someSales } from '../visualizations/support.ts';
+import { aDashboard, aVisualization, DASHBOARDS_PATH, someSales } from '../visualizations/support.ts';
 
 it('a dashboard of seven charts takes four round trips in sequence', async () => {
   const company = await aProvisionedCompany();
@@ -13,7 +13,7 @@ it('a dashboard of seven charts takes four round trips in sequence', async () =>
   );
   const { _id } = await aDashboard(company.as, charts);
   const { outcome, trips } = await farAway(company.id, 100, () =>
-    company.as.post(`${DASHBOARDS}/${_id}/execute`, { json: {} }),
+    company.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {} }),
   );
   expect(outcome.body.results.map(({ rows }: { rows: unknown[][] }) => rows[0]?.[0])).toEqual([1, 2, 3, 4, 5, 6, 7]);
   expect(trips).toBeLessThanOrEqual(4);
@@ -28,7 +28,7 @@ it('a chart whose result is too large does not make the other charts of its dash
     ),
   );
   const { _id } = await aDashboard(company.as, charts);
-  const { body } = await company.as.post(`${DASHBOARDS}/${_id}/execute`, { json: {} });
+  const { body } = await company.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {} });
   const shown = body.results.map((each: { rows?: unknown[][]; error?: unknown }) => each.rows?.[0]?.[0] ?? 'failed');
   expect(shown).toEqual(['failed', 2, 3, 4, 5, 6, 7]);
 });

@@ -5,10 +5,10 @@ import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/w
 import {
   aDashboard,
   aVisualization,
-  DASHBOARDS,
+  DASHBOARDS_PATH,
   parameter,
   someSales,
-  VISUALIZATIONS,
+  VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
 let company: Company;
@@ -25,7 +25,8 @@ const denied = async (can: string[], actions: string[], type: string, id: string
   (await aUser(company, { can, denied: actions, deniedOn: [`arn:svc:${type}s::${company.id}:${type}/${id}`] })).as;
 
 describe('a dashboard that is read with its charts', () => {
-  const get = (id: string, as: Caller = company.as, query = '?include=charts') => as.get(`${DASHBOARDS}/${id}${query}`);
+  const get = (id: string, as: Caller = company.as, query = '?include=charts') =>
+    as.get(`${DASHBOARDS_PATH}/${id}${query}`);
 
   it('has of each visualization what a share link shows, in the order of the layout', async () => {
     const chart = { type: 'bar', x: 'region', y: ['total'], series: null, options: { stacked: true } };
@@ -72,14 +73,14 @@ describe('a dashboard that is read with its charts', () => {
   it('has an ETag of its own, which writes accept as that of the dashboard', async () => {
     const one = await aVisualization(company.as, 'SELECT 1', { name: 'One' });
     const { _id } = await aDashboard(company.as, [one]);
-    const path = `${DASHBOARDS}/${_id}`;
+    const path = `${DASHBOARDS_PATH}/${_id}`;
     const tagOf = async (query: string) => (await get(_id, company.as, query)).headers.get('etag') as string;
     const [plain, withCharts] = [await tagOf(''), await tagOf('?include=charts')];
     const ask = (query: string, tag: string) =>
       company.as.get(`${path}${query}`, { headers: { 'if-none-match': tag } }).then(({ status }) => status);
     expect([await ask('', plain), await ask('?include=charts', withCharts)]).toEqual([304, 304]);
     expect(await ask('?include=charts', plain)).toBe(200);
-    await company.as.put(`${VISUALIZATIONS}/${one._id}`, { json: { name: 'Other' } });
+    await company.as.put(`${VISUALIZATIONS_PATH}/${one._id}`, { json: { name: 'Other' } });
     expect([await ask('', plain), await ask('?include=charts', withCharts)]).toEqual([304, 200]);
     const put = (json: unknown, tag: string) =>
       company.as.put(path, { json, headers: { 'if-match': tag } }).then(({ status }) => status);
@@ -101,7 +102,7 @@ describe('the SQL of the options of a filter', () => {
 
   it('is shown only to callers who may update the dashboard', async () => {
     const made = await aDashboard(company.as, [], { filters });
-    const path = `${DASHBOARDS}/${made._id}`;
+    const path = `${DASHBOARDS_PATH}/${made._id}`;
     const hidden = [{}, fixed, null];
     expect(optionsOf(made)).toEqual([{ sql }, fixed, null]);
     const { as: reader } = await aUser(company, { can: ['dashboards:get', 'dashboards:list'] });
@@ -110,8 +111,8 @@ describe('the SQL of the options of a filter', () => {
       expect(optionsOf((await reader.get(`${path}${query}`)).body)).toEqual(hidden);
       expect(optionsOf((await company.as.get(`${path}${query}`)).body)).toEqual([{ sql }, fixed, null]);
     }
-    expect(optionsOf(own((await reader.get(DASHBOARDS)).body))).toEqual(hidden);
-    expect(optionsOf(own((await company.as.get(DASHBOARDS)).body))).toEqual([{ sql }, fixed, null]);
+    expect(optionsOf(own((await reader.get(DASHBOARDS_PATH)).body))).toEqual(hidden);
+    expect(optionsOf(own((await company.as.get(DASHBOARDS_PATH)).body))).toEqual([{ sql }, fixed, null]);
     const notThis = await denied(['dashboards:*'], ['dashboards:update'], 'dashboard', made._id);
     expect(optionsOf((await notThis.get(path)).body)).toEqual(hidden);
     const { as: writer } = await aUser(company, { can: ['dashboards:get', 'dashboards:update'] });
@@ -124,7 +125,7 @@ describe('the SQL of the options of a filter', () => {
 
   it('does not keep callers who may not see it from using ETags', async () => {
     const made = await aDashboard(company.as, [], { filters });
-    const path = `${DASHBOARDS}/${made._id}`;
+    const path = `${DASHBOARDS_PATH}/${made._id}`;
     const { as } = await aUser(company, { can: ['dashboards:get', 'dashboards:delete'] });
     const tag = (await as.get(path)).headers.get('etag') as string;
     expect((await as.get(path, { headers: { 'if-none-match': tag } })).status).toBe(304);
@@ -139,7 +140,7 @@ describe('the SQL of the options of a filter', () => {
 
 describe('the options of a filter, for users of the company', () => {
   const options = (id: string, slug = 'region', query = '', as: Caller = company.as) =>
-    as.get(`${DASHBOARDS}/${id}/filters/${slug}/options${query}`);
+    as.get(`${DASHBOARDS_PATH}/${id}/filters/${slug}/options${query}`);
   const found = ['east', 'north', 'south'].map((value) => ({ value, label: value.toUpperCase() }));
 
   it('come from a list or from SQL, and are searched literally', async () => {

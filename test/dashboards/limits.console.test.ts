@@ -2,7 +2,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { dashboardInputs } from '../../src/modules/dashboards/service.ts';
 import { getTemplate } from '../../src/sql-templates/template.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import {
+  aDashboard,
+  aVisualization,
+  DASHBOARDS_PATH,
+  parameter,
+  VISUALIZATIONS_PATH,
+} from '../visualizations/support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -23,7 +29,7 @@ describe('the size of a dashboard', () => {
   it('is limited when the dashboard is written', async () => {
     const made = await someLong(21);
     const ids = made.map(({ _id }) => _id);
-    const create = (layout: unknown) => company.as.post(DASHBOARDS, { json: { name: 'Long', layout } });
+    const create = (layout: unknown) => company.as.post(DASHBOARDS_PATH, { json: { name: 'Long', layout } });
     expect((await create(place(ids.slice(0, 20)))).status).toBe(201);
     expect(fieldOf(await create(place(ids)))).toEqual([422, 'layout']);
     const options = Array.from({ length: 6 }, (_, n) => ({
@@ -31,7 +37,7 @@ describe('the size of a dashboard', () => {
       options: { sql: long(19_000) },
     }));
     const filters = (count: number) =>
-      company.as.post(DASHBOARDS, { json: { name: 'Options', filters: options.slice(0, count) } });
+      company.as.post(DASHBOARDS_PATH, { json: { name: 'Options', filters: options.slice(0, count) } });
     expect((await filters(5)).status).toBe(201);
     expect(fieldOf(await filters(6))).toEqual([422, 'filters']);
   });
@@ -40,7 +46,7 @@ describe('the size of a dashboard', () => {
     const full = await someLong(19);
     const short = await aVisualization(company.as, 'SELECT 1');
     await aDashboard(company.as, [...full, short, await aVisualization(company.as, long(10_000))]);
-    const grow = (json: unknown) => company.as.put(`${VISUALIZATIONS}/${short._id}`, { json });
+    const grow = (json: unknown) => company.as.put(`${VISUALIZATIONS_PATH}/${short._id}`, { json });
     expect((await grow({ sql: long(9_000) })).status).toBe(200);
     expect(fieldOf(await grow({ sql: long(15_000) }))).toEqual([422, 'sql']);
     expect((await grow({ name: 'Renamed' })).status).toBe(200);
@@ -48,7 +54,7 @@ describe('the size of a dashboard', () => {
 
   it('is limited by the number of parameter uses in a visualization', async () => {
     const create = (uses: number) =>
-      company.as.post(VISUALIZATIONS, {
+      company.as.post(VISUALIZATIONS_PATH, {
         json: { name: 'Uses', sql: `SELECT ${'{{a}},'.repeat(uses)} 1`, parameters: [parameter('a', 'text')] },
       });
     expect((await create(250)).status).toBe(201);

@@ -4,8 +4,8 @@ import { call } from '../support/api.ts';
 import { countedD1 } from '../support/counted.ts';
 import { allow, aServiceAccountThat, deny, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { parameter, someSales, VISUALIZATIONS } from '../visualizations/support.ts';
-import { aPublished, aReader, ENDPOINTS } from './support.ts';
+import { parameter, someSales, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { aPublished, aReader, ENDPOINTS_PATH } from './support.ts';
 
 let company: Company;
 let reader: ServiceAccount;
@@ -68,10 +68,10 @@ describe('GET /data/{slug}', () => {
       await must(tableRoutes(company.as, visits).insert([{ region: 'west' }]));
       expect(await read(slug)).toEqual([before + 1, false]);
       expect(await read(slug)).toEqual([before + 1, true]);
-      await must(company.as.put(`${VISUALIZATIONS}/${visualizationId}`, { json: { sql: 'SELECT 7 AS n' } }));
+      await must(company.as.put(`${VISUALIZATIONS_PATH}/${visualizationId}`, { json: { sql: 'SELECT 7 AS n' } }));
       expect(await read(slug)).toEqual([7, false]);
       const json = { name, slug, visualization_id: visualizationId, cache_seconds: 30 };
-      await must(company.as.put(`${ENDPOINTS}/${_id}`, { json }));
+      await must(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json }));
       expect((await read(slug))[1]).toBe(false);
     });
 
@@ -193,7 +193,7 @@ describe('GET /data/{slug}', () => {
     await insert([{ n: 2 }]);
     expect(await rows()).toEqual([1, 2]);
     await must(
-      company.as.put(`${VISUALIZATIONS}/${made.visualization_id}`, { json: { sql: 'SELECT max(n) FROM fresh' } }),
+      company.as.put(`${VISUALIZATIONS_PATH}/${made.visualization_id}`, { json: { sql: 'SELECT max(n) FROM fresh' } }),
     );
     expect(await rows()).toEqual([2]);
     await must(company.as.post(`/v1/managed-tables/${id}/truncate`));
@@ -214,7 +214,7 @@ describe('the reader of a Data API endpoint', () => {
     expect((await call('GET', `/data/${slug}`)).status).toBe(401);
   });
 
-  it('may read only the endpoints that a policy allows, and cannot tell others from missing ones', async () => {
+  it('may read only the endpoints that a policy allows, and cannot distinguish others from missing ones', async () => {
     const [one, other] = [await aPublished(company, 'SELECT 1 AS one'), await aPublished(company, 'SELECT 2 AS two')];
     const resources = [`arn:svc:data_api::${company.id}:endpoint/${one._id}`];
     const narrow = await aServiceAccountThat(company, { ...allow('data_api:execute'), resources });
@@ -262,13 +262,13 @@ describe('the reader of a Data API endpoint', () => {
 
   it('gets 404 when the endpoint is inactive, deleted, or of another company', async () => {
     const { slug, _id } = await aPublished(company, 'SELECT 1 AS one');
-    await must(company.as.put(`${ENDPOINTS}/${_id}`, { json: { status: 'inactive' } }));
+    await must(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'inactive' } }));
     expect((await data(slug)).status).toBe(404);
-    await must(company.as.put(`${ENDPOINTS}/${_id}`, { json: { status: 'active' } }));
+    await must(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'active' } }));
     expect((await data(slug)).status).toBe(200);
     const stranger = await aReader(await aCompany());
     expect((await stranger.as.get(`/data/${slug}`)).status).toBe(404);
-    await must(company.as.delete(`${ENDPOINTS}/${_id}`));
+    await must(company.as.delete(`${ENDPOINTS_PATH}/${_id}`));
     expect((await data(slug)).status).toBe(404);
   });
 });

@@ -1,15 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { must, withServiceToken } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aVisualization, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
-import { aPublished, aReader, ENDPOINTS } from './support.ts';
+import { aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { aPublished, aReader, ENDPOINTS_PATH } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
   company = await aCompany();
 });
 
-const post = (json: Record<string, unknown>, as = company.as) => as.post(ENDPOINTS, { json: { name: 'One', ...json } });
+const post = (json: Record<string, unknown>, as = company.as) =>
+  as.post(ENDPOINTS_PATH, { json: { name: 'One', ...json } });
 const NOBODYS = 'f'.repeat(24);
 
 describe('an endpoint of the Data API', () => {
@@ -29,10 +30,10 @@ describe('an endpoint of the Data API', () => {
       updated_at: expect.any(String),
     };
     expect([status, body]).toEqual([201, made]);
-    const path = `${ENDPOINTS}/${body._id}`;
+    const path = `${ENDPOINTS_PATH}/${body._id}`;
     expect(headers.get('location')).toBe(path);
     expect((await company.as.get(path)).body).toEqual(body);
-    expect((await company.as.get(`${ENDPOINTS}?search=ON`)).body).toMatchObject({ total: 1, records: [body] });
+    expect((await company.as.get(`${ENDPOINTS_PATH}?search=ON`)).body).toMatchObject({ total: 1, records: [body] });
     const changed = await must(
       company.as.put(path, { json: { cache_seconds: 0, status: 'inactive', slug: 'changed' } }),
     );
@@ -62,7 +63,7 @@ describe('an endpoint of the Data API', () => {
     const again = await post({ slug, visualization_id });
     expect([again.status, again.body.error]).toEqual([409, 'VIZ_API_ENDPOINT_SLUG_DUPLICATE']);
     const other = await aPublished(company, 'SELECT 2 AS two');
-    const moved = await company.as.put(`${ENDPOINTS}/${other._id}`, { json: { slug } });
+    const moved = await company.as.put(`${ENDPOINTS_PATH}/${other._id}`, { json: { slug } });
     expect([moved.status, moved.body.error]).toEqual([409, 'VIZ_API_ENDPOINT_SLUG_DUPLICATE']);
     await aPublished(await aCompany(), 'SELECT 1 AS one', { slug });
   });
@@ -75,7 +76,7 @@ describe('an endpoint of the Data API', () => {
       expect([status, body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
     }
     const { _id } = await aPublished(company, 'SELECT 1 AS one');
-    const changed = await company.as.put(`${ENDPOINTS}/${_id}`, { json: { visualization_id: foreign } });
+    const changed = await company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { visualization_id: foreign } });
     expect(changed.status).toBe(404);
   });
 
@@ -90,12 +91,12 @@ describe('an endpoint of the Data API', () => {
     const refused = await post({ slug: 'not-mine', visualization_id: other._id }, as);
     expect([refused.status, refused.body.details?.action]).toEqual([403, 'visualizations:execute']);
     const { _id } = await must(post({ slug: 'mine', visualization_id: own._id, status: 'inactive' }, as));
-    const change = (json: object) => as.put(`${ENDPOINTS}/${_id}`, { json });
+    const change = (json: object) => as.put(`${ENDPOINTS_PATH}/${_id}`, { json });
     expect((await change({ visualization_id: other._id })).status).toBe(403);
     expect((await change({ status: 'active' })).status).toBe(200);
     // Another's: it may be taken off and renamed, not put on again.
     const theirs = await aPublished(company, 'SELECT 1 AS one');
-    const changeTheirs = async (json: object) => (await as.put(`${ENDPOINTS}/${theirs._id}`, { json })).status;
+    const changeTheirs = async (json: object) => (await as.put(`${ENDPOINTS_PATH}/${theirs._id}`, { json })).status;
     expect(await changeTheirs({ name: 'Renamed' })).toBe(200);
     expect(await changeTheirs({ status: 'inactive' })).toBe(200);
     expect(await changeTheirs({ status: 'active' })).toBe(403);
@@ -107,21 +108,21 @@ describe('an endpoint of the Data API', () => {
     const { status, body } = await post({ slug: 'form', visualization_id });
     expect([status, body.details?.[0]?.field]).toEqual([422, 'visualization_id']);
     const published = await aPublished(company, 'SELECT 1 AS one');
-    const moved = await company.as.put(`${ENDPOINTS}/${published._id}`, { json: { visualization_id } });
+    const moved = await company.as.put(`${ENDPOINTS_PATH}/${published._id}`, { json: { visualization_id } });
     expect(moved.status).toBe(422);
-    const path = `${VISUALIZATIONS}/${published.visualization_id}`;
+    const path = `${VISUALIZATIONS_PATH}/${published.visualization_id}`;
     const named = await company.as.put(path, { json: { sql: 'SELECT {{format}} AS form', parameters } });
     expect([named.status, named.body.details?.[0]?.field]).toEqual([422, 'parameters']);
-    await must(company.as.delete(`${ENDPOINTS}/${published._id}`));
+    await must(company.as.delete(`${ENDPOINTS_PATH}/${published._id}`));
     await must(company.as.put(path, { json: { sql: 'SELECT {{format}} AS form', parameters } }));
   });
 
   it('prevents the deletion of its visualization, even if it is inactive', async () => {
     const { _id, visualization_id } = await aPublished(company, 'SELECT 1 AS one', { status: 'inactive' });
-    const { status, body } = await company.as.delete(`${VISUALIZATIONS}/${visualization_id}`);
+    const { status, body } = await company.as.delete(`${VISUALIZATIONS_PATH}/${visualization_id}`);
     expect([status, body.error]).toEqual([409, 'VISUALIZATION_IN_USE']);
-    await must(company.as.delete(`${ENDPOINTS}/${_id}`));
-    expect((await company.as.delete(`${VISUALIZATIONS}/${visualization_id}`)).status).toBe(204);
+    await must(company.as.delete(`${ENDPOINTS_PATH}/${_id}`));
+    expect((await company.as.delete(`${VISUALIZATIONS_PATH}/${visualization_id}`)).status).toBe(204);
   });
 
   it('can be created by a service account', async () => {

@@ -10,7 +10,7 @@ import { allow, aServiceAccountThat, deny, must, type ServiceAccount, withServic
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aHeldQueue, deliver } from '../uploads/support.ts';
 import { parameter, someSales } from '../visualizations/support.ts';
-import { aPublished, aReader, ENDPOINTS } from './support.ts';
+import { aPublished, aReader, ENDPOINTS_PATH } from './support.ts';
 
 let company: Company;
 let reader: ServiceAccount;
@@ -192,7 +192,7 @@ describe('a job of the Data API', () => {
     expect((await stranger.as.get(`/data/jobs/${id}`)).status).toBe(404);
     expect((await stranger.as.post(`/data/${slug}/jobs`)).status).toBe(404);
     expect((await reader.as.get('/data/jobs/no-such')).status).toBe(404);
-    const { body } = await company.as.get(`${ENDPOINTS}?per_page=100`);
+    const { body } = await company.as.get(`${ENDPOINTS_PATH}?per_page=100`);
     const { _id } = body.records.find((record: { slug: string }) => record.slug === slug);
     const narrow = (endpointId: string) => {
       const resources = [`arn:svc:data_api::${company.id}:endpoint/${endpointId}`];
@@ -238,7 +238,7 @@ describe('the result of a Data API job', () => {
 
   it('is not found while its endpoint is inactive or publishes another visualization', async () => {
     const made = await aResult();
-    const change = (json: object) => must(company.as.put(`${ENDPOINTS}/${made.endpointId}`, { json }));
+    const change = (json: object) => must(company.as.put(`${ENDPOINTS_PATH}/${made.endpointId}`, { json }));
     await change({ status: 'inactive' });
     expect(await statusesOf(made)).toEqual([404, 404]);
     await change({ status: 'active' });
@@ -251,7 +251,7 @@ describe('the result of a Data API job', () => {
   it('is not found once its endpoint is deleted', async () => {
     const made = await aResult();
     expect(await statusesOf(made)).toEqual([200, 200]);
-    await must(company.as.delete(`${ENDPOINTS}/${made.endpointId}`));
+    await must(company.as.delete(`${ENDPOINTS_PATH}/${made.endpointId}`));
     expect(await statusesOf(made)).toEqual([404, 404]);
   });
 });

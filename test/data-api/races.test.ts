@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aVisualization, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
-import { aPublished, ENDPOINTS } from './support.ts';
+import { aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { aPublished, ENDPOINTS_PATH } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -12,11 +12,11 @@ beforeAll(async () => {
 
 const FORMAT = { sql: 'SELECT {{format}} AS form', parameters: [parameter('format', 'text')] };
 const publish = (visualization_id: string, slug: string, env: Record<string, string> = {}) =>
-  company.as.post(ENDPOINTS, { json: { name: 'One', slug, visualization_id }, env });
+  company.as.post(ENDPOINTS_PATH, { json: { name: 'One', slug, visualization_id }, env });
 const change = (id: string, json: object, env: Record<string, string> = {}) =>
-  company.as.put(`${ENDPOINTS}/${id}`, { json, env });
+  company.as.put(`${ENDPOINTS_PATH}/${id}`, { json, env });
 const rename = (id: string, env: Record<string, string> = {}) =>
-  company.as.put(`${VISUALIZATIONS}/${id}`, { json: FORMAT, env });
+  company.as.put(`${VISUALIZATIONS_PATH}/${id}`, { json: FORMAT, env });
 const INSERT = /^insert into "viz_api_endpoints"/;
 const UPDATE = /^update "viz_api_endpoints"/;
 
@@ -25,7 +25,7 @@ describe('a Data API endpoint', () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
     const answer = await overtaken(
       INSERT,
-      () => must(company.as.delete(`${VISUALIZATIONS}/${_id}`)),
+      () => must(company.as.delete(`${VISUALIZATIONS_PATH}/${_id}`)),
       (env) => publish(_id, 'deleted-meanwhile', env),
     );
     expect([answer.status, answer.body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
@@ -54,7 +54,7 @@ describe('a Data API endpoint', () => {
     const gone = await aVisualization(company.as, 'SELECT 3 AS three');
     const deleted = await overtaken(
       UPDATE,
-      () => must(company.as.delete(`${VISUALIZATIONS}/${gone._id}`)),
+      () => must(company.as.delete(`${VISUALIZATIONS_PATH}/${gone._id}`)),
       (env) => change(_id, { visualization_id: gone._id }, env),
     );
     expect(deleted.status).toBe(404);
@@ -87,7 +87,7 @@ describe('a visualization that a Data API endpoint publishes', () => {
     const answer = await overtaken(
       /^delete from "visualizations"/,
       () => must(publish(_id, 'published-meanwhile')),
-      (env) => company.as.delete(`${VISUALIZATIONS}/${_id}`, { env }),
+      (env) => company.as.delete(`${VISUALIZATIONS_PATH}/${_id}`, { env }),
     );
     expect([answer.status, answer.body.error]).toEqual([409, 'VISUALIZATION_IN_USE']);
     expect(await rowOf('select id from visualizations where id = ?', _id)).toEqual({ id: _id });

@@ -2,9 +2,9 @@ import { allow, aServiceAccountThat, must, type ServiceAccount } from '../suppor
 import type { Company } from '../support/worlds.ts';
 import { aVisualization } from '../visualizations/support.ts';
 
-export const ENDPOINTS = '/v1/viz-api-endpoints';
+export const ENDPOINTS_PATH = '/v1/viz-api-endpoints';
 
-let made = 0;
+let createdCount = 0;
 
 /** Publishes SQL, and answers the endpoint's record. */
 export async function aPublished(
@@ -12,10 +12,10 @@ export async function aPublished(
   sql: string,
   { parameters = [], ...more }: Record<string, unknown> = {},
 ) {
-  made += 1;
+  createdCount += 1;
   const { _id } = await aVisualization(as, sql, { parameters });
-  const json = { name: 'Published', slug: `published-${made}`, visualization_id: _id, ...more };
-  return must(as.post(ENDPOINTS, { json }));
+  const json = { name: 'Published', slug: `published-${createdCount}`, visualization_id: _id, ...more };
+  return must(as.post(ENDPOINTS_PATH, { json }));
 }
 
 /** A service account that may read every endpoint, and whatever else `actions` say. */

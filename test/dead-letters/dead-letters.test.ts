@@ -57,7 +57,7 @@ async function letters(folder = 'dead-letters/'): Promise<Record<string, unknown
     .map((letter) => letter ?? {})
     .sort((a, b) => String(a.id).localeCompare(String(b.id)));
 }
-const sent = () => letters('dead-letters-sent/');
+const listReplayed = () => letters('dead-letters-sent/');
 const recorded = async (id: string) => (await recordsOf('audit')).filter((each) => each.id === id);
 
 /** What `npm run dead-letters -- replay` does. */
@@ -105,7 +105,9 @@ describe('a dead letter (a queue message that no consumer could handle)', () => 
     await runScheduled();
     await vi.waitFor(async () => expect(await recorded(kept.id)).toHaveLength(1), { timeout: 15_000, interval: 100 });
     expect(await letters()).toEqual([]);
-    expect(await sent()).toEqual([expect.objectContaining({ id: 'message-3', replayedAt: expect.any(Number) })]);
+    expect(await listReplayed()).toEqual([
+      expect.objectContaining({ id: 'message-3', replayedAt: expect.any(Number) }),
+    ]);
 
     const send = vi.spyOn(env.AUDIT, 'send');
     await runScheduled();
@@ -123,7 +125,7 @@ describe('a dead letter (a queue message that no consumer could handle)', () => 
     await vi.waitFor(async () => expect(await recorded(second.id)).toHaveLength(1), { timeout: 15_000, interval: 100 });
     expect(await recorded(first.id)).toEqual([]);
     expect((await letters()).map(({ id }) => id)).toEqual(['message-4']);
-    expect((await sent()).map(({ id }) => id)).toEqual(['message-5']);
+    expect((await listReplayed()).map(({ id }) => id)).toEqual(['message-5']);
   });
 });
 
@@ -141,7 +143,7 @@ describe('dead letters whose queue is unknown', () => {
     await runScheduled();
     await runScheduled();
     await vi.waitFor(async () => expect(await recorded(good.id)).toHaveLength(1), { timeout: 15_000, interval: 100 });
-    expect((await sent()).map(({ id }) => id)).toContain('good');
+    expect((await listReplayed()).map(({ id }) => id)).toContain('good');
     expect(await letters()).toHaveLength(101);
   });
 });
@@ -158,10 +160,10 @@ describe('dead letters that were sent again', () => {
     await env.FILES.put('dead-letters-sent/data-console-jobs/1-x.json', '{}');
     later(29 * DAY_MS);
     await runScheduled();
-    expect(await sent()).toHaveLength(1);
+    expect(await listReplayed()).toHaveLength(1);
     later(31 * DAY_MS);
     await runScheduled();
-    expect(await sent()).toEqual([]);
+    expect(await listReplayed()).toEqual([]);
     expect(await letters()).toHaveLength(1);
   });
 
@@ -175,7 +177,7 @@ describe('dead letters that were sent again', () => {
       delete: env.FILES.delete.bind(env.FILES),
     });
     await runScheduled({ FILES });
-    expect(await sent()).toEqual([]);
+    expect(await listReplayed()).toEqual([]);
   });
 });
 

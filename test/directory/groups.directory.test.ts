@@ -18,12 +18,12 @@ import {
   aDirectoryGroup,
   aDirectoryUser,
   GROUP_SCHEMA,
-  GROUPS,
+  GROUPS_PATH,
   groupInput,
   memberIds,
   patch,
   refusal,
-  USERS,
+  USERS_PATH,
 } from './support.ts';
 
 let company: Company;
@@ -36,7 +36,7 @@ beforeAll(async () => {
   ids = made.map(({ id }) => id).toSorted();
 });
 
-const get = (id: string) => must(directory.get(`${GROUPS}/${id}`));
+const get = (id: string) => must(directory.get(`${GROUPS_PATH}/${id}`));
 /** Whom bindings put into a group, deleted users included. */
 const boundTo = async (id: string): Promise<string[]> => {
   const { results } = await must(signed(company.apiKey).get(`/groups/${id}/bindings`));
@@ -45,13 +45,13 @@ const boundTo = async (id: string): Promise<string[]> => {
 
 const members = (...values: (string | undefined)[]) => values.map((value) => ({ value }));
 const change = async (id: string, ...operations: object[]) =>
-  must(directory.patch(`${GROUPS}/${id}`, patch(...operations)));
+  must(directory.patch(`${GROUPS_PATH}/${id}`, patch(...operations)));
 
 describe('a SCIM group', () => {
   it('is made with its members, and is the same group on the console', async () => {
     const json = groupInput({ displayName: 'Sales', externalId: 'sales', members: members(ids[0], ids[1], ids[0]) });
-    const { status, headers, body } = await directory.post(GROUPS, { json });
-    const location = `${BASE_URL}${GROUPS}/${body.id}`;
+    const { status, headers, body } = await directory.post(GROUPS_PATH, { json });
+    const location = `${BASE_URL}${GROUPS_PATH}/${body.id}`;
     expect([status, body]).toEqual([
       201,
       {
@@ -61,7 +61,7 @@ describe('a SCIM group', () => {
         displayName: 'Sales',
         members: [ids[0], ids[1]].map((value) => ({
           value,
-          $ref: `${BASE_URL}${USERS}/${value}`,
+          $ref: `${BASE_URL}${USERS_PATH}/${value}`,
           display: expect.stringMatching(/^Person/),
           type: 'User',
         })),
@@ -69,27 +69,33 @@ describe('a SCIM group', () => {
       },
     ]);
     expect([headers.get('location'), headers.get('etag')]).toEqual([location, body.meta.version]);
-    expect((await directory.get(`${GROUPS}/${body.id}`)).headers.get('etag')).toBe(body.meta.version);
+    expect((await directory.get(`${GROUPS_PATH}/${body.id}`)).headers.get('etag')).toBe(body.meta.version);
     expect(await must(company.as.get(`/v1/groups/${body.id}`))).toMatchObject({ name: 'Sales', slug: 'sales' });
-    const inGroup = await must(directory.get(`${USERS}/${ids[0]}`));
+    const inGroup = await must(directory.get(`${USERS_PATH}/${ids[0]}`));
     expect(inGroup.groups).toContainEqual({ value: body.id, $ref: location, display: 'Sales', type: 'direct' });
   });
 
   it('is made once per displayName and per externalId', async () => {
     const { displayName, externalId } = await aDirectoryGroup(directory, { externalId: 'once' });
-    expect(refusal(await directory.post(GROUPS, { json: groupInput({ displayName }) }))).toEqual([409, 'uniqueness']);
-    expect(refusal(await directory.post(GROUPS, { json: groupInput({ externalId }) }))).toEqual([409, 'uniqueness']);
+    expect(refusal(await directory.post(GROUPS_PATH, { json: groupInput({ displayName }) }))).toEqual([
+      409,
+      'uniqueness',
+    ]);
+    expect(refusal(await directory.post(GROUPS_PATH, { json: groupInput({ externalId }) }))).toEqual([
+      409,
+      'uniqueness',
+    ]);
   });
 
   it('is replaced by PUT, members and all, as Okta sends it, and keeps what is not sent', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0], ids[1]), externalId: 'put' });
     const json = { schemas: [GROUP_SCHEMA], id: group.id, displayName: 'Put', members: members(ids[1], ids[2]) };
-    const body = await must(directory.put(`${GROUPS}/${group.id}`, { json }));
+    const body = await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json }));
     expect([body.displayName, body.externalId, memberIds(body)]).toEqual(['Put', 'put', [ids[1], ids[2]]]);
-    expect(await must(directory.put(`${GROUPS}/${group.id}`, { json }))).toEqual(body);
+    expect(await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json }))).toEqual(body);
     const { members: _, ...nameOnly } = json;
-    expect(await must(directory.put(`${GROUPS}/${group.id}`, { json: nameOnly }))).toEqual(body);
-    const empty = await must(directory.put(`${GROUPS}/${group.id}`, { json: { ...json, members: [] } }));
+    expect(await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json: nameOnly }))).toEqual(body);
+    const empty = await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json: { ...json, members: [] } }));
     expect(empty.members).toEqual([]);
   });
 
@@ -114,9 +120,9 @@ describe('a SCIM group', () => {
 
   it('is deleted, and then not found', async () => {
     const { id } = await aDirectoryGroup(directory, { members: members(ids[0]) });
-    expect((await directory.delete(`${GROUPS}/${id}`)).status).toBe(204);
-    expect(refusal(await directory.get(`${GROUPS}/${id}`))).toEqual([404, undefined]);
-    expect(refusal(await directory.delete(`${GROUPS}/${id}`))).toEqual([404, undefined]);
+    expect((await directory.delete(`${GROUPS_PATH}/${id}`)).status).toBe(204);
+    expect(refusal(await directory.get(`${GROUPS_PATH}/${id}`))).toEqual([404, undefined]);
+    expect(refusal(await directory.delete(`${GROUPS_PATH}/${id}`))).toEqual([404, undefined]);
   });
 
   it.each([
@@ -128,7 +134,7 @@ describe('a SCIM group', () => {
     [{ members: [''] }, 'members'],
     [{ members: Array.from({ length: 20_001 }, () => 'x') }, 'members'],
   ])('is not made with %.60j', async (wrong, says) => {
-    const answer = await directory.post(GROUPS, { json: groupInput(wrong) });
+    const answer = await directory.post(GROUPS_PATH, { json: groupInput(wrong) });
     expect(refusal(answer)).toEqual([400, 'invalidValue']);
     expect(answer.body.detail).toContain(says);
   });
@@ -139,7 +145,7 @@ describe('the members of a SCIM group', () => {
     const other = await aDirectoryUser(await aDirectory(await aCompany()));
     const robot = await aServiceAccount(company);
     const gone = await aDirectoryUser(directory);
-    await must(directory.delete(`${USERS}/${gone.id}`));
+    await must(directory.delete(`${USERS_PATH}/${gone.id}`));
     return [other.id, robot.id, gone.id, 'f'.repeat(24), 'none'];
   };
 
@@ -148,15 +154,16 @@ describe('the members of a SCIM group', () => {
     const told: unknown[] = [];
     for (const id of await strangers()) {
       const name = `With a stranger ${id}`;
-      const posted = await directory.post(GROUPS, {
+      const posted = await directory.post(GROUPS_PATH, {
         json: groupInput({ displayName: name, members: members(ids[0], id) }),
       });
       expect(refusal(posted)).toEqual([400, 'invalidValue']);
       const adding = patch({ op: 'add', path: 'members', value: members(ids[1], id) });
-      const { status, body } = await directory.patch(`${GROUPS}/${group.id}`, adding);
+      const { status, body } = await directory.patch(`${GROUPS_PATH}/${group.id}`, adding);
       told.push([status, JSON.stringify(body).replaceAll(id, 'ID')]);
       expect(
-        (await must(directory.get(`${GROUPS}?filter=${encodeURIComponent(`displayName eq "${name}"`)}`))).totalResults,
+        (await must(directory.get(`${GROUPS_PATH}?filter=${encodeURIComponent(`displayName eq "${name}"`)}`)))
+          .totalResults,
       ).toBe(0);
     }
     expect(new Set(told.map((each) => JSON.stringify(each))).size).toBe(1);
@@ -170,15 +177,17 @@ describe('the members of a SCIM group', () => {
     const by = withSecret(
       await aServiceAccountThat(company, allow('users:*', 'groups:*'), { ...deny('users:get'), resources: [arn] }),
     );
-    expect(memberIds(await must(by.get(`${GROUPS}/${group.id}`)))).toEqual([ids[0]]);
+    expect(memberIds(await must(by.get(`${GROUPS_PATH}/${group.id}`)))).toEqual([ids[0]]);
     const found = async (filter: string) =>
-      (await must(by.get(`${GROUPS}?filter=${encodeURIComponent(filter)}`))).totalResults;
+      (await must(by.get(`${GROUPS_PATH}?filter=${encodeURIComponent(filter)}`))).totalResults;
     expect(await found(`id eq "${group.id}" and members eq "${hidden}"`)).toBe(0);
     expect(await found(`id eq "${group.id}" and members eq "${ids[0]}"`)).toBe(1);
-    expect(memberIds(await must(by.put(`${GROUPS}/${group.id}`, { json: groupInput({ members: [] }) })))).toEqual([]);
+    expect(memberIds(await must(by.put(`${GROUPS_PATH}/${group.id}`, { json: groupInput({ members: [] }) })))).toEqual(
+      [],
+    );
     expect(memberIds(await get(group.id))).toEqual([hidden]);
     const adding = patch({ op: 'add', path: 'members', value: members(hidden) });
-    expect(refusal(await by.patch(`${GROUPS}/${group.id}`, adding))).toEqual([400, 'invalidValue']);
+    expect(refusal(await by.patch(`${GROUPS_PATH}/${group.id}`, adding))).toEqual([400, 'invalidValue']);
   });
 
   it.each([
@@ -229,7 +238,7 @@ describe('the members of a SCIM group', () => {
     [{ op: 'remove' }, 'noTarget'],
   ])('are not changed by %j', async (operation, scimType) => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
-    const answer = await directory.patch(`${GROUPS}/${group.id}`, patch(operation));
+    const answer = await directory.patch(`${GROUPS_PATH}/${group.id}`, patch(operation));
     if (scimType !== 'unchanged') expect(refusal(answer)).toEqual([400, scimType]);
     expect(await get(group.id)).toEqual(group);
   });
@@ -244,12 +253,12 @@ describe('the members of a SCIM group', () => {
     await must(company.as.post(`/v1/groups/${strong.id}/policies/${policy}`));
     const by = withSecret(await aServiceAccountThat(company, allow('users:*', 'groups:*')));
     const adding = patch({ op: 'add', path: 'members', value: members(ids[0]) });
-    expect((await by.patch(`${GROUPS}/${strong.id}`, adding)).status).toBe(403);
+    expect((await by.patch(`${GROUPS_PATH}/${strong.id}`, adding)).status).toBe(403);
     expect((await get(strong.id)).members).toEqual([]);
     await change(strong.id, { op: 'add', path: 'members', value: members(ids[0]) });
-    expect((await by.patch(`${GROUPS}/${strong.id}`, patch({ op: 'remove', path: 'members' }))).body.members).toEqual(
-      [],
-    );
+    expect(
+      (await by.patch(`${GROUPS_PATH}/${strong.id}`, patch({ op: 'remove', path: 'members' }))).body.members,
+    ).toEqual([]);
   });
 
   it('are not removed from a group whose Deny forbids more than the SCIM client may do', async () => {
@@ -261,7 +270,7 @@ describe('the members of a SCIM group', () => {
     const { _id: policy } = await must(company.as.post('/v1/policies', { json }));
     await must(company.as.post(`/v1/groups/${group.id}/policies/${policy}`));
     const by = withSecret(await aServiceAccountThat(company, allow('users:*', 'groups:*')));
-    expect((await by.patch(`${GROUPS}/${group.id}`, patch({ op: 'remove', path: 'members' }))).status).toBe(403);
+    expect((await by.patch(`${GROUPS_PATH}/${group.id}`, patch({ op: 'remove', path: 'members' }))).status).toBe(403);
     expect(memberIds(await get(group.id))).toEqual([ids[0]]);
   });
 
@@ -269,7 +278,7 @@ describe('the members of a SCIM group', () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const rival = rivalBefore(/^insert into "group_bindings"/, () => bind(company, group.id, ids[1] as string));
     const sending = { ...patch({ op: 'replace', path: 'members', value: members(ids[2]) }), env: rival.env };
-    expect(memberIds(await must(directory.patch(`${GROUPS}/${group.id}`, sending)))).toEqual([ids[2]]);
+    expect(memberIds(await must(directory.patch(`${GROUPS_PATH}/${group.id}`, sending)))).toEqual([ids[2]]);
     expect(rival.hasRun()).toBe(true);
     expect(memberIds(await get(group.id))).toEqual([ids[2]]);
   });
@@ -277,20 +286,24 @@ describe('the members of a SCIM group', () => {
   it('that are deleted meanwhile are refused', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const gone = await aDirectoryUser(directory);
-    const rival = rivalBefore(/^insert into "group_bindings"/, () => must(directory.delete(`${USERS}/${gone.id}`)));
+    const rival = rivalBefore(/^insert into "group_bindings"/, () =>
+      must(directory.delete(`${USERS_PATH}/${gone.id}`)),
+    );
     const sending = { ...patch({ op: 'add', path: 'members', value: members(gone.id) }), env: rival.env };
-    expect(refusal(await directory.patch(`${GROUPS}/${group.id}`, sending))).toEqual([400, 'invalidValue']);
+    expect(refusal(await directory.patch(`${GROUPS_PATH}/${group.id}`, sending))).toEqual([400, 'invalidValue']);
     expect([rival.hasRun(), await get(group.id)]).toEqual([true, group]);
     expect(await boundTo(group.id)).not.toContain(gone.id);
   });
 
   it('enter no group that is deleted meanwhile', async () => {
     const group = await aDirectoryGroup(directory);
-    const rival = rivalBefore(/^insert into "group_bindings"/, () => must(directory.delete(`${GROUPS}/${group.id}`)));
+    const rival = rivalBefore(/^insert into "group_bindings"/, () =>
+      must(directory.delete(`${GROUPS_PATH}/${group.id}`)),
+    );
     const sending = { ...patch({ op: 'add', path: 'members', value: members(ids[0]) }), env: rival.env };
-    expect((await directory.patch(`${GROUPS}/${group.id}`, sending)).status).toBe(404);
+    expect((await directory.patch(`${GROUPS_PATH}/${group.id}`, sending)).status).toBe(404);
     expect(rival.hasRun()).toBe(true);
-    const inGroups = (await must(directory.get(`${USERS}/${ids[0]}`))).groups.map(
+    const inGroups = (await must(directory.get(`${USERS_PATH}/${ids[0]}`))).groups.map(
       ({ value }: { value: string }) => value,
     );
     expect(inGroups).not.toContain(group.id);
@@ -302,15 +315,15 @@ describe('a global group in SCIM', () => {
     const { administrators: id } = await globalGroups(company);
     const before = await get(id);
     for (const answer of [
-      await directory.put(`${GROUPS}/${id}`, { json: groupInput() }),
-      await directory.patch(`${GROUPS}/${id}`, patch({ op: 'add', path: 'members', value: members(ids[0]) })),
-      await directory.patch(`${GROUPS}/${id}`, patch({ op: 'replace', path: 'displayName', value: 'x' })),
+      await directory.put(`${GROUPS_PATH}/${id}`, { json: groupInput() }),
+      await directory.patch(`${GROUPS_PATH}/${id}`, patch({ op: 'add', path: 'members', value: members(ids[0]) })),
+      await directory.patch(`${GROUPS_PATH}/${id}`, patch({ op: 'replace', path: 'displayName', value: 'x' })),
       await directory.patch(
-        `${GROUPS}/${id}`,
+        `${GROUPS_PATH}/${id}`,
         patch({ op: 'remove', path: `members[value eq "${company.owner.id}"]` }),
       ),
-      await directory.patch(`${GROUPS}/${id}`, patch({ op: 'replace', path: 'members', value: [] })),
-      await directory.delete(`${GROUPS}/${id}`),
+      await directory.patch(`${GROUPS_PATH}/${id}`, patch({ op: 'replace', path: 'members', value: [] })),
+      await directory.delete(`${GROUPS_PATH}/${id}`),
     ])
       expect(refusal(answer)).toEqual([403, 'mutability']);
     expect(await get(id)).toEqual(before);
@@ -321,15 +334,15 @@ describe('the ETag of a SCIM group', () => {
   it('changes with its members, and a stale one in If-Match changes nothing', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     await bind(company, group.id, ids[1] as string);
-    const { headers } = await directory.get(`${GROUPS}/${group.id}`);
+    const { headers } = await directory.get(`${GROUPS_PATH}/${group.id}`);
     expect(headers.get('etag')).not.toBe(group.meta.version);
     const stale = { headers: { 'if-match': group.meta.version } };
     const removing = patch({ op: 'remove', path: 'members' });
-    expect(refusal(await directory.patch(`${GROUPS}/${group.id}`, { ...removing, ...stale }))).toEqual([
+    expect(refusal(await directory.patch(`${GROUPS_PATH}/${group.id}`, { ...removing, ...stale }))).toEqual([
       412,
       undefined,
     ]);
     const fresh = { headers: { 'if-match': headers.get('etag') as string } };
-    expect((await directory.patch(`${GROUPS}/${group.id}`, { ...removing, ...fresh })).body.members).toEqual([]);
+    expect((await directory.patch(`${GROUPS_PATH}/${group.id}`, { ...removing, ...fresh })).body.members).toEqual([]);
   });
 });

@@ -2,7 +2,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { allow, aServiceAccountThat, must, withSecret } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aDirectory, aDirectoryGroup, aDirectoryUser, GROUPS, refusal, USER_SCHEMA, USERS } from './support.ts';
+import {
+  aDirectory,
+  aDirectoryGroup,
+  aDirectoryUser,
+  GROUPS_PATH,
+  refusal,
+  USER_SCHEMA,
+  USERS_PATH,
+} from './support.ts';
 
 const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
@@ -31,7 +39,7 @@ async function found(path: string, filter: string): Promise<string[]> {
   return names.filter((name: string) => ['ana', 'bruno', 'zoe', 'Sales', 'administrators', 'viewers'].includes(name));
 }
 
-const ALL = ['ana', 'bruno', 'zoe'];
+const ALL_USER_NAMES = ['ana', 'bruno', 'zoe'];
 
 describe('a SCIM filter in a search', () => {
   it.each([
@@ -44,13 +52,13 @@ describe('a SCIM filter in a search', () => {
     ['userName ew "one.example"', ['ana']],
     ['userName gt "ana@one.example" and userName lt "z"', ['bruno']],
     ['userName ge "ana@one.example" and userName le "bruno@two.example"', ['ana', 'bruno']],
-    ['userName pr', ALL],
+    ['userName pr', ALL_USER_NAMES],
     ['displayName eq "bruno"', ['bruno']],
     ['displayName co "éder"', ['ana']],
     ['displayName sw "ANA é"', ['ana']],
     ['displayName ew "%_"', ['zoe']],
     ['displayName co "\\"z\\" "', ['zoe']],
-    ['displayName co ""', ALL],
+    ['displayName co ""', ALL_USER_NAMES],
     ['name.formatted eq "Bruno"', ['bruno']],
     ['name.familyName pr', []],
     ['externalId eq "A-1"', ['ana']],
@@ -65,36 +73,36 @@ describe('a SCIM filter in a search', () => {
     ['emails.value co "two"', ['bruno', 'zoe']],
     ['emails[type eq "work" and value ew "two.example"]', ['bruno', 'zoe']],
     ['emails[type eq "home"]', []],
-    ['not (emails[type eq "home"])', ALL],
+    ['not (emails[type eq "home"])', ALL_USER_NAMES],
     ['emails[type eq "work"].value eq "ana@one.example"', ['ana']],
     ['emails[primary eq true and not (value sw "a")]', ['bruno', 'zoe']],
     ['groups pr', ['ana', 'bruno']],
     ['groups.display eq "sales" and active eq true', ['ana', 'bruno']],
     ['groups[display sw "Sa" and type eq "direct"] and userName sw "b"', ['bruno']],
     ['title pr', []],
-    ['title ne "Boss"', ALL],
+    ['title ne "Boss"', ALL_USER_NAMES],
     ['phoneNumbers[type eq "work"]', []],
     ['urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department eq "D"', []],
     ['meta.resourceType eq "User" and userName sw "a"', ['ana']],
-    ['meta.created gt "2020-01-01T00:00:00Z" and meta.lastModified lt "2999-01-01T00:00:00+02:00"', ALL],
+    ['meta.created gt "2020-01-01T00:00:00Z" and meta.lastModified lt "2999-01-01T00:00:00+02:00"', ALL_USER_NAMES],
     ['meta.created lt "2020-01-01T00:00:00Z"', []],
     ['userName sw "a" or userName sw "b" and active eq false', ['ana']],
     ['(userName sw "a" or userName sw "z") and active eq false', ['zoe']],
-    ['schemas eq "urn:ietf:params:scim:schemas:core:2.0:User"', ALL],
+    ['schemas eq "urn:ietf:params:scim:schemas:core:2.0:User"', ALL_USER_NAMES],
   ])('finds the right users: %s', async (filter, names) => {
-    expect((await found(USERS, filter)).toSorted()).toEqual(names);
+    expect((await found(USERS_PATH, filter)).toSorted()).toEqual(names);
   });
 
   it('finds users by their groups, and groups by their members', async () => {
-    expect(await found(USERS, `groups.value eq "${sales.id}"`)).toEqual(['ana', 'bruno']);
-    expect(await found(GROUPS, `members eq "${ana.id}"`)).toEqual(['Sales']);
-    expect(await found(GROUPS, `id eq "${sales.id}" and members[value eq "${bruno.id}" and type eq "User"]`)).toEqual([
-      'Sales',
-    ]);
-    expect(await found(GROUPS, `members.value eq "${zoe.id}"`)).toEqual([]);
-    expect(await found(GROUPS, 'members.display co "ana"')).toEqual(['Sales']);
-    expect(await found(GROUPS, 'displayName eq "SALES"')).toEqual(['Sales']);
-    expect(await found(GROUPS, 'not (members pr) and displayName eq "viewers"')).toEqual(['viewers']);
+    expect(await found(USERS_PATH, `groups.value eq "${sales.id}"`)).toEqual(['ana', 'bruno']);
+    expect(await found(GROUPS_PATH, `members eq "${ana.id}"`)).toEqual(['Sales']);
+    expect(
+      await found(GROUPS_PATH, `id eq "${sales.id}" and members[value eq "${bruno.id}" and type eq "User"]`),
+    ).toEqual(['Sales']);
+    expect(await found(GROUPS_PATH, `members.value eq "${zoe.id}"`)).toEqual([]);
+    expect(await found(GROUPS_PATH, 'members.display co "ana"')).toEqual(['Sales']);
+    expect(await found(GROUPS_PATH, 'displayName eq "SALES"')).toEqual(['Sales']);
+    expect(await found(GROUPS_PATH, 'not (members pr) and displayName eq "viewers"')).toEqual(['viewers']);
   });
 
   it.each([
@@ -127,7 +135,7 @@ describe('a SCIM filter in a search', () => {
     Array.from({ length: 25 }, () => 'userName pr').join(' or '),
     `userName eq "${'x'.repeat(8000)}"`,
   ])('is refused: %.60s', async (filter) => {
-    const answer = await directory.post(`${USERS}/.search`, { json: { filter } });
+    const answer = await directory.post(`${USERS_PATH}/.search`, { json: { filter } });
     expect([answer.status, answer.body.scimType]).toEqual([
       400,
       filter.length > 8000 ? expect.any(String) : 'invalidFilter',
@@ -137,11 +145,11 @@ describe('a SCIM filter in a search', () => {
 
   it('may be as deep and as long as its limits', async () => {
     const many = Array.from({ length: 24 }, (_, index) => `userName sw "a${index}" `).join('or ');
-    expect(await found(USERS, `${'('.repeat(10)}${many}${')'.repeat(10)}`)).toEqual([]);
+    expect(await found(USERS_PATH, `${'('.repeat(10)}${many}${')'.repeat(10)}`)).toEqual([]);
     const letters = Array.from({ length: 24 }, () => 'displayName co "ãéíõüçñøåæðþßœ"').join(' and ');
-    expect(await found(USERS, letters)).toEqual([]);
+    expect(await found(USERS_PATH, letters)).toEqual([]);
     const groups = Array.from({ length: 24 }, () => 'groups.display co "x"').join(' or ');
-    expect(await found(USERS, groups)).toEqual([]);
+    expect(await found(USERS_PATH, groups)).toEqual([]);
   });
 
   it('of a client that is denied some users may have at most eight terms about groups or members', async () => {
@@ -160,17 +168,17 @@ describe('a SCIM filter in a search', () => {
       by.post(`${path}/.search`, { json: { filter, startIndex: 2, count: 1 } });
     for (const count of [5, 8, 9, 20, 24]) {
       const groups = Array.from({ length: count }, () => 'groups.display co "x"').join(' or ');
-      expect((await ask(USERS, groups)).status).toBe(count <= 8 ? 200 : 400);
+      expect((await ask(USERS_PATH, groups)).status).toBe(count <= 8 ? 200 : 400);
       const members = Array.from({ length: count }, () => 'members.display co "x"').join(' or ');
-      expect((await ask(GROUPS, members)).status).toBe(count <= 8 ? 200 : 400);
+      expect((await ask(GROUPS_PATH, members)).status).toBe(count <= 8 ? 200 : 400);
     }
-    expect((await ask(USERS, `groups.value eq "${sales.id}"`)).body.totalResults).toBe(0);
+    expect((await ask(USERS_PATH, `groups.value eq "${sales.id}"`)).body.totalResults).toBe(0);
   });
 });
 
 describe('a SCIM list', () => {
   it('is paged from any start index, with the exact total', async () => {
-    const all = await must(search(USERS, { sortBy: 'userName', sortOrder: 'descending' }));
+    const all = await must(search(USERS_PATH, { sortBy: 'userName', sortOrder: 'descending' }));
     expect(all).toMatchObject({ schemas: [LIST], startIndex: 1 });
     expect(all.itemsPerPage).toBe(all.totalResults);
     const names = all.Resources.map(({ userName }: { userName: string }) => userName);
@@ -183,7 +191,12 @@ describe('a SCIM list', () => {
       [99, 5],
     ] as const) {
       const page = await must(
-        search(USERS, { sortBy: 'userName', sortOrder: 'descending', startIndex: `${startIndex}`, count: `${count}` }),
+        search(USERS_PATH, {
+          sortBy: 'userName',
+          sortOrder: 'descending',
+          startIndex: `${startIndex}`,
+          count: `${count}`,
+        }),
       );
       const shown = names.slice(startIndex - 1, startIndex - 1 + count);
       expect(page).toMatchObject({ totalResults: names.length, startIndex, itemsPerPage: shown.length });
@@ -192,13 +205,13 @@ describe('a SCIM list', () => {
   });
 
   it.each([
-    [USERS, 'id'],
-    [USERS, 'externalId'],
-    [USERS, 'emails'],
-    [USERS, 'emails.value'],
-    [USERS, 'active'],
-    [GROUPS, 'id'],
-    [GROUPS, 'externalId'],
+    [USERS_PATH, 'id'],
+    [USERS_PATH, 'externalId'],
+    [USERS_PATH, 'emails'],
+    [USERS_PATH, 'emails.value'],
+    [USERS_PATH, 'active'],
+    [GROUPS_PATH, 'id'],
+    [GROUPS_PATH, 'externalId'],
   ])('%s is ordered by %s', async (path, sortBy) => {
     const read = async (sortOrder: string) =>
       (await must(search(path, { sortBy, sortOrder }))).Resources.map((each: Record<string, unknown>) =>
@@ -217,19 +230,19 @@ describe('a SCIM list', () => {
     [{ startIndex: '0', count: '2' }, 2],
     [{ count: '5000' }, 4],
   ])('clamps %j to the limits', async (query, items) => {
-    const { totalResults, itemsPerPage, Resources } = await must(search(USERS, query));
+    const { totalResults, itemsPerPage, Resources } = await must(search(USERS_PATH, query));
     expect([totalResults, itemsPerPage, Resources.length]).toEqual([4, items, items]);
   });
 
   it.each([{ count: 'ten' }, { startIndex: '1.5' }, { sortBy: 'title' }, { sortBy: 'userName', sortOrder: 'up' }])(
     'refuses %j',
     async (query) => {
-      expect(refusal(await search(USERS, Object(query)))).toEqual([400, 'invalidValue']);
+      expect(refusal(await search(USERS_PATH, Object(query)))).toEqual([400, 'invalidValue']);
     },
   );
 
   it('refuses an unknown parameter, and names it', async () => {
-    const { status, body } = await search(USERS, { surprise: '1' });
+    const { status, body } = await search(USERS_PATH, { surprise: '1' });
     expect([status, body.detail]).toEqual([422, expect.stringContaining('surprise')]);
   });
 
@@ -244,13 +257,13 @@ describe('a SCIM list', () => {
     [{ attributes: 'nothing' }, ['id', 'schemas']],
   ])('shows only the attributes requested by %j', async (query, names) => {
     const filter = 'userName eq "ana@one.example"';
-    const { Resources } = await must(search(USERS, { filter, ...query }));
+    const { Resources } = await must(search(USERS_PATH, { filter, ...query }));
     expect(Object.keys(Resources[0]).toSorted()).toEqual(names);
   });
 
   it('shows single sub-attributes on request', async () => {
     const { Resources } = await must(
-      search(USERS, { filter: 'userName sw "ana"', attributes: 'emails.value,meta.location' }),
+      search(USERS_PATH, { filter: 'userName sw "ana"', attributes: 'emails.value,meta.location' }),
     );
     expect(Resources).toEqual([
       {
@@ -260,15 +273,16 @@ describe('a SCIM list', () => {
         meta: { location: expect.any(String) },
       },
     ]);
-    const without = await must(search(USERS, { filter: 'userName sw "ana"', excludedAttributes: 'emails.type' }));
+    const without = await must(search(USERS_PATH, { filter: 'userName sw "ana"', excludedAttributes: 'emails.type' }));
     expect(without.Resources[0].emails).toEqual([{ value: 'ana@one.example', primary: true }]);
   });
 
   it('leaves out the members of groups on request', async () => {
-    const [without] = (await must(search(GROUPS, { filter: 'displayName eq "Sales"', excludedAttributes: 'members' })))
-      .Resources;
+    const [without] = (
+      await must(search(GROUPS_PATH, { filter: 'displayName eq "Sales"', excludedAttributes: 'members' }))
+    ).Resources;
     expect([without.members, without.meta.version]).toEqual([undefined, undefined]);
-    const one = await directory.get(`${GROUPS}/${sales.id}?excludedAttributes=members`);
+    const one = await directory.get(`${GROUPS_PATH}/${sales.id}?excludedAttributes=members`);
     expect([one.body.members, one.headers.get('etag')]).toEqual([undefined, one.body.meta.version]);
   });
 });
@@ -281,7 +295,7 @@ describe('a SCIM search by POST', () => {
       ...query,
       attributes: ['userName'],
     };
-    expect(await must(directory.post(`${USERS}/.search`, { json }))).toEqual({
+    expect(await must(directory.post(`${USERS_PATH}/.search`, { json }))).toEqual({
       schemas: [LIST],
       totalResults: 2,
       startIndex: 2,
@@ -326,7 +340,7 @@ describe('a SCIM search by POST', () => {
     [{ excludedAttributes: ['x'.repeat(201)] }, 'invalidValue'],
     [{ sortBy: {} }, 'invalidValue'],
   ])('refuses %.60j', async (json, scimType) => {
-    expect(refusal(await directory.post(`${GROUPS}/.search`, { json }))).toEqual([400, scimType]);
+    expect(refusal(await directory.post(`${GROUPS_PATH}/.search`, { json }))).toEqual([400, scimType]);
   });
 
   it('refuses a body of 70,000 characters', async () => {
@@ -334,7 +348,7 @@ describe('a SCIM search by POST', () => {
       body: `{"filter":"${' '.repeat(70_000)}"}`,
       headers: { 'content-type': 'application/scim+json' },
     };
-    expect((await directory.post(`${USERS}/.search`, sending)).status).toBe(413);
+    expect((await directory.post(`${USERS_PATH}/.search`, sending)).status).toBe(413);
   });
 });
 
@@ -361,7 +375,7 @@ describe('SCIM discovery', () => {
   it('describes exactly the attributes of a user that are shown', async () => {
     const {
       Resources: [user],
-    } = await must(search(USERS, { filter: 'userName sw "ana"' }));
+    } = await must(search(USERS_PATH, { filter: 'userName sw "ana"' }));
     const { attributes } = await must(directory.get(`/scim/v2/Schemas/${USER_SCHEMA}`));
     const described = attributes.map(({ name }: { name: string }) => name).toSorted();
     const common = ['schemas', 'id', 'meta'];

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Answer, Caller } from '../support/api.ts';
+import type { ApiResponse, Caller } from '../support/api.ts';
 import { aConsoleGroup } from '../support/console.ts';
 import { overtaken } from '../support/rival.ts';
 import { allow, aPolicy, aServiceAccountThat, bind, must, withSecret } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aDirectory, aDirectoryUser, patch, USERS } from './support.ts';
+import { aDirectory, aDirectoryUser, patch, USERS_PATH } from './support.ts';
 
 let company: Company;
 let directory: Caller;
@@ -16,10 +16,10 @@ beforeAll(async () => {
   weak = withSecret(await aServiceAccountThat(company, allow('users:update', 'users:get')));
 });
 
-let taken = 0;
+let addressCount = 0;
 const taking = () => {
-  taken += 1;
-  return `mine-${taken}@example.com`;
+  addressCount += 1;
+  return `mine-${addressCount}@example.com`;
 };
 
 interface Person {
@@ -39,7 +39,7 @@ async function aPerson(): Promise<Person> {
   const policy = await aPolicy(company, [allow('users:get')]);
   await must(company.as.post(`/v1/groups/${group}/policies/${policy}`));
   await bind(company, group, id);
-  return { id, userName, version: (await directory.get(`${USERS}/${id}`)).body.meta.version, group, policy };
+  return { id, userName, version: (await directory.get(`${USERS_PATH}/${id}`)).body.meta.version, group, policy };
 }
 
 /** A group that allows this. */
@@ -55,12 +55,13 @@ const overtakenBy = (
   to: string,
   rival: () => Promise<unknown>,
   headers: Record<string, string> = {},
-): Promise<Answer> =>
+): Promise<ApiResponse> =>
   overtaken(/^update "users"/, rival, (env) =>
-    weak.patch(`${USERS}/${id}`, { ...patch({ op: 'replace', path: 'userName', value: to }), env, headers }),
+    weak.patch(`${USERS_PATH}/${id}`, { ...patch({ op: 'replace', path: 'userName', value: to }), env, headers }),
   );
 
-const addressOf = async ({ id }: Person): Promise<string> => (await must(directory.get(`${USERS}/${id}`))).userName;
+const addressOf = async ({ id }: Person): Promise<string> =>
+  (await must(directory.get(`${USERS_PATH}/${id}`))).userName;
 
 describe('a new email address that SCIM sets', () => {
   it.each<[string, (person: Person) => Promise<unknown>]>([
@@ -125,12 +126,12 @@ describe('a new email address that SCIM sets', () => {
     const { id } = await aDirectoryUser(directory);
     const other = await aDirectoryUser(directory);
     const sending = patch({ op: 'replace', value: { userName: other.userName, displayName: 'New', active: false } });
-    expect((await directory.patch(`${USERS}/${id}`, sending)).status).toBe(409);
-    expect(await must(directory.get(`${USERS}/${id}`))).toMatchObject({ active: true });
+    expect((await directory.patch(`${USERS_PATH}/${id}`, sending)).status).toBe(409);
+    expect(await must(directory.get(`${USERS_PATH}/${id}`))).toMatchObject({ active: true });
     const owner = company.owner.id;
-    const before = await must(directory.get(`${USERS}/${owner}`));
+    const before = await must(directory.get(`${USERS_PATH}/${owner}`));
     const ofOwner = patch({ op: 'replace', value: { displayName: 'Taken over', active: false } });
-    expect((await directory.patch(`${USERS}/${owner}`, ofOwner)).status).toBe(403);
-    expect(await must(directory.get(`${USERS}/${owner}`))).toEqual(before);
+    expect((await directory.patch(`${USERS_PATH}/${owner}`, ofOwner)).status).toBe(403);
+    expect(await must(directory.get(`${USERS_PATH}/${owner}`))).toEqual(before);
   });
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { must } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
-import { aDirectory, GROUPS, memberIds, USERS } from './support.ts';
+import { aDirectory, GROUPS_PATH, memberIds, USERS_PATH } from './support.ts';
 
 /** Requests as directories send them, by what their makers document of their own provisioning. */
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 const SCIM = { 'content-type': 'application/scim+json; charset=utf-8' };
 const send = (method: 'post' | 'put' | 'patch', path: string, json: unknown) =>
   directory[method](path, { body: JSON.stringify(json), headers: SCIM });
-const sent = (method: 'post' | 'put' | 'patch', path: string, json: unknown) => must(send(method, path, json));
+const mustSend = (method: 'post' | 'put' | 'patch', path: string, json: unknown) => must(send(method, path, json));
 const find = (path: string, filter: string, more = '') =>
   must(directory.get(`${path}?filter=${encodeURIComponent(filter).replaceAll('%20', '+')}${more}`));
 
@@ -26,13 +26,13 @@ describe('Microsoft Entra ID as a SCIM client', () => {
   let id: string;
 
   it('tests the connection by a search for an unknown user', async () => {
-    const answer = await find(USERS, `userName eq "${crypto.randomUUID()}"`);
+    const answer = await find(USERS_PATH, `userName eq "${crypto.randomUUID()}"`);
     expect(answer).toMatchObject({ totalResults: 0, Resources: [], startIndex: 1 });
   });
 
   it('searches for a user, makes one, and finds it by a filter in another case', async () => {
-    expect((await find(USERS, `userName eq "${UPN}"`)).totalResults).toBe(0);
-    const body = await sent('post', USERS, {
+    expect((await find(USERS_PATH, `userName eq "${UPN}"`)).totalResults).toBe(0);
+    const body = await mustSend('post', USERS_PATH, {
       schemas: [
         'urn:ietf:params:scim:schemas:core:2.0:User',
         'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User',
@@ -63,11 +63,11 @@ describe('Microsoft Entra ID as a SCIM client', () => {
       `emails[type eq "work"].value eq "${UPN}"`,
       `emails[type eq "work"] and userName sw "test_user_dfeef4c5"`,
     ])
-      expect((await find(USERS, filter)).Resources.map((user: { id: string }) => user.id)).toEqual([id]);
+      expect((await find(USERS_PATH, filter)).Resources.map((user: { id: string }) => user.id)).toEqual([id]);
   });
 
   it('patches attributes one by one with capitalized operations, and some that are not stored', async () => {
-    const body = await sent('patch', `${USERS}/${id}`, {
+    const body = await mustSend('patch', `${USERS_PATH}/${id}`, {
       schemas: PATCH_OP,
       Operations: [
         { op: 'Replace', path: 'emails[type eq "work"].value', value: 'updatedEmail@contoso.example' },
@@ -100,23 +100,26 @@ describe('Microsoft Entra ID as a SCIM client', () => {
         },
       ],
     };
-    const body = await sent('patch', `${USERS}/${id}`, operations);
+    const body = await mustSend('patch', `${USERS_PATH}/${id}`, operations);
     expect(body).toMatchObject({ displayName: 'Bjfe', externalId: 'ext-2', active: true });
-    expect(await sent('patch', `${USERS}/${id}`, operations)).toEqual(body);
+    expect(await mustSend('patch', `${USERS_PATH}/${id}`, operations)).toEqual(body);
   });
 
   it('deactivates a user, finds them as inactive, and reactivates them', async () => {
     const setActive = (value: unknown) =>
-      sent('patch', `${USERS}/${id}`, { schemas: PATCH_OP, Operations: [{ op: 'Replace', path: 'active', value }] });
+      mustSend('patch', `${USERS_PATH}/${id}`, {
+        schemas: PATCH_OP,
+        Operations: [{ op: 'Replace', path: 'active', value }],
+      });
     expect((await setActive('False')).active).toBe(false);
-    expect((await find(USERS, `userName eq "${UPN}"`)).Resources[0]).toMatchObject({ id, active: false });
+    expect((await find(USERS_PATH, `userName eq "${UPN}"`)).Resources[0]).toMatchObject({ id, active: false });
     expect((await setActive('True')).active).toBe(true);
     expect((await setActive(false)).active).toBe(false);
     expect((await setActive(true)).active).toBe(true);
   });
 
   it('makes a group, reads it without its members, and asks for a single member', async () => {
-    const group = await sent('post', GROUPS, {
+    const group = await mustSend('post', GROUPS_PATH, {
       schemas: [
         'urn:ietf:params:scim:schemas:core:2.0:Group',
         'http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group',
@@ -125,26 +128,30 @@ describe('Microsoft Entra ID as a SCIM client', () => {
       displayName: 'displayName',
       meta: { resourceType: 'Group' },
     });
-    expect(await must(directory.get(`${GROUPS}/${group.id}?excludedAttributes=members`))).not.toHaveProperty('members');
-    expect((await find(GROUPS, 'displayName eq "displayName"', '&excludedAttributes=members')).totalResults).toBe(1);
+    expect(await must(directory.get(`${GROUPS_PATH}/${group.id}?excludedAttributes=members`))).not.toHaveProperty(
+      'members',
+    );
+    expect((await find(GROUPS_PATH, 'displayName eq "displayName"', '&excludedAttributes=members')).totalResults).toBe(
+      1,
+    );
     const add = { schemas: PATCH_OP, Operations: [{ op: 'Add', path: 'members', value: [{ $ref: null, value: id }] }] };
-    await sent('patch', `${GROUPS}/${group.id}`, add);
-    expect((await find(GROUPS, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(1);
+    await mustSend('patch', `${GROUPS_PATH}/${group.id}`, add);
+    expect((await find(GROUPS_PATH, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(1);
     const remove = {
       schemas: PATCH_OP,
       Operations: [{ op: 'Remove', path: 'members', value: [{ $ref: null, value: id }] }],
     };
-    expect((await sent('patch', `${GROUPS}/${group.id}`, remove)).members).toEqual([]);
-    expect((await find(GROUPS, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(0);
+    expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, remove)).members).toEqual([]);
+    expect((await find(GROUPS_PATH, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(0);
     const rename = { schemas: PATCH_OP, Operations: [{ op: 'Replace', path: 'displayName', value: 'renamed' }] };
-    expect((await sent('patch', `${GROUPS}/${group.id}`, rename)).displayName).toBe('renamed');
-    expect((await directory.delete(`${GROUPS}/${group.id}`)).status).toBe(204);
+    expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, rename)).displayName).toBe('renamed');
+    expect((await directory.delete(`${GROUPS_PATH}/${group.id}`)).status).toBe(204);
   });
 
   it('deletes a user for good', async () => {
-    expect((await directory.delete(`${USERS}/${id}`)).status).toBe(204);
-    expect((await directory.get(`${USERS}/${id}`)).status).toBe(404);
-    expect((await find(USERS, `userName eq "${UPN}"`)).totalResults).toBe(0);
+    expect((await directory.delete(`${USERS_PATH}/${id}`)).status).toBe(204);
+    expect((await directory.get(`${USERS_PATH}/${id}`)).status).toBe(404);
+    expect((await find(USERS_PATH, `userName eq "${UPN}"`)).totalResults).toBe(0);
   });
 });
 
@@ -165,9 +172,9 @@ describe('Okta as a SCIM client', () => {
 
   it('searches for a user by name, 100 a page, and makes one with a password that is not stored', async () => {
     const filter = `userName eq "${profile.userName}"`;
-    expect((await find(USERS, filter, '&startIndex=1&count=100')).totalResults).toBe(0);
-    ({ id } = await sent('post', USERS, profile));
-    const { Resources } = await find(USERS, filter, '&startIndex=1&count=100');
+    expect((await find(USERS_PATH, filter, '&startIndex=1&count=100')).totalResults).toBe(0);
+    ({ id } = await mustSend('post', USERS_PATH, profile));
+    const { Resources } = await find(USERS_PATH, filter, '&startIndex=1&count=100');
     expect(Resources).toEqual([
       expect.objectContaining({ id, displayName: 'Test User', externalId: profile.externalId }),
     ]);
@@ -175,38 +182,40 @@ describe('Okta as a SCIM client', () => {
   });
 
   it('replaces a whole user as it was read, with one change', async () => {
-    const read = await must(directory.get(`${USERS}/${id}`));
+    const read = await must(directory.get(`${USERS_PATH}/${id}`));
     const json = { ...read, displayName: 'Another User', name: { givenName: 'Another', familyName: 'User' } };
-    const body = await sent('put', `${USERS}/${id}`, json);
+    const body = await mustSend('put', `${USERS_PATH}/${id}`, json);
     expect(body).toMatchObject({ displayName: 'Another User', groups: [] });
-    expect(await sent('put', `${USERS}/${id}`, json)).toEqual(body);
+    expect(await mustSend('put', `${USERS_PATH}/${id}`, json)).toEqual(body);
   });
 
   it('deactivates a user by PATCH without a path, and activates it by PUT', async () => {
     const deactivate = { schemas: PATCH_OP, Operations: [{ op: 'replace', value: { active: false } }] };
-    expect((await sent('patch', `${USERS}/${id}`, deactivate)).active).toBe(false);
-    expect((await sent('put', `${USERS}/${id}`, { ...profile, id, active: true })).active).toBe(true);
+    expect((await mustSend('patch', `${USERS_PATH}/${id}`, deactivate)).active).toBe(false);
+    expect((await mustSend('put', `${USERS_PATH}/${id}`, { ...profile, id, active: true })).active).toBe(true);
   });
 
   it('pushes a group: makes, renames, and replaces it by PUT or PATCH', async () => {
-    const group = await sent('post', GROUPS, {
+    const group = await mustSend('post', GROUPS_PATH, {
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'],
       displayName: 'Test SCIMv2',
       members: [],
     });
     const member = { value: id, display: 'test.user@okta.local' };
     const whole = { schemas: group.schemas, id: group.id, displayName: 'Test SCIMv2', members: [member] };
-    expect(memberIds(await sent('put', `${GROUPS}/${group.id}`, whole))).toEqual([id]);
+    expect(memberIds(await mustSend('put', `${GROUPS_PATH}/${group.id}`, whole))).toEqual([id]);
     const rename = { op: 'replace', value: { id: group.id, displayName: 'Test SCIMv2b' } };
-    expect(await sent('patch', `${GROUPS}/${group.id}`, { schemas: PATCH_OP, Operations: [rename] })).toMatchObject({
+    expect(
+      await mustSend('patch', `${GROUPS_PATH}/${group.id}`, { schemas: PATCH_OP, Operations: [rename] }),
+    ).toMatchObject({
       displayName: 'Test SCIMv2b',
       members: [expect.objectContaining({ value: id })],
     });
     const remove = { op: 'remove', path: `members[value eq "${id}"]` };
     const add = { op: 'add', path: 'members', value: [member] };
     const both = { schemas: PATCH_OP, Operations: [remove, add] };
-    expect(memberIds(await sent('patch', `${GROUPS}/${group.id}`, both))).toEqual([id]);
-    expect((await must(directory.get(`${GROUPS}?startIndex=1&count=100`))).Resources).toContainEqual(
+    expect(memberIds(await mustSend('patch', `${GROUPS_PATH}/${group.id}`, both))).toEqual([id]);
+    expect((await must(directory.get(`${GROUPS_PATH}?startIndex=1&count=100`))).Resources).toContainEqual(
       expect.objectContaining({ id: group.id, displayName: 'Test SCIMv2b' }),
     );
   });
@@ -215,7 +224,7 @@ describe('Okta as a SCIM client', () => {
 describe('Google as a SCIM client', () => {
   it('makes users with names only, finds, replaces and suspends them', async () => {
     const userName = 'liz@google.example';
-    expect((await find(USERS, `userName eq "${userName}"`)).totalResults).toBe(0);
+    expect((await find(USERS_PATH, `userName eq "${userName}"`)).totalResults).toBe(0);
     const json = {
       schemas: [
         'urn:ietf:params:scim:schemas:core:2.0:User',
@@ -228,12 +237,12 @@ describe('Google as a SCIM client', () => {
       active: true,
       'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User': { organization: 'Org' },
     };
-    const user = await sent('post', USERS, json);
+    const user = await mustSend('post', USERS_PATH, json);
     expect(user.displayName).toBe('Liz Lee');
-    expect(await sent('put', `${USERS}/${user.id}`, { ...json, id: user.id })).toEqual(user);
-    expect((await sent('put', `${USERS}/${user.id}`, { ...json, active: false })).active).toBe(false);
+    expect(await mustSend('put', `${USERS_PATH}/${user.id}`, { ...json, id: user.id })).toEqual(user);
+    expect((await mustSend('put', `${USERS_PATH}/${user.id}`, { ...json, active: false })).active).toBe(false);
     const patch = { schemas: PATCH_OP, Operations: [{ op: 'replace', path: 'active', value: true }] };
-    expect((await sent('patch', `${USERS}/${user.id}`, patch)).active).toBe(true);
+    expect((await mustSend('patch', `${USERS_PATH}/${user.id}`, patch)).active).toBe(true);
   });
 });
 
@@ -252,22 +261,22 @@ describe('Authentik as a SCIM client', () => {
       active: true,
       emails: [{ value: 'akadmin@authentik.example', type: 'other', primary: true }],
     };
-    const user = await sent('post', USERS, json);
-    expect(await sent('put', `${USERS}/${user.id}`, { ...json, id: user.id })).toEqual(user);
+    const user = await mustSend('post', USERS_PATH, json);
+    expect(await mustSend('put', `${USERS_PATH}/${user.id}`, { ...json, id: user.id })).toEqual(user);
     const named = {
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'],
       externalId: 'g-1',
       displayName: 'authentik Admins',
     };
-    const group = await sent('post', GROUPS, named);
+    const group = await mustSend('post', GROUPS_PATH, named);
     const operation = (op: string) => ({
       schemas: PATCH_OP,
       Operations: [{ op, path: 'members', value: [{ value: user.id }] }],
     });
-    const filled = await sent('patch', `${GROUPS}/${group.id}`, operation('add'));
+    const filled = await mustSend('patch', `${GROUPS_PATH}/${group.id}`, operation('add'));
     expect(memberIds(filled)).toEqual([user.id]);
     // A PUT without members is about the rest.
-    expect(await sent('put', `${GROUPS}/${group.id}`, { ...named, id: group.id })).toEqual(filled);
-    expect((await sent('patch', `${GROUPS}/${group.id}`, operation('remove'))).members).toEqual([]);
+    expect(await mustSend('put', `${GROUPS_PATH}/${group.id}`, { ...named, id: group.id })).toEqual(filled);
+    expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, operation('remove'))).members).toEqual([]);
   });
 });

@@ -2,8 +2,8 @@ import type { Caller } from '../support/api.ts';
 import { allow, aServiceAccountThat, must, withSecret } from '../support/signed.ts';
 import type { Company } from '../support/worlds.ts';
 
-export const USERS = '/scim/v2/Users';
-export const GROUPS = '/scim/v2/Groups';
+export const USERS_PATH = '/scim/v2/Users';
+export const GROUPS_PATH = '/scim/v2/Groups';
 
 export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group';
@@ -14,10 +14,10 @@ export const ERROR = 'urn:ietf:params:scim:api:messages:2.0:Error';
 export const aDirectory = async (company: Company): Promise<Caller> =>
   withSecret(await aServiceAccountThat(company, allow('*')));
 
-let made = 0;
+let createdCount = 0;
 const next = (): number => {
-  made += 1;
-  return made;
+  createdCount += 1;
+  return createdCount;
 };
 
 /** What a directory sends of a new user. */
@@ -40,10 +40,10 @@ export const groupInput = (differs: Record<string, unknown> = {}) => ({
 });
 
 export const aDirectoryUser = (by: Caller, differs?: Record<string, unknown>) =>
-  must(by.post(USERS, { json: userInput(differs) }));
+  must(by.post(USERS_PATH, { json: userInput(differs) }));
 
 export const aDirectoryGroup = (by: Caller, differs?: Record<string, unknown>) =>
-  must(by.post(GROUPS, { json: groupInput(differs) }));
+  must(by.post(GROUPS_PATH, { json: groupInput(differs) }));
 
 /** A PATCH as most directories send it. */
 export const patch = (...operations: object[]) => ({ json: { schemas: [PATCH_OP], Operations: operations } });

@@ -6,7 +6,7 @@ import { countedD1 } from '../support/counted.ts';
 import { countOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aDirectory, aDirectoryGroup, GROUPS, patch, refusal, USER_SCHEMA, USERS } from './support.ts';
+import { aDirectory, aDirectoryGroup, GROUPS_PATH, patch, refusal, USER_SCHEMA, USERS_PATH } from './support.ts';
 
 const PEOPLE = 10_000;
 const TEAMS = 500;
@@ -102,13 +102,13 @@ const stateOf = async () => ({
 describe('a SCIM sync of 10,000 users and 500 groups', () => {
   it('reads all of them in pages of 1,000, with one query a page', async () => {
     const counted = countedD1();
-    const users = await pages(USERS, '', { env: counted.env });
+    const users = await pages(USERS_PATH, '', { env: counted.env });
     expect(users.length).toBeGreaterThanOrEqual(PEOPLE);
     expect(new Set(users.map(({ id }) => id)).size).toBe(users.length);
     // Who is asking, and the page.
     expect(counted.calls()).toBeLessThanOrEqual(2 * Math.ceil(users.length / PAGE));
     expect(counted.longest()).toBeLessThan(2_000_000);
-    const groups = await pages(GROUPS, '&excludedAttributes=members');
+    const groups = await pages(GROUPS_PATH, '&excludedAttributes=members');
     expect(groups.length).toBeGreaterThanOrEqual(TEAMS);
   }, 60_000);
 
@@ -116,30 +116,30 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
     const before = await stateOf();
     const counted = countingWrites();
     const sending = { env: counted.env };
-    const users = (await pages(USERS)).filter(({ userName }) => userName?.endsWith('@sync.example'));
+    const users = (await pages(USERS_PATH)).filter(({ userName }) => userName?.endsWith('@sync.example'));
     // What each directory sends of each: every twentieth of the users here, and every tenth of the groups.
     for (const { id, userName, displayName, externalId } of users.filter((_, index) => index % 20 === 0)) {
       const json = { schemas: [USER_SCHEMA], userName, displayName, externalId, active: true };
-      await must(directory.put(`${USERS}/${id}`, { json, ...sending }));
+      await must(directory.put(`${USERS_PATH}/${id}`, { json, ...sending }));
       await must(
-        directory.patch(`${USERS}/${id}`, {
+        directory.patch(`${USERS_PATH}/${id}`, {
           ...patch({ op: 'Replace', value: { ...json, active: 'True' } }),
           ...sending,
         }),
       );
     }
-    const groups = (await pages(GROUPS)).filter(({ displayName }) => displayName?.startsWith('Team '));
+    const groups = (await pages(GROUPS_PATH)).filter(({ displayName }) => displayName?.startsWith('Team '));
     for (const { id, displayName, members } of groups.filter((_, index) => index % 10 === 0)) {
-      await must(directory.put(`${GROUPS}/${id}`, { json: { displayName, members }, ...sending }));
+      await must(directory.put(`${GROUPS_PATH}/${id}`, { json: { displayName, members }, ...sending }));
       const adding = patch({ op: 'Add', path: 'members', value: members });
-      await must(directory.patch(`${GROUPS}/${id}`, { ...adding, ...sending }));
+      await must(directory.patch(`${GROUPS_PATH}/${id}`, { ...adding, ...sending }));
     }
     expect(counted.writes()).toBe(0);
     expect(await stateOf()).toEqual(before);
   }, 600_000);
 
   it('fills a group with 10,000 members in pages of 1,000, one transaction each, and none when repeated', async () => {
-    const users = (await pages(USERS, '&attributes=userName')).filter(({ userName }) =>
+    const users = (await pages(USERS_PATH, '&attributes=userName')).filter(({ userName }) =>
       userName?.endsWith('@sync.example'),
     );
     const group = await aDirectoryGroup(directory);
@@ -149,7 +149,7 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
         const value = users.slice(from, from + PAGE).map(({ id }) => ({ value: id }));
         const adding = patch({ op: 'Add', path: 'members', value });
         await must(
-          directory.patch(`${GROUPS}/${group.id}?excludedAttributes=members`, { ...adding, env: counted.env }),
+          directory.patch(`${GROUPS_PATH}/${group.id}?excludedAttributes=members`, { ...adding, env: counted.env }),
         );
       }
       return counted;
@@ -159,18 +159,18 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
     // Each member is looked up, however many users the company has.
     expect(first.rowsRead()).toBeLessThan(100 * PAGE);
     expect((await fill()).writes()).toBe(0);
-    const whole = await must(directory.get(`${GROUPS}/${group.id}`));
+    const whole = await must(directory.get(`${GROUPS_PATH}/${group.id}`));
     expect(whole.members).toHaveLength(PEOPLE);
     // The whole of it by PUT, as Okta sends it: without change, then half of it.
     const counted = countingWrites();
     const json = { displayName: group.displayName, members: whole.members };
-    await must(directory.put(`${GROUPS}/${group.id}`, { json, env: counted.env }));
+    await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json, env: counted.env }));
     expect(counted.writes()).toBe(0);
     const half = { ...json, members: whole.members.slice(0, PEOPLE / 2) };
-    expect((await must(directory.put(`${GROUPS}/${group.id}`, { json: half }))).members).toHaveLength(PEOPLE / 2);
-    const tag = (await directory.get(`${GROUPS}/${group.id}`)).headers.get('etag') as string;
+    expect((await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json: half }))).members).toHaveLength(PEOPLE / 2);
+    const tag = (await directory.get(`${GROUPS_PATH}/${group.id}`)).headers.get('etag') as string;
     const emptying = { ...patch({ op: 'remove', path: 'members' }), headers: { 'if-match': tag } };
-    expect((await must(directory.patch(`${GROUPS}/${group.id}`, emptying))).members).toEqual([]);
+    expect((await must(directory.patch(`${GROUPS_PATH}/${group.id}`, emptying))).members).toEqual([]);
   }, 600_000);
 
   it('is refused a page with too many members, and gets it without members', async () => {
@@ -183,9 +183,9 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
     )
       .bind(company.id, company.accountId, JSON.stringify(groups.map(({ id }) => id)))
       .run();
-    expect(refusal(await directory.get(`${GROUPS}?count=1000`))).toEqual([400, 'tooMany']);
-    expect((await directory.get(`${GROUPS}?count=1000&excludedAttributes=members`)).status).toBe(200);
-    expect((await directory.get(`${GROUPS}/${groups[0].id}`)).body.members).toHaveLength(PEOPLE);
+    expect(refusal(await directory.get(`${GROUPS_PATH}?count=1000`))).toEqual([400, 'tooMany']);
+    expect((await directory.get(`${GROUPS_PATH}?count=1000&excludedAttributes=members`)).status).toBe(200);
+    expect((await directory.get(`${GROUPS_PATH}/${groups[0].id}`)).body.members).toHaveLength(PEOPLE);
   }, 120_000);
 
   it('is refused 20,000 unknown members in a short answer', async () => {
@@ -195,7 +195,7 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
       display: 'x'.repeat(8),
     }));
     expect(JSON.stringify(value).length).toBeGreaterThan(1_000_000);
-    const answer = await directory.patch(`${GROUPS}/${group.id}`, patch({ op: 'add', path: 'members', value }));
+    const answer = await directory.patch(`${GROUPS_PATH}/${group.id}`, patch({ op: 'add', path: 'members', value }));
     expect(refusal(answer)).toEqual([400, 'invalidValue']);
     expect(JSON.stringify(answer.body).length).toBeLessThan(1000);
   });

@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Answer, Caller } from '../support/api.ts';
+import type { ApiResponse, Caller } from '../support/api.ts';
 import { enter, groupInput } from '../support/console.ts';
 import { countOf } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { anEndpoint, aReceiver, ENDPOINTS, type Receiver } from '../webhooks/support.ts';
+import { anEndpoint, aReceiver, ENDPOINTS_PATH, type Receiver } from '../webhooks/support.ts';
 import {
   aDirectory,
   aDirectoryGroup,
   aDirectoryUser,
   groupInput as directoryGroupInput,
-  GROUPS,
+  GROUPS_PATH,
   patch,
-  USERS,
+  USERS_PATH,
   userInput,
 } from './support.ts';
 
@@ -34,27 +34,27 @@ interface Subject {
 }
 
 /** What a way of changing something sends, one request after the other. */
-type Way = (of: Subject) => Promise<Answer> | (() => Promise<Answer>)[];
+type Operation = (of: Subject) => Promise<ApiResponse> | (() => Promise<ApiResponse>)[];
 
 /** What is told of a change: types of events with what they are about, and ids in the trail. */
-interface Told {
+interface RecordedEvents {
   events: string[];
   /** Actions and ids of the audit trail. */
   records: string[];
 }
 
 /** All that was told so far, once nothing waits to be told. */
-async function allTold() {
+async function listEvents() {
   await expect
     .poll(async () => [
       await countOf('events where company_id = ?', company.id),
-      (await must(company.as.get(`${ENDPOINTS}/${endpoint}/deliveries?status=pending`))).total,
+      (await must(company.as.get(`${ENDPOINTS_PATH}/${endpoint}/deliveries?status=pending`))).total,
     ])
     .toEqual([0, 0]);
   return (await receiver.received()).map(({ event }) => event);
 }
 
-async function recordOf(answer: Answer): Promise<{ action: string; resource_id: string }> {
+async function recordOf(answer: ApiResponse): Promise<{ action: string; resource_id: string }> {
   const query = new URLSearchParams({ correlation_id: answer.headers.get('x-correlation-id') as string });
   const find = async () => (await must(company.as.get(`/v1/audit-events?${query}`))).records;
   await expect.poll(async () => (await find()).length).toBe(1);
@@ -62,10 +62,10 @@ async function recordOf(answer: Answer): Promise<{ action: string; resource_id: 
 }
 
 /** Does something one way. @param isMade what of the subject it makes */
-async function told(way: Way, subject: Subject, isMade?: keyof Subject): Promise<Told> {
-  const before = (await allTold()).length;
+async function recordEvents(way: Operation, subject: Subject, isMade?: keyof Subject): Promise<RecordedEvents> {
+  const before = (await listEvents()).length;
   const sending = way(subject);
-  const answers: Answer[] = [];
+  const answers: ApiResponse[] = [];
   for (const send of Array.isArray(sending) ? sending : [() => sending]) {
     const answer = await send();
     expect([answer.status, answer.body]).toEqual([expect.toSatisfy((status: number) => status < 300), answer.body]);
@@ -73,7 +73,7 @@ async function told(way: Way, subject: Subject, isMade?: keyof Subject): Promise
     answers.push(answer);
   }
   const called = (id: unknown) => Object.entries(subject).find(([, of]) => of === id)?.[0] ?? String(id);
-  const events = (await allTold()).slice(before).map(({ type, data }) => {
+  const events = (await listEvents()).slice(before).map(({ type, data }) => {
     const about = type.startsWith('group.member') ? [data.group_id, data.principal_id] : [data._id];
     const [state] = [data.status].filter((status) => status !== undefined);
     return [type, ...about.map(called), ...(state === undefined ? [] : [state])].join(' ');
@@ -93,16 +93,16 @@ const anEmail = () => {
 };
 const members = (user: string) => [{ value: user }];
 const changeUser = (id: string, value: Record<string, unknown>) =>
-  directory.patch(`${USERS}/${id}`, patch({ op: 'replace', value }));
+  directory.patch(`${USERS_PATH}/${id}`, patch({ op: 'replace', value }));
 const changeGroup = (id: string, op: string, value: unknown) =>
-  directory.patch(`${GROUPS}/${id}`, patch({ op, path: 'members', value }));
+  directory.patch(`${GROUPS_PATH}/${id}`, patch({ op, path: 'members', value }));
 
 interface Change {
   made?: keyof Subject;
   /** Brings the subject into the state that the change begins with. */
   first?: (of: Subject) => Promise<unknown>;
-  console: Way;
-  directory: Way;
+  console: Operation;
+  directory: Operation;
   events: string[];
   /** What the trail has of each way. */
   records: { console: string[]; directory: string[] };
@@ -115,7 +115,7 @@ const CHANGES: Record<string, Change> = {
   'a user who is made': {
     made: 'user',
     console: () => signed(company.apiKey).post('/users', { json: { email: anEmail(), password } }),
-    directory: () => directory.post(USERS, { json: userInput() }),
+    directory: () => directory.post(USERS_PATH, { json: userInput() }),
     events: ['user.created user active'],
     // Making asks a directory for the action of inviting.
     records: { console: ['users:CreateUser user'], directory: ['users:invite user'] },
@@ -152,14 +152,14 @@ const CHANGES: Record<string, Change> = {
   'a user who is deleted': {
     first: ({ user, group }) => enter(company, user, group),
     console: ({ user }) => owner().delete(`/v1/users/${user}`),
-    directory: ({ user }) => directory.delete(`${USERS}/${user}`),
+    directory: ({ user }) => directory.delete(`${USERS_PATH}/${user}`),
     events: ['group.member_removed group user', 'user.deleted user active'],
     records: alike('users:delete user'),
   },
   'a group that is made': {
     made: 'group',
     console: () => owner().post('/v1/groups', { json: groupInput() }),
-    directory: () => directory.post(GROUPS, { json: directoryGroupInput() }),
+    directory: () => directory.post(GROUPS_PATH, { json: directoryGroupInput() }),
     events: ['group.created group'],
     records: alike('groups:create group'),
   },
@@ -169,7 +169,7 @@ const CHANGES: Record<string, Change> = {
       () => owner().post('/v1/groups', { json: groupInput() }),
       () => owner().post(`/v1/users/${of.user}/groups`, { json: { group_ids: [of.group] } }),
     ],
-    directory: ({ user }) => directory.post(GROUPS, { json: directoryGroupInput({ members: members(user) }) }),
+    directory: ({ user }) => directory.post(GROUPS_PATH, { json: directoryGroupInput({ members: members(user) }) }),
     events: ['group.created group', 'group.member_added group user'],
     records: {
       console: ['groups:create group', 'users:assign_groups user group'],
@@ -178,7 +178,7 @@ const CHANGES: Record<string, Change> = {
   },
   'a group that is renamed': {
     console: ({ group }) => owner().put(`/v1/groups/${group}`, { json: { name: `Other ${group}` } }),
-    directory: ({ group }) => directory.put(`${GROUPS}/${group}`, { json: { displayName: `Other ${group}` } }),
+    directory: ({ group }) => directory.put(`${GROUPS_PATH}/${group}`, { json: { displayName: `Other ${group}` } }),
     events: ['group.updated group'],
     records: alike('groups:update group'),
   },
@@ -198,7 +198,7 @@ const CHANGES: Record<string, Change> = {
   'a group that is deleted': {
     first: ({ user, group }) => enter(company, user, group),
     console: ({ group }) => owner().delete(`/v1/groups/${group}`),
-    directory: ({ group }) => directory.delete(`${GROUPS}/${group}`),
+    directory: ({ group }) => directory.delete(`${GROUPS_PATH}/${group}`),
     events: ['group.deleted group', 'group.member_removed group user'],
     records: alike('groups:delete group'),
   },
@@ -209,7 +209,7 @@ describe('the events and audit records of a change by SCIM', () => {
     for (const way of ['console', 'directory'] as const) {
       const subject = { user: (await aDirectoryUser(directory)).id, group: (await aDirectoryGroup(directory)).id };
       await change.first?.(subject);
-      const found = await told(change[way], subject, change.made);
+      const found = await recordEvents(change[way], subject, change.made);
       expect([way, found]).toEqual([way, { events: change.events, records: change.records[way] }]);
     }
   });
@@ -228,7 +228,7 @@ describe('the events and audit records of a change by SCIM', () => {
     const { id: user } = await aDirectoryUser(directory);
     const json = directoryGroupInput({ members: members(user) });
     for (const replayed of [null, 'true']) {
-      const answer = await directory.post(GROUPS, { json, headers: { 'Idempotency-Key': `makes-with-${user}` } });
+      const answer = await directory.post(GROUPS_PATH, { json, headers: { 'Idempotency-Key': `makes-with-${user}` } });
       expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([201, replayed]);
       const record = { action: 'groups:create', resource_id: `${answer.body.id}/${user}` };
       expect(await recordOf(answer)).toMatchObject(record);

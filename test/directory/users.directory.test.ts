@@ -20,11 +20,11 @@ import {
   aDirectoryGroup,
   aDirectoryUser,
   ERROR,
-  GROUPS,
+  GROUPS_PATH,
   patch,
   refusal,
   USER_SCHEMA,
-  USERS,
+  USERS_PATH,
   userInput,
 } from './support.ts';
 
@@ -34,17 +34,17 @@ let owner: string;
 beforeAll(async () => {
   company = await aCompany();
   directory = await aDirectory(company);
-  const { Resources } = await must(directory.get(`${USERS}?count=1`));
+  const { Resources } = await must(directory.get(`${USERS_PATH}?count=1`));
   owner = Resources[0].id;
 });
 
-const get = (id: string) => must(directory.get(`${USERS}/${id}`));
+const get = (id: string) => must(directory.get(`${USERS_PATH}/${id}`));
 
 describe('a SCIM user', () => {
   it('is made without a password, active, and in the form of SCIM', async () => {
     const input = userInput({ userName: 'Ana.Souza@Example.com', displayName: 'Ana Souza' });
-    const { status, headers, body } = await directory.post(USERS, { json: input });
-    const location = `${BASE_URL}${USERS}/${body.id}`;
+    const { status, headers, body } = await directory.post(USERS_PATH, { json: input });
+    const location = `${BASE_URL}${USERS_PATH}/${body.id}`;
     expect([status, body]).toEqual([
       201,
       {
@@ -68,7 +68,7 @@ describe('a SCIM user', () => {
     ]);
     expect(headers.get('content-type')).toBe('application/scim+json');
     expect([headers.get('location'), headers.get('etag')]).toEqual([location, body.meta.version]);
-    const read = await directory.get(`${USERS}/${body.id}`);
+    const read = await directory.get(`${USERS_PATH}/${body.id}`);
     expect([read.body, read.headers.get('etag')]).toEqual([body, body.meta.version]);
     expect(await must(company.as.get(`/v1/users/${body.id}`))).toMatchObject({
       email: 'ana.souza@example.com',
@@ -87,7 +87,9 @@ describe('a SCIM user', () => {
     [{ [`${USER_SCHEMA}:displayName`]: 'With its schema' }, 'With its schema'],
   ])('gets the display name from %j', async (names, name) => {
     const { displayName: _, ...input } = userInput();
-    expect(await must(directory.post(USERS, { json: { ...input, ...names } }))).toMatchObject({ displayName: name });
+    expect(await must(directory.post(USERS_PATH, { json: { ...input, ...names } }))).toMatchObject({
+      displayName: name,
+    });
   });
 
   it('gets the display name from the user name if no name was sent', async () => {
@@ -121,7 +123,7 @@ describe('a SCIM user', () => {
     [{ externalId: 5 }, 'externalId'],
     [{ name: 'flat' }, 'name'],
   ])('is not made with %j', async (wrong, says) => {
-    const { status, body } = await directory.post(USERS, { json: userInput(wrong) });
+    const { status, body } = await directory.post(USERS_PATH, { json: userInput(wrong) });
     expect([status, body]).toEqual([
       400,
       { schemas: [ERROR], status: '400', scimType: 'invalidValue', detail: expect.stringContaining(says) },
@@ -131,16 +133,15 @@ describe('a SCIM user', () => {
   it('is made once per userName and per externalId', async () => {
     const first = await aDirectoryUser(directory);
     const { userName, externalId } = first;
-    expect(refusal(await directory.post(USERS, { json: userInput({ userName: userName.toUpperCase() }) }))).toEqual([
-      409,
-      'uniqueness',
-    ]);
-    expect(refusal(await directory.post(USERS, { json: userInput({ externalId }) }))).toEqual([409, 'uniqueness']);
+    expect(
+      refusal(await directory.post(USERS_PATH, { json: userInput({ userName: userName.toUpperCase() }) })),
+    ).toEqual([409, 'uniqueness']);
+    expect(refusal(await directory.post(USERS_PATH, { json: userInput({ externalId }) }))).toEqual([409, 'uniqueness']);
     const other = await aDirectoryUser(directory);
     const taken = patch({ op: 'replace', path: 'externalId', value: externalId });
-    expect(refusal(await directory.patch(`${USERS}/${other.id}`, taken))).toEqual([409, 'uniqueness']);
-    await must(directory.delete(`${USERS}/${first.id}`));
-    expect(await must(directory.post(USERS, { json: userInput({ userName, externalId }) }))).toMatchObject({
+    expect(refusal(await directory.patch(`${USERS_PATH}/${other.id}`, taken))).toEqual([409, 'uniqueness']);
+    await must(directory.delete(`${USERS_PATH}/${first.id}`));
+    expect(await must(directory.post(USERS_PATH, { json: userInput({ userName, externalId }) }))).toMatchObject({
       userName,
       externalId,
     });
@@ -153,25 +154,25 @@ describe('a SCIM user', () => {
       externalId: user.externalId,
     });
     for (const answer of [
-      await stranger.get(`${USERS}/${user.id}`),
-      await stranger.put(`${USERS}/${user.id}`, { json: userInput() }),
-      await stranger.patch(`${USERS}/${user.id}`, patch({ op: 'replace', path: 'active', value: false })),
-      await stranger.delete(`${USERS}/${user.id}`),
+      await stranger.get(`${USERS_PATH}/${user.id}`),
+      await stranger.put(`${USERS_PATH}/${user.id}`, { json: userInput() }),
+      await stranger.patch(`${USERS_PATH}/${user.id}`, patch({ op: 'replace', path: 'active', value: false })),
+      await stranger.delete(`${USERS_PATH}/${user.id}`),
     ])
       expect(refusal(answer)).toEqual([404, undefined]);
-    expect((await must(stranger.get(`${USERS}?filter=id eq "${user.id}"`))).totalResults).toBe(0);
+    expect((await must(stranger.get(`${USERS_PATH}?filter=id eq "${user.id}"`))).totalResults).toBe(0);
   });
 
   it('is replaced by PUT, and keeps what is not sent', async () => {
     const user = await aDirectoryUser(directory);
     const json = { userName: 'renamed@example.com', name: { givenName: 'New', familyName: 'Name' } };
-    const { body } = await directory.put(`${USERS}/${user.id}`, { json });
+    const { body } = await directory.put(`${USERS_PATH}/${user.id}`, { json });
     expect(body).toMatchObject({
       displayName: 'New Name',
       userName: 'renamed@example.com',
       externalId: user.externalId,
     });
-    expect(refusal(await directory.put(`${USERS}/${user.id}`, { json: { displayName: 'x' } }))).toEqual([
+    expect(refusal(await directory.put(`${USERS_PATH}/${user.id}`, { json: { displayName: 'x' } }))).toEqual([
       400,
       'invalidValue',
     ]);
@@ -179,19 +180,19 @@ describe('a SCIM user', () => {
 
   it('is not written if nothing differs', async () => {
     const input = userInput();
-    const user = await must(directory.post(USERS, { json: input }));
-    const again = await must(directory.put(`${USERS}/${user.id}`, { json: input }));
+    const user = await must(directory.post(USERS_PATH, { json: input }));
+    const again = await must(directory.put(`${USERS_PATH}/${user.id}`, { json: input }));
     const patched = await must(
-      directory.patch(`${USERS}/${user.id}`, patch({ op: 'replace', value: { ...input, active: 'True' } })),
+      directory.patch(`${USERS_PATH}/${user.id}`, patch({ op: 'replace', value: { ...input, active: 'True' } })),
     );
     expect([again, patched]).toEqual([user, user]);
   });
 
   it('is deleted, and then not found', async () => {
     const user = await aDirectoryUser(directory);
-    expect((await directory.delete(`${USERS}/${user.id}`)).status).toBe(204);
-    expect(refusal(await directory.get(`${USERS}/${user.id}`))).toEqual([404, undefined]);
-    expect(refusal(await directory.delete(`${USERS}/${user.id}`))).toEqual([404, undefined]);
+    expect((await directory.delete(`${USERS_PATH}/${user.id}`)).status).toBe(204);
+    expect(refusal(await directory.get(`${USERS_PATH}/${user.id}`))).toEqual([404, undefined]);
+    expect(refusal(await directory.delete(`${USERS_PATH}/${user.id}`))).toEqual([404, undefined]);
   });
 });
 
@@ -219,7 +220,7 @@ describe('PATCH of a SCIM user', () => {
   ])('applies %j', async (operations, changes) => {
     const user = await aDirectoryUser(directory, { externalId: undefined });
     const { meta: _, name, ...before } = user;
-    const { status, body } = await directory.patch(`${USERS}/${user.id}`, patch(...operations));
+    const { status, body } = await directory.patch(`${USERS_PATH}/${user.id}`, patch(...operations));
     expect(status).toBe(200);
     expect(body).toMatchObject({ ...before, ...changes });
     if (!('displayName' in changes)) expect(body.name).toEqual(name);
@@ -227,14 +228,14 @@ describe('PATCH of a SCIM user', () => {
 
   it('removes the externalId', async () => {
     const user = await aDirectoryUser(directory);
-    const body = await must(directory.patch(`${USERS}/${user.id}`, patch({ op: 'remove', path: 'externalId' })));
+    const body = await must(directory.patch(`${USERS_PATH}/${user.id}`, patch({ op: 'remove', path: 'externalId' })));
     expect(body).not.toHaveProperty('externalId');
   });
 
   it('changes one part of a name and keeps the rest, also when it is repeated', async () => {
     const user = await aDirectoryUser(directory, { displayName: 'Ana Souza Lima' });
     const change = (path: string, value: string) =>
-      must(directory.patch(`${USERS}/${user.id}`, patch({ op: 'replace', path, value })));
+      must(directory.patch(`${USERS_PATH}/${user.id}`, patch({ op: 'replace', path, value })));
     expect((await change('name.givenName', 'Bia Maria')).displayName).toBe('Bia Maria Souza Lima');
     const twice = await change('name.givenName', 'Bia Maria');
     expect(twice.displayName).toBe('Bia Maria Souza Lima');
@@ -262,7 +263,7 @@ describe('PATCH of a SCIM user', () => {
     [{ Operations: [{ op: 'replace', path: 'active', value: [] }] }, 'invalidValue'],
   ])('refuses %.100j', async (json, scimType) => {
     const user = await aDirectoryUser(directory);
-    expect(refusal(await directory.patch(`${USERS}/${user.id}`, { json }))).toEqual([400, scimType]);
+    expect(refusal(await directory.patch(`${USERS_PATH}/${user.id}`, { json }))).toEqual([400, scimType]);
     expect(await get(user.id)).toEqual(user);
   });
 });
@@ -272,10 +273,10 @@ describe('a change of a SCIM user to inactive or active', () => {
     const { id, email, password } = await aUser(company);
     const { token } = await must(logIn(company.slug, email, password));
     expect((await bearer(token).get('/v1/auth/me')).status).toBe(200);
-    await must(directory.patch(`${USERS}/${id}`, patch({ op: 'Replace', path: 'active', value: 'False' })));
+    await must(directory.patch(`${USERS_PATH}/${id}`, patch({ op: 'Replace', path: 'active', value: 'False' })));
     expect((await bearer(token).get('/v1/auth/me')).status).toBe(401);
     expect(await must(company.as.get(`/v1/users/${id}`))).toMatchObject({ status: 'inactive' });
-    await must(directory.patch(`${USERS}/${id}`, patch({ op: 'Replace', path: 'active', value: 'True' })));
+    await must(directory.patch(`${USERS_PATH}/${id}`, patch({ op: 'Replace', path: 'active', value: 'True' })));
     expect((await bearer(token).get('/v1/auth/me')).status).toBe(401);
     expect((await logIn(company.slug, email, password)).status).toBe(200);
   });
@@ -284,9 +285,9 @@ describe('a change of a SCIM user to inactive or active', () => {
     const { id } = (await invite(company, 'guest@example.com')).user;
     expect(await get(id)).toMatchObject({ active: false });
     const activating = patch({ op: 'replace', path: 'active', value: true });
-    expect((await directory.patch(`${USERS}/${id}`, activating)).status).toBe(409);
+    expect((await directory.patch(`${USERS_PATH}/${id}`, activating)).status).toBe(409);
     const elsewhere = patch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
-    expect((await directory.patch(`${USERS}/${id}`, elsewhere)).status).toBe(409);
+    expect((await directory.patch(`${USERS_PATH}/${id}`, elsewhere)).status).toBe(409);
   });
 });
 
@@ -299,7 +300,7 @@ describe('the owner of a company', () => {
   ])('is neither deactivated, deleted nor given another address by SCIM: %s', async (method, sending) => {
     const before = await get(owner);
     const send = method === 'PATCH' ? directory.patch : directory.delete;
-    expect(refusal(await send(`${USERS}/${owner}`, sending))).toEqual([403, 'mutability']);
+    expect(refusal(await send(`${USERS_PATH}/${owner}`, sending))).toEqual([403, 'mutability']);
     expect(await get(owner)).toEqual(before);
   });
 
@@ -310,7 +311,7 @@ describe('the owner of a company', () => {
     await must(call('POST', '/v1/users/reset-password/request', { json: { company_slug: theirs.slug, email } }));
     const token = linkIn(mailTo(email)).searchParams.get('token');
     const other = patch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
-    const refused = await (await aDirectory(theirs)).patch(`${USERS}/${theirs.owner.id}`, other);
+    const refused = await (await aDirectory(theirs)).patch(`${USERS_PATH}/${theirs.owner.id}`, other);
     expect(refusal(refused)).toEqual([403, 'mutability']);
     const confirmed = await call('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
     expect(confirmed.status).toBe(200);
@@ -324,21 +325,24 @@ describe('the owner of a company', () => {
       [{ op: 'remove', path: 'id' }, [400, 'mutability']],
       [{ op: 'remove', path: 'active' }, [200, undefined]],
     ] as const)
-      expect(refusal(await directory.patch(`${USERS}/${owner}`, patch(operation)))).toEqual(expected);
+      expect(refusal(await directory.patch(`${USERS_PATH}/${owner}`, patch(operation)))).toEqual(expected);
     expect(await get(owner)).toEqual(before);
   });
 
   it('may leave a group by SCIM, and stays the owner', async () => {
     const group = await aDirectoryGroup(directory, { members: [{ value: owner }] });
     const leaving = patch({ op: 'remove', path: `members[value eq "${owner}"]` });
-    expect((await must(directory.patch(`${GROUPS}/${group.id}`, leaving))).members).toEqual([]);
-    expect((await directory.delete(`${USERS}/${owner}`)).status).toBe(403);
+    expect((await must(directory.patch(`${GROUPS_PATH}/${group.id}`, leaving))).members).toEqual([]);
+    expect((await directory.delete(`${USERS_PATH}/${owner}`)).status).toBe(403);
     expect(await get(owner)).toMatchObject({ active: true });
   });
 
   it('can be renamed by SCIM like any user', async () => {
     const body = await must(
-      directory.patch(`${USERS}/${owner}`, patch({ op: 'replace', value: { displayName: 'The Owner', active: true } })),
+      directory.patch(
+        `${USERS_PATH}/${owner}`,
+        patch({ op: 'replace', value: { displayName: 'The Owner', active: true } }),
+      ),
     );
     expect(body).toMatchObject({ displayName: 'The Owner', active: true });
   });
@@ -357,10 +361,10 @@ describe('a new address of a SCIM user', () => {
     await bind(company, group.id, user.id);
     const weak = withSecret(await aServiceAccountThat(company, allow('users:update', 'users:get')));
     const taking = patch({ op: 'replace', path: 'userName', value: 'mine@example.com' });
-    expect((await weak.patch(`${USERS}/${user.id}`, taking)).status).toBe(403);
+    expect((await weak.patch(`${USERS_PATH}/${user.id}`, taking)).status).toBe(403);
     expect((await get(user.id)).userName).toBe(user.userName);
     const harmless = await aDirectoryUser(directory);
-    expect((await weak.patch(`${USERS}/${harmless.id}`, taking)).body.userName).toBe('mine@example.com');
+    expect((await weak.patch(`${USERS_PATH}/${harmless.id}`, taking)).body.userName).toBe('mine@example.com');
   });
 });
 
@@ -375,7 +379,7 @@ describe('the permissions of a SCIM client', () => {
   ] as const)('with %s: a replacement of %j is answered %i', async (action, operation, status) => {
     const user = await aDirectoryUser(directory);
     const by = withSecret(await aServiceAccountThat(company, allow(action, 'users:get')));
-    const answer = await by.patch(`${USERS}/${user.id}`, patch({ op: 'replace', ...operation }));
+    const answer = await by.patch(`${USERS_PATH}/${user.id}`, patch({ op: 'replace', ...operation }));
     expect(answer.status).toBe(status);
   });
 
@@ -385,15 +389,15 @@ describe('the permissions of a SCIM client', () => {
     const by = withSecret(
       await aServiceAccountThat(company, allow('users:*', 'groups:*'), { ...deny('users:list'), resources: [arn] }),
     );
-    const { totalResults } = await must(by.get(`${USERS}?filter=${encodeURIComponent(`id eq "${user.id}"`)}`));
+    const { totalResults } = await must(by.get(`${USERS_PATH}?filter=${encodeURIComponent(`id eq "${user.id}"`)}`));
     expect(totalResults).toBe(0);
   });
 
   it('also apply with a service token, but neither with a session nor with a signed request', async () => {
     const robot = await aServiceAccountThat(company, allow('users:list'));
-    expect((await (await withServiceToken(robot)).get(USERS)).status).toBe(200);
+    expect((await (await withServiceToken(robot)).get(USERS_PATH)).status).toBe(200);
     for (const by of [company.as, bearer('none'), signed(robot.key)]) {
-      const { status, headers, body } = await by.get(USERS);
+      const { status, headers, body } = await by.get(USERS_PATH);
       expect([status, body]).toEqual([
         401,
         expect.objectContaining({ schemas: [ERROR], status: '401', detail: expect.any(String) }),
@@ -406,30 +410,30 @@ describe('the permissions of a SCIM client', () => {
 describe('the ETag of a SCIM user', () => {
   it('is that of the whole user, whatever attributes are requested', async () => {
     const user = await aDirectoryUser(directory);
-    const { headers, body } = await directory.get(`${USERS}/${user.id}?attributes=userName`);
+    const { headers, body } = await directory.get(`${USERS_PATH}/${user.id}?attributes=userName`);
     expect(body).toEqual({ schemas: [USER_SCHEMA], id: user.id, userName: user.userName });
     expect(headers.get('etag')).toBe(user.meta.version);
     const known = { headers: { 'if-none-match': user.meta.version } };
-    expect((await directory.get(`${USERS}/${user.id}`, known)).status).toBe(304);
+    expect((await directory.get(`${USERS_PATH}/${user.id}`, known)).status).toBe(304);
   });
 
   it('that is stale in If-Match changes nothing, by any method', async () => {
     const user = await aDirectoryUser(directory);
     const json = userInput({ userName: user.userName });
     const stale = { headers: { 'if-match': user.meta.version } };
-    const changed = await must(directory.put(`${USERS}/${user.id}`, { json, ...stale }));
+    const changed = await must(directory.put(`${USERS_PATH}/${user.id}`, { json, ...stale }));
     for (const answer of [
-      await directory.put(`${USERS}/${user.id}`, { json: { ...json, displayName: 'Stale' }, ...stale }),
-      await directory.patch(`${USERS}/${user.id}`, {
+      await directory.put(`${USERS_PATH}/${user.id}`, { json: { ...json, displayName: 'Stale' }, ...stale }),
+      await directory.patch(`${USERS_PATH}/${user.id}`, {
         ...patch({ op: 'replace', path: 'displayName', value: 'S' }),
         ...stale,
       }),
-      await directory.delete(`${USERS}/${user.id}`, stale),
+      await directory.delete(`${USERS_PATH}/${user.id}`, stale),
     ])
       expect(refusal(answer)).toEqual([412, undefined]);
     expect(await get(user.id)).toEqual(changed);
     const fresh = { headers: { 'if-match': `W/${changed.meta.version}` } };
-    expect((await directory.delete(`${USERS}/${user.id}`, fresh)).status).toBe(204);
+    expect((await directory.delete(`${USERS_PATH}/${user.id}`, fresh)).status).toBe(204);
   });
 
   it('that goes stale during the request changes nothing', async () => {
@@ -438,7 +442,7 @@ describe('the ETag of a SCIM user', () => {
       must(company.as.put(`/v1/users/${user.id}`, { json: { name: 'Rival' } })),
     );
     const sending = { ...patch({ op: 'replace', path: 'displayName', value: 'Late' }), env };
-    const { status } = await directory.patch(`${USERS}/${user.id}`, {
+    const { status } = await directory.patch(`${USERS_PATH}/${user.id}`, {
       ...sending,
       headers: { 'if-match': user.meta.version },
     });
@@ -457,7 +461,7 @@ describe('the body of a SCIM request', () => {
       'invalidSyntax',
     ],
   ])('that %s is refused', async (_, sending, scimType) => {
-    expect(refusal(await directory.post(USERS, sending))).toEqual([400, scimType]);
+    expect(refusal(await directory.post(USERS_PATH, sending))).toEqual([400, scimType]);
   });
 
   it('may have the content type application/scim+json', async () => {
@@ -465,12 +469,12 @@ describe('the body of a SCIM request', () => {
       body: JSON.stringify(userInput()),
       headers: { 'content-type': 'application/scim+json; charset=utf-8' },
     };
-    expect((await directory.post(USERS, sending)).status).toBe(201);
+    expect((await directory.post(USERS_PATH, sending)).status).toBe(201);
   });
 
   it('that is too large is refused with a SCIM error', async () => {
     const sending = { body: `{"a":"${'x'.repeat(1024 * 1024)}"}`, headers: { 'content-type': 'application/json' } };
-    expect(refusal(await directory.post(USERS, sending))).toEqual([413, undefined]);
+    expect(refusal(await directory.post(USERS_PATH, sending))).toEqual([413, undefined]);
   });
 
   it('to an unknown path is answered with a SCIM error', async () => {

@@ -3,7 +3,7 @@ import { CompactEncrypt, decodeJwt, exportJWK, generateKeyPair, SignJWT, Unsecur
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, someSales } from '../shares/support.ts';
-import { type Answer, bearer, call } from '../support/api.ts';
+import { type ApiResponse, bearer, call } from '../support/api.ts';
 import { otherSpellings } from '../support/spellings.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { anEmbed, embedOf } from './support.ts';
@@ -157,7 +157,7 @@ const FORGED: Attack[] = [
   ['SQL', () => encodeURIComponent("' or 1=1 --")],
 ];
 
-const expectRefused = ({ status, body }: Answer, what: string) =>
+const expectRefused = ({ status, body }: ApiResponse, what: string) =>
   expect([what, status, body.error_code]).toEqual([what, 401, 'TOKEN_INVALID']);
 
 describe('an embed token', () => {
@@ -239,7 +239,7 @@ describe('a token of a share, embed, portal or session', () => {
 describe('a valid token in another spelling', () => {
   const refresh = (path: string, refresh_token: string) => call('POST', path, { json: { refresh_token } });
 
-  it.each<[string, () => string, (token: string) => Promise<Answer>]>([
+  it.each<[string, () => string, (token: string) => Promise<ApiResponse>]>([
     ['embed', () => world.theirs, (token) => embedOf('d', encodeURIComponent(token)).info()],
     ['portal', () => world.outsider.access_token, (token) => bearer(token).get('/api/v1/share-portal/contexts')],
     ['portal refresh', () => world.outsider.refresh_token, (token) => refresh('/api/v1/share-auth/refresh', token)],

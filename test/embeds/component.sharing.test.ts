@@ -2,11 +2,11 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
 
-const COMPONENT = '/embed.js';
+const COMPONENT_PATH = '/embed.js';
 
 describe('the web component for embeds', () => {
   it('is found by a redirect cached for five minutes, and cached forever under its versioned name', async () => {
-    const found = await call('GET', COMPONENT);
+    const found = await call('GET', COMPONENT_PATH);
     const path = found.headers.get('location') as string;
     expect([found.status, path]).toEqual([302, expect.stringMatching(/^\/embed\/component-[A-Z0-9]{8}\.js$/)]);
     expect(found.headers.get('cache-control')).toBe('public, max-age=300');
@@ -21,7 +21,7 @@ describe('the web component for embeds', () => {
   });
 
   it('has at most 10 KB gzipped, and needs no other file', async () => {
-    const path = (await call('GET', COMPONENT)).headers.get('location') as string;
+    const path = (await call('GET', COMPONENT_PATH)).headers.get('location') as string;
     const script = String((await call('GET', path)).body);
     expect(gzipSync(script).length).toBeLessThan(10_000);
     expect(script).not.toMatch(/\bimport\b/);

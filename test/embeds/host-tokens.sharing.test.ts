@@ -13,8 +13,8 @@ import {
   aSigningKey,
   embedOf,
   hostToken,
-  REVOKE,
-  SIGNING_KEYS,
+  REVOCATION_PATH,
+  SIGNING_KEYS_PATH,
   type SigningKey,
   statusOf,
 } from './support.ts';
@@ -47,7 +47,7 @@ describe('a signing key for tokens of a host', () => {
   it('shows its secret once, is listed without it, and ends with its tokens', async () => {
     const own = await aCompany();
     const shown = (await aSalesDashboard(own)).dashboard._id;
-    const { status, body } = await own.as.post(SIGNING_KEYS);
+    const { status, body } = await own.as.post(SIGNING_KEYS_PATH);
     expect([status, body]).toEqual([
       201,
       {
@@ -59,7 +59,7 @@ describe('a signing key for tokens of a host', () => {
     const token = await hostToken(body, { dashboard_id: shown });
     expect(await statusOf('d', token)).toBe(200);
     const { id, created_at } = body;
-    expect((await own.as.get(SIGNING_KEYS)).body).toEqual({
+    expect((await own.as.get(SIGNING_KEYS_PATH)).body).toEqual({
       total: 1,
       page: 1,
       per_page: 20,
@@ -70,9 +70,9 @@ describe('a signing key for tokens of a host', () => {
       .first('secret');
     expect(kept).toMatch(/^v1:/);
     expect(kept).not.toContain(body.secret);
-    expect((await own.as.delete(`${SIGNING_KEYS}/${id}`)).status).toBe(204);
+    expect((await own.as.delete(`${SIGNING_KEYS_PATH}/${id}`)).status).toBe(204);
     await expectInvalid(token);
-    expect((await own.as.delete(`${SIGNING_KEYS}/${id}`)).body.error_code).toBe('NOT_FOUND');
+    expect((await own.as.delete(`${SIGNING_KEYS_PATH}/${id}`)).body.error_code).toBe('NOT_FOUND');
     await expectTypes(own, 'type=embed.signing_key_created', ['embed.signing_key_created']);
     await expectTypes(own, 'type=embed.signing_key_deleted', ['embed.signing_key_deleted']);
   });
@@ -83,10 +83,10 @@ describe('a signing key for tokens of a host', () => {
     const late = await overtaken(
       /insert into "embed_signing_keys"/i,
       () => aSigningKey(own),
-      (changed) => own.as.post(SIGNING_KEYS, { env: changed }),
+      (changed) => own.as.post(SIGNING_KEYS_PATH, { env: changed }),
     );
     expect([late.status, late.body.error_code]).toEqual([409, 'EMBED_SIGNING_KEY_LIMIT']);
-    await own.as.delete(`${SIGNING_KEYS}/${first.id}`);
+    await own.as.delete(`${SIGNING_KEYS_PATH}/${first.id}`);
     await aSigningKey(own);
   });
 
@@ -94,9 +94,9 @@ describe('a signing key for tokens of a host', () => {
     for (const can of [['dashboards:share'], ['visualizations:share'], ['dashboards:get']]) {
       const { as } = await aUser(company, { can });
       for (const { status } of [
-        await as.post(SIGNING_KEYS),
-        await as.get(SIGNING_KEYS),
-        await as.delete(`${SIGNING_KEYS}/${key.id}`),
+        await as.post(SIGNING_KEYS_PATH),
+        await as.get(SIGNING_KEYS_PATH),
+        await as.delete(`${SIGNING_KEYS_PATH}/${key.id}`),
       ]) {
         expect(status).toBe(403);
       }
@@ -110,16 +110,16 @@ describe('a signing key for tokens of a host', () => {
     ]) {
       const deniedOn = [`arn:svc:${type}s::${own.id}:${type}/${'0'.repeat(24)}`];
       const { as } = await aUser(own, { can, denied: [action as string], deniedOn });
-      expect([action, (await as.post(SIGNING_KEYS)).body.error_code]).toEqual([action, 'FORBIDDEN']);
+      expect([action, (await as.post(SIGNING_KEYS_PATH)).body.error_code]).toEqual([action, 'FORBIDDEN']);
     }
     const { as } = await aUser(own, { can });
-    expect((await as.post(SIGNING_KEYS)).status).toBe(201);
+    expect((await as.post(SIGNING_KEYS_PATH)).status).toBe(201);
   });
 
   it('is unknown to other companies', async () => {
     const other = await aCompany();
-    expect((await other.as.delete(`${SIGNING_KEYS}/${key.id}`)).status).toBe(404);
-    expect((await other.as.get(SIGNING_KEYS)).body.total).toBe(0);
+    expect((await other.as.delete(`${SIGNING_KEYS_PATH}/${key.id}`)).status).toBe(404);
+    expect((await other.as.get(SIGNING_KEYS_PATH)).body.total).toBe(0);
     expect(await dash()).toBe(200);
   });
 });
@@ -282,7 +282,7 @@ describe('a token that a host signs', () => {
     const ownKey = await aSigningKey(own);
     const sign = (claims: Record<string, unknown> = {}) =>
       hostToken(ownKey, { dashboard_id: made.dashboard._id, iat: seconds(-10), ...claims });
-    const revoke = async (json: unknown) => expect((await own.as.post(REVOKE, { json })).status).toBe(204);
+    const revoke = async (json: unknown) => expect((await own.as.post(REVOCATION_PATH, { json })).status).toBe(204);
     const one = await sign({ jti: 'one' });
     const two = await sign({ jti: 'two' });
     const alone = await hostToken(ownKey, { visualization_id: made.rows._id, iat: seconds(-10) });

@@ -6,7 +6,7 @@ import { later, resetClock, runScheduled, standAt } from '../support/clock.ts';
 import { countedD1 } from '../support/counted.ts';
 import { overtaken } from '../support/rival.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { embedOf, makeEmbed, REVOKE, statusOf } from './support.ts';
+import { embedOf, makeEmbed, REVOCATION_PATH, statusOf } from './support.ts';
 
 let company: Company;
 let dashboard: string;
@@ -21,7 +21,7 @@ afterEach(resetClock);
 
 const aDashboardToken = (of = company, id = dashboard) => makeEmbed(of, 'dashboards', id);
 const aVisualizationToken = () => makeEmbed(company, 'visualizations', visualization);
-const revoke = (json: unknown, as = company.as, more = {}) => as.post(REVOKE, { json, ...more });
+const revoke = (json: unknown, as = company.as, more = {}) => as.post(REVOCATION_PATH, { json, ...more });
 const revoked = async (json: unknown, as = company.as) => expect((await revoke(json, as)).status).toBe(204);
 const dash = (token: string) => statusOf('d', token);
 const viz = (token: string) => statusOf('v', token);

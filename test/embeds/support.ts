@@ -6,7 +6,7 @@ import type { Company } from '../support/worlds.ts';
 /** A token as a host signs it: good for an hour, unless the claims say otherwise. */
 export { type SigningKey, signEmbedToken as hostToken } from '../../examples/embed/sign.ts';
 
-export const REVOKE = '/api/v1/embed/revoke';
+export const REVOCATION_PATH = '/api/v1/embed/revoke';
 
 /** Makes an embed token. */
 export async function makeEmbed(
@@ -40,10 +40,10 @@ export function embedOf(kind: 'd' | 'v', token: string, headers: Record<string, 
   };
 }
 
-export const SIGNING_KEYS = '/api/v1/embed/signing-keys';
+export const SIGNING_KEYS_PATH = '/api/v1/embed/signing-keys';
 
 export const aSigningKey = async ({ as }: Pick<Company, 'as'>): Promise<SigningKey> => {
-  const { status, body } = await as.post(SIGNING_KEYS);
+  const { status, body } = await as.post(SIGNING_KEYS_PATH);
   expect(status).toBe(201);
   return body;
 };

@@ -9,7 +9,7 @@ const PACKAGES = join(HERE, '../../node_modules');
 const TYPESCRIPT = join(HERE, 'node_modules/typescript/bin/tsc');
 
 /** How long a tool or a driver may take, on a busy machine. */
-const LONGEST_MS = 300_000;
+const TOOL_TIMEOUT_MS = 300_000;
 
 /** Runs a file of JavaScript. @returns its exit code, null where it was ended, and what it wrote */
 async function run(script: string, ...options: string[]) {
@@ -18,7 +18,7 @@ async function run(script: string, ...options: string[]) {
   const child = spawn(process.execPath, [script, ...options], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: LONGEST_MS,
+    timeout: TOOL_TIMEOUT_MS,
   });
   const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
   return { code: code as number | null, stdout, stderr };

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
-import type { Answer, Caller } from '../support/api.ts';
+import type { ApiResponse, Caller } from '../support/api.ts';
 import {
   aConsoleGroup,
   aPermission,
@@ -26,7 +26,7 @@ beforeAll(async () => {
   manager = await aUser(company, { can: MANAGES });
 });
 
-function expectRefused(answer: Answer, action?: string): void {
+function expectRefused(answer: ApiResponse, action?: string): void {
   expect(statusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
   expect(answer.body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
-import type { Answer, Caller } from '../support/api.ts';
+import type { ApiResponse, Caller } from '../support/api.ts';
 import {
   aGroup,
   allow,
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 const FULL_ADMIN = managedPolicyNamed('FullAdmin').id;
 
-function expectRefused({ status, body }: Answer, action?: string): void {
+function expectRefused({ status, body }: ApiResponse, action?: string): void {
   expect([status, body.error]).toEqual([403, 'Forbidden']);
   expect(body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
 }

@@ -7,11 +7,11 @@ import { aUser as aColleague, aCompany, type Company } from '../support/worlds.t
 
 let company: Company;
 let admin: Caller;
-let as: Company['as'];
+let asOwner: Company['as'];
 beforeAll(async () => {
   company = await aCompany();
   admin = signed(company.apiKey);
-  as = company.as;
+  asOwner = company.as;
 });
 
 const anAccount = async (name: string): Promise<string> => (await must(admin.post('/accounts', { json: { name } }))).id;
@@ -75,7 +75,7 @@ describe('the binding of a principal to a group', () => {
 describe('the attachment of a policy to a group', () => {
   const attach = (groupId: string, policyId: string, rival: () => Promise<unknown>) =>
     overtaken(/^insert into "group_policies"/, rival, (env) =>
-      as.post(`/v1/groups/${groupId}/policies/${policyId}`, { env }),
+      asOwner.post(`/v1/groups/${groupId}/policies/${policyId}`, { env }),
     );
 
   it('is answered 404 when the group is deleted meanwhile', async () => {
@@ -87,7 +87,7 @@ describe('the attachment of a policy to a group', () => {
 
   it('is answered 404 when the policy is deleted meanwhile', async () => {
     const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
-    const answer = await attach(groupId, policyId, () => must(as.delete(`/v1/policies/${policyId}`)));
+    const answer = await attach(groupId, policyId, () => must(asOwner.delete(`/v1/policies/${policyId}`)));
     expect(statusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
     expect(await attachedTo(groupId)).toBe(0);
   });
@@ -95,7 +95,7 @@ describe('the attachment of a policy to a group', () => {
   it('is made once when somebody else makes it meanwhile', async () => {
     const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
     const path = `/v1/groups/${groupId}/policies/${policyId}`;
-    expect((await attach(groupId, policyId, () => must(as.post(path)))).status).toBe(204);
+    expect((await attach(groupId, policyId, () => must(asOwner.post(path)))).status).toBe(204);
     expect(await attachedTo(groupId)).toBe(1);
   });
 });
@@ -106,8 +106,8 @@ describe('legacy permissions of a group', () => {
     const json = groupInput({ permissionIds: [stays, goes] });
     const answer = await overtaken(
       /^insert into "groups"/,
-      () => must(as.delete(`/v1/permissions/${goes}`)),
-      (env) => as.post('/v1/groups', { json, env }),
+      () => must(asOwner.delete(`/v1/permissions/${goes}`)),
+      (env) => asOwner.post('/v1/groups', { json, env }),
     );
     expect(statusAndCode(answer)).toEqual([404, 'PERMISSION_NOT_FOUND']);
     expect(await countOf('groups where slug = ?', json.slug)).toBe(0);
@@ -118,8 +118,8 @@ describe('legacy permissions of a group', () => {
     const [group, permissionId] = [await aConsoleGroup(company), await aPermission(company)];
     const answer = await overtaken(
       /^insert into "group_permissions"/,
-      () => must(as.delete(`/v1/groups/${group._id}`)),
-      (env) => as.post(`/v1/groups/${group._id}/permissions`, { json: { permissionIds: [permissionId] }, env }),
+      () => must(asOwner.delete(`/v1/groups/${group._id}`)),
+      (env) => asOwner.post(`/v1/groups/${group._id}/permissions`, { json: { permissionIds: [permissionId] }, env }),
     );
     expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
     expect(await listedOn(group._id)).toBe(0);
@@ -130,8 +130,8 @@ describe('legacy permissions of a group', () => {
     const [path, json] = [`/v1/groups/${group._id}/permissions`, { permissionIds: [permissionId] }];
     const answer = await overtaken(
       /^insert into "group_permissions"/,
-      () => must(as.post(path, { json })),
-      (env) => as.post(path, { json, env }),
+      () => must(asOwner.post(path, { json })),
+      (env) => asOwner.post(path, { json, env }),
     );
     expect([answer.status, answer.body.permissionIds]).toEqual([200, [permissionId]]);
   });
@@ -140,11 +140,13 @@ describe('legacy permissions of a group', () => {
 describe('the addition of a user to groups', () => {
   const joining = /^insert into "group_bindings"/;
   const join = (userId: string, groupIds: string[], rival: () => Promise<unknown>) =>
-    overtaken(joining, rival, (env) => as.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds }, env }));
+    overtaken(joining, rival, (env) =>
+      asOwner.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds }, env }),
+    );
 
   it('is answered 404 when a group is deleted meanwhile', async () => {
     const [user, group] = [await aUser(company), await aConsoleGroup(company)];
-    const answer = await join(user.id, [group._id], () => must(as.delete(`/v1/groups/${group._id}`)));
+    const answer = await join(user.id, [group._id], () => must(asOwner.delete(`/v1/groups/${group._id}`)));
     expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
     expect(await boundIn(group._id)).toBe(0);
   });
@@ -164,7 +166,7 @@ describe('the addition of a user to groups', () => {
     const { as: helper } = await aColleague(company, { can: ['users:assign_groups'] });
     const answer = await overtaken(
       joining,
-      () => must(as.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] } })),
+      () => must(asOwner.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] } })),
       (env) => helper.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] }, env }),
     );
     expect(answer.status).toBe(403);
@@ -180,10 +182,10 @@ describe('a group', () => {
       await aPermission(company),
     ];
     await enter(company, user.id, viewers);
-    await must(as.post(`/v1/groups/${viewers}/permissions`, { json: { permissionIds: [permissionId] } }));
-    expect((await as.delete(`/v1/groups/${viewers}`)).status).toBe(400);
+    await must(asOwner.post(`/v1/groups/${viewers}/permissions`, { json: { permissionIds: [permissionId] } }));
+    expect((await asOwner.delete(`/v1/groups/${viewers}`)).status).toBe(400);
     expect([await boundIn(viewers), await attachedTo(viewers), await listedOn(viewers)]).toEqual([1, 1, 1]);
-    expect((await as.put(`/v1/groups/${viewers}`, { json: { name: 'Renamed' } })).status).toBe(400);
+    expect((await asOwner.put(`/v1/groups/${viewers}`, { json: { name: 'Renamed' } })).status).toBe(400);
   });
 
   it('is not changed once it is deleted', async () => {
@@ -213,8 +215,8 @@ describe('a group', () => {
       const json = groupInput({ [taken]: rival[taken] });
       const answer = await overtaken(
         /^insert into "groups"/,
-        () => must(as.post('/v1/groups', { json: rival })),
-        (env) => as.post('/v1/groups', { json, env }),
+        () => must(asOwner.post('/v1/groups', { json: rival })),
+        (env) => asOwner.post('/v1/groups', { json, env }),
       );
       expect(answer.status).toBe(409);
       expect(await countOf(`groups where ${taken} = ?`, rival[taken])).toBe(1);

@@ -12,7 +12,7 @@ export type Question = { unfit: Guard[] } | { without: Guard };
 export type Answer = { problems: (string | null)[] } | Outcome;
 
 /** Characters of what a process said last, should it end. */
-const MOST_SAID = 2000;
+const MAX_MESSAGE_CHARACTERS = 2000;
 
 /** A copy of the project, whose tests run in a process of its own. */
 export function openCopy() {
@@ -26,7 +26,7 @@ export function openCopy() {
   });
   let said = '';
   child.stderr?.on('data', (chunk) => {
-    said = `${said}${chunk}`.slice(-MOST_SAID);
+    said = `${said}${chunk}`.slice(-MAX_MESSAGE_CHARACTERS);
   });
   const ended = once(child, 'exit').then(() => {
     throw new Error(`The process that runs the tests has ended.\n${said}`);

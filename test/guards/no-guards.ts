@@ -108,7 +108,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [SERVICE_ACCOUNTS, 'endServiceAccount', 'eq(apiKeys.isActive, true)'],
     [SESSIONS, 'endUserSessions', 'isLiveSession(owner, now)'],
     [SESSIONS, 'endUserGrants', 'isNull(oauthGrants.endedAt)'],
-    [SESSIONS, 'endSessionsOfInactive', 'isNull(sessions.endedAt)'],
+    [SESSIONS, 'endSessionsOfInactiveUser', 'isNull(sessions.endedAt)'],
     [`${MODULES}/users/store.ts`, 'endResets', 'isNull(passwordResets.usedAt)'],
     [`${MODULES}/users/store.ts`, 'recordVerified', 'eq(users.isVerified, false)'],
     ['src/kernel/fixed-window.ts', 'FixedWindows', '!this.#windows.has'],
@@ -240,7 +240,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     'says which events are meant, which are told again under the same ids where they stay',
     [`${MODULES}/webhooks/tell.ts`, undefined, 'id = ANY'],
     [`${MODULES}/webhooks/store.ts`, 'insertEvents', 'exists'],
-    [`${MODULES}/webhooks/store.ts`, 'deleteUntold', '('],
+    [`${MODULES}/webhooks/store.ts`, 'deleteEventsWithoutEndpoint', '('],
   ),
   ...all('finds fast what another condition holds to', [
     `${MODULES}/webhooks/store.ts`,

@@ -10,9 +10,9 @@ const { values: options } = parseArgs({
 });
 
 const wanted = new RegExp(options.only ?? '');
-const chosen = GUARDS.filter((guard) => wanted.test(`${nameOf(guard)} ${guard.tests.join(' ')}`));
-if (options.list) for (const guard of chosen) console.log(`${nameOf(guard)}\n    ${guard.tests.join(', ')}`);
-else process.exitCode = (await removeEach(chosen)) ? 0 : 1;
+const selectedGuards = GUARDS.filter((guard) => wanted.test(`${nameOf(guard)} ${guard.tests.join(' ')}`));
+if (options.list) for (const guard of selectedGuards) console.log(`${nameOf(guard)}\n    ${guard.tests.join(', ')}`);
+else process.exitCode = (await removeEach(selectedGuards)) ? 0 : 1;
 
 /** Removes guard after guard, in copies of the project side by side, and runs its tests. @returns whether each is held */
 async function removeEach(guards: Guard[]): Promise<boolean> {

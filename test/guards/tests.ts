@@ -43,9 +43,9 @@ export async function openTests(folder: string) {
       return (guard) => {
         const modules = modulesOf(guard);
         const ran = modules.flatMap(testsOf).some(({ fullName }) => fullName.includes(guard.title ?? ''));
-        if (!ran) return `${placed(guard)}: no test fits. Correct the entry in test/guards/lists.`;
+        if (!ran) return `${describeGuard(guard)}: no test fits. Correct the entry in test/guards/lists.`;
         if (modules.every((module) => module.ok())) return undefined;
-        return `${placed(guard)} fails with every guard in place. Repair that first.`;
+        return `${describeGuard(guard)} fails with every guard in place. Repair that first.`;
       };
     },
     /** Runs the tests of a guard that is removed, until one fails. */
@@ -57,7 +57,7 @@ export async function openTests(folder: string) {
       const failed = modules.flatMap(testsOf).filter((test) => test.result().state === 'failed');
       const held = failed.find((test) => !messagesOf(test).some((message) => TIMED_OUT.test(message)));
       if (held) return { heldBy: `“${held.fullName}” fails: ${messagesOf(held)[0]?.split('\n')[0]}` };
-      return { failure: `${placed(guard)}: ${explanation(modules, failed)}` };
+      return { failure: `${describeGuard(guard)}: ${explanation(modules, failed)}` };
     },
     close: () => vitest.close(),
   };
@@ -74,7 +74,7 @@ function explanation(modules: readonly TestModule[], [timedOut]: readonly TestCa
   return 'survived, no test fails without it. Write one in which a rival comes in between: see CONTRIBUTING.md.';
 }
 
-const placed = (guard: Guard): string => `${nameOf(guard)}, in ${guard.tests.join(' and ')}`;
+const describeGuard = (guard: Guard): string => `${nameOf(guard)}, in ${guard.tests.join(' and ')}`;
 /** The tests that ran. */
 const testsOf = (module: TestModule): TestCase[] =>
   [...module.children.allTests()].filter((test) => ['passed', 'failed'].includes(test.result().state));

@@ -9,7 +9,7 @@ import type { ControlDb } from '../../src/db/client.ts';
 import { authenticatePrincipal } from '../../src/http/authentication.ts';
 import { AccessVersions, CHANGE_MS } from '../../src/objects/access-versions.ts';
 import { changeAccess } from '../../src/objects/change-access.ts';
-import type { Admission, OrganizationGate, Verdict } from '../../src/objects/organization-gate.ts';
+import type { Admission, Admittance, OrganizationGate } from '../../src/objects/organization-gate.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 
 const COMPANY = 'company';
@@ -100,7 +100,7 @@ class World {
     const lost = () => new Promise<never>(() => {});
     const limit = { limit: 1, remaining: 1, resetAt: 0, allowed: true };
     const gate = {
-      admit: ({ principalId }: Admission): Promise<Verdict> =>
+      admit: ({ principalId }: Admission): Promise<Admittance> =>
         step(() => ({
           refused: null,
           organization: limit,
@@ -134,7 +134,7 @@ class World {
       credential: `${isolate} ${saysWhose}`,
       claims: saysWhose ? { companyId: COMPANY, type: 'user', principalId: PRINCIPAL, credentialId: 's' } : null,
       fits: async () => true,
-      read: () => step(() => known(this.committed)),
+      read: () => step(() => toKnownPrincipal(this.committed)),
       recordUse: () => {},
     };
     const ctx = {
@@ -169,7 +169,7 @@ class World {
   }
 }
 
-function known(value: number): KnownPrincipal {
+function toKnownPrincipal(value: number): KnownPrincipal {
   const access = compileAccess({ companyId: COMPANY, isOwner: false, groups: [] });
   const actor: UserActor = {
     kind: 'user',
@@ -193,7 +193,7 @@ const requests =
   async (world, step) => {
     for (let index = 0; index < count; index += 1) await world.request(isolate, step, saysWhose);
   };
-const change =
+const commitChange =
   (principals: readonly string[] | 'everybody', fault: Fault = 'none'): Process =>
   (world, step) =>
     world.change(step, fault, principals);
@@ -230,16 +230,19 @@ describe('the access of a principal that an isolate has cached', () => {
   const AFFECTED = [[PRINCIPAL], 'everybody'] as const;
   const FAULTS: Fault[] = ['none', 'lost after beginning', 'lost after committing'];
   const SCENARIOS: [name: string, processes: (principals: (typeof AFFECTED)[number], fault: Fault) => Process[]][] = [
-    ['two isolates', (of, fault) => [requests('a', 1), requests('b', 1), change(of, fault)]],
-    ['a gate that restarts', (of, fault) => [requests('a', 2), change(of, fault), restart]],
+    ['two isolates', (of, fault) => [requests('a', 1), requests('b', 1), commitChange(of, fault)]],
+    ['a gate that restarts', (of, fault) => [requests('a', 2), commitChange(of, fault), restart]],
     // Not also an isolate that is lost after it: what it commits then is told by nobody. The database's clock forbids it.
-    ['a gate whose clock jumps', (of, fault) => [requests('a', 2), change(of, fault), clockJump]],
-    ['two changes', (of, fault) => [requests('a', 1), change(of, fault), change('everybody')]],
+    ['a gate whose clock jumps', (of, fault) => [requests('a', 2), commitChange(of, fault), clockJump]],
+    ['two changes', (of, fault) => [requests('a', 1), commitChange(of, fault), commitChange('everybody')]],
     [
       'two changes and a credential that does not name its principal',
-      (of, fault) => [requests('k', 2, false), inTurn(change(of), change(of, fault))],
+      (of, fault) => [requests('k', 2, false), inTurn(commitChange(of), commitChange(of, fault))],
     ],
-    ['a credential that does not name its principal', (of, fault) => [requests('k', 3, false), change(of, fault)]],
+    [
+      'a credential that does not name its principal',
+      (of, fault) => [requests('k', 3, false), commitChange(of, fault)],
+    ],
   ];
   const CASES = SCENARIOS.flatMap(([name, processes]) =>
     AFFECTED.flatMap((affected) =>

@@ -50,7 +50,7 @@ describe('an error', () => {
     ]);
   });
 
-  it('tells a missing field (required) from an empty one (too_short)', async () => {
+  it('distinguishes a missing field (required) from an empty one (too_short)', async () => {
     const { body } = await company.as.post('/v1/groups', { json: { slug: '' } });
     const reasons = Object.fromEntries(
       body.details.map(({ field, reason }: { field: string; reason: string }) => [field, reason]),

@@ -60,7 +60,7 @@ describe('a database write that changes access', () => {
     ['with gone as (select 1) delete from group_policies where policy_id in gone', true],
     ['select "is_active" from "users" where "id" = ?', false],
     ['update "dashboards" set "deleted_at" = ?', false],
-  ])('is told from other statements by its SQL: %s', (text, touches) => {
+  ])('is recognized by its SQL: %s', (text, touches) => {
     expect(touchesAccess(text)).toBe(touches);
   });
 });

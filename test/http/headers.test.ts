@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { aCompany } from '../support/worlds.ts';
 
 const ID = 'f'.repeat(24);
@@ -8,7 +8,7 @@ const ENDPOINTS = SURFACES.flatMap(({ endpoints }) => endpoints).map(({ contract
 const ROUTES = ENDPOINTS.map(({ method, path }) => [method.toUpperCase(), path.replaceAll(/\{\w+\}/g, ID)] as const);
 
 /** What all answers have in common, whatever was asked and however it ended. */
-function expectGuarded({ headers }: Answer): void {
+function expectGuarded({ headers }: ApiResponse): void {
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}; includeSubDomains$/);
   expect(headers.get('cache-control')).toMatch(/no-store|no-cache|private|max-age/);

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { SIGNING_KEYS } from '../embeds/support.ts';
+import { SIGNING_KEYS_PATH } from '../embeds/support.ts';
 import { insert, itemsOf } from '../knowledge/metrics/support.ts';
 import { aConcept } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import { aContext, anOutsider, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
+import { aContext, anOutsider, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, someSales } from '../shares/support.ts';
-import { type Answer, bearer, type Caller } from '../support/api.ts';
+import { type ApiResponse, bearer, type Caller } from '../support/api.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { overtaken } from '../support/rival.ts';
 import {
@@ -26,18 +26,18 @@ import { aVisualization } from '../visualizations/support.ts';
 
 let company: Company;
 let admin: Caller;
-let made = 0;
+let createdCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
   admin = signed(company.apiKey);
   await someSales(company);
 });
 
-const aKey = () => `key-${++made}`;
-const aName = () => `Readers ${++made}`;
+const aKey = () => `key-${++createdCount}`;
+const aName = () => `Readers ${++createdCount}`;
 const under = (key: string, json: unknown = {}) => ({ headers: { 'idempotency-key': key }, json });
-const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true';
-const codeOf = ({ status, body }: Answer) => [status, body.error_code ?? body.error];
+const isReplay = ({ headers }: ApiResponse) => headers.get('idempotency-replayed') === 'true';
+const codeOf = ({ status, body }: ApiResponse) => [status, body.error_code ?? body.error];
 const CHANGED = [409, 'IDEMPOTENCY_ACCESS_CHANGED'];
 
 /** Takes actions from a principal, by a group with a Deny. */
@@ -70,7 +70,7 @@ describe('a POST that only reads, repeated under an idempotency key', () => {
     const sending = under(aKey(), { context_id: id });
     const path = `/api/v1/share-portal/dashboards/${dashboard._id}/execute`;
     const first = await must(as.post(path, sending));
-    await must(company.as.delete(`${CONTEXTS}/${id}/members/${members[0]?.id}`));
+    await must(company.as.delete(`${CONTEXTS_PATH}/${id}/members/${members[0]?.id}`));
     const again = await as.post(path, sending);
     expect(first.results[0].rows.length).toBeGreaterThan(0);
     expect([again.status, isReplay(again), 'results' in again.body]).toEqual([400, false, false]);
@@ -112,7 +112,8 @@ describe('a POST that only reads, repeated under an idempotency key', () => {
       ];
     };
     const askedBoth = async () => [...(await asked(bearer(token))), ...(await asked(program))];
-    const shows = (answers: Answer[]) => answers.map(({ body }) => /\brows\\?":\s*\[\[/.test(JSON.stringify(body)));
+    const shows = (answers: ApiResponse[]) =>
+      answers.map(({ body }) => /\brows\\?":\s*\[\[/.test(JSON.stringify(body)));
     expect(shows(await askedBoth())).toEqual([true, true, true, true]);
     await denyTo('user', id, 'managed-tables:data-read');
     await denyTo('service_account', robot.id, 'managed-tables:data-read');
@@ -133,7 +134,7 @@ describe('a refusal kept for an idempotency key', () => {
   it.each<[string, string, object, number?]>([
     ['a share', `/api/v1/dashboards/${NOBODY}/shares`, { share_type: 'link' }],
     ['a share of a wrong form', `/api/v1/dashboards/${NOBODY}/shares`, { share_type: 'x' }, 422],
-    ['a member', `${CONTEXTS}/${NOBODY}/members`, { member_type: 'external_email', email: 'a@partner.test' }],
+    ['a member', `${CONTEXTS_PATH}/${NOBODY}/members`, { member_type: 'external_email', email: 'a@partner.test' }],
     ['an embed token', `/api/v1/embed/dashboards/${NOBODY}`, {}],
     ['an accepted suggestion', `/api/v1/domain-knowledge/suggestions/${NOBODY}/accept`, {}],
   ])('is replayed where there is nothing to make it of: %s', async (_what, path, json, status = 404) => {
@@ -147,12 +148,12 @@ describe('a refusal kept for an idempotency key', () => {
 describe('an answer kept for an idempotency key', () => {
   it.each<[what: string, path: (dashboard: string) => string]>([
     ['the token of an embed', (id) => `/api/v1/embed/dashboards/${id}`],
-    ['the secret of a signing key', () => SIGNING_KEYS],
+    ['the secret of a signing key', () => SIGNING_KEYS_PATH],
   ])('with %s is not replayed once its sender is denied sharing a visualization', async (_what, path) => {
     const { dashboard } = await aSalesDashboard(company);
     const { id, as } = await aPerson();
     const key = aKey();
-    const json = path('') === SIGNING_KEYS ? { name: 'Host' } : {};
+    const json = path('') === SIGNING_KEYS_PATH ? { name: 'Host' } : {};
     const send = (used = key) => as.post(path(dashboard._id), under(used, json));
     const first = await send();
     expect([first.status, isReplay(await send())]).toEqual([201, true]);
@@ -184,7 +185,7 @@ describe('an answer kept for an idempotency key', () => {
     ['a share', (dashboard) => `/api/v1/dashboards/${dashboard}/shares`, { share_type: 'link' }],
     [
       'a context membership',
-      (_, context) => `${CONTEXTS}/${context}/members`,
+      (_, context) => `${CONTEXTS_PATH}/${context}/members`,
       { member_type: 'external_email', email: 'new@partner.test' },
     ],
   ])('of %s is not replayed once the dashboard shows more than its sender may share', async (_what, path, json) => {
@@ -279,6 +280,6 @@ describe('an answer kept for an idempotency key', () => {
     const answers = [];
     for (const { as } of sessions) answers.push(await as.post('/api/v1/share-auth/logout', under(key)));
     expect(answers.map(({ status }) => status)).toEqual([200, 409]);
-    expect(codeOf(answers[1] as Answer)).toEqual(CHANGED);
+    expect(codeOf(answers[1] as ApiResponse)).toEqual(CHANGED);
   });
 });

@@ -4,7 +4,7 @@ import { IdempotencyKeys, type KeyedRequest } from '../../src/objects/idempotenc
 import { sha256Hex } from '../../src/platform/secrets.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aContext, anOutsider } from '../share-portal/support.ts';
-import { type Answer, type Caller, call, type Sending } from '../support/api.ts';
+import { type ApiResponse, type Caller, call, type Sending } from '../support/api.ts';
 import { later, resetClock, standAt } from '../support/clock.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { failingAt } from '../support/outage.ts';
@@ -20,18 +20,22 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-let made = 0;
-const aKey = () => `key-${++made}`;
-const aName = () => `Readers ${++made}`;
+let createdCount = 0;
+const aKey = () => `key-${++createdCount}`;
+const aName = () => `Readers ${++createdCount}`;
 const under = (key: string, json?: unknown): Sending => ({
   headers: { 'idempotency-key': key },
   ...(json !== undefined && { json }),
 });
 const create = (key: string, name: string, as = admin) => as.post('/groups', under(key, { name }));
-const named = (name: string) => countOf('groups where company_id = ? and name = ?', company.id, name);
-const codeOf = ({ status, body }: Answer) => [status, body.error_code ?? body.error];
-const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true';
-const consoleGroup = (name: string) => ({ name, slug: `console-${made}`, description: 'Who reads what is sold' });
+const countGroupsNamed = (name: string) => countOf('groups where company_id = ? and name = ?', company.id, name);
+const codeOf = ({ status, body }: ApiResponse) => [status, body.error_code ?? body.error];
+const isReplay = ({ headers }: ApiResponse) => headers.get('idempotency-replayed') === 'true';
+const consoleGroup = (name: string) => ({
+  name,
+  slug: `console-${createdCount}`,
+  description: 'Who reads what is sold',
+});
 const bindingOf = ({ id, accountId }: ServiceAccount): Sending => ({
   json: { principal_type: 'service_account', principal_id: id, account_id: accountId },
 });
@@ -47,7 +51,7 @@ describe('a request under an idempotency key', () => {
     expect(again).toMatchObject({ status: 201, body: first.body });
     expect(again.headers.get('location')).toBe(`/groups/${first.body.id}`);
     expect(again.headers.get('x-correlation-id')).not.toBe(first.headers.get('x-correlation-id'));
-    expect(await named(name)).toBe(1);
+    expect(await countGroupsNamed(name)).toBe(1);
   });
 
   it('is done once for a person, too, and without a body', async () => {
@@ -71,7 +75,7 @@ describe('a request under an idempotency key', () => {
     expect([ofAnother.status, isReplay(ofAnother)]).toEqual([201, false]);
   });
 
-  it.each<[what: string, repeat: (key: string, name: string) => Promise<Answer>]>([
+  it.each<[what: string, repeat: (key: string, name: string) => Promise<ApiResponse>]>([
     ['another body', (key, name) => create(key, `${name} `)],
     [
       'the same body in other bytes',
@@ -266,7 +270,7 @@ describe('an idempotency key', () => {
 describe('copies of a request under one key', () => {
   it('that arrive while the first one runs are answered 409 with Retry-After', async () => {
     const [key, name] = [aKey(), aName()];
-    let copy: Answer | undefined;
+    let copy: ApiResponse | undefined;
     const first = await overtaken(
       /insert into "groups"/,
       async () => {
@@ -275,7 +279,7 @@ describe('copies of a request under one key', () => {
       (watched) => admin.post('/groups', { ...under(key, { name }), env: watched }),
     );
     expect(first.status).toBe(201);
-    expect(codeOf(copy as Answer)).toEqual([409, 'IdempotencyKeyInUse']);
+    expect(codeOf(copy as ApiResponse)).toEqual([409, 'IdempotencyKeyInUse']);
     expect(Number(copy?.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(isReplay(await create(key, name))).toBe(true);
   });
@@ -288,7 +292,7 @@ describe('copies of a request under one key', () => {
     expect(new Set(done.map(({ body }) => body.id)).size).toBe(1);
     const others = answers.filter((answer) => answer.status !== 201).map(codeOf);
     expect(new Set(others.map(String))).toEqual(others.length > 0 ? new Set(['409,IdempotencyKeyInUse']) : new Set());
-    expect(await named(name)).toBe(1);
+    expect(await countGroupsNamed(name)).toBe(1);
   });
 
   it('run only after its lease has ended, at whichever call the isolate of the first one was lost', async () => {
@@ -418,7 +422,7 @@ describe('the stored answer of an idempotency key', () => {
     const rotated = { ENCRYPTION_KEYS: JSON.stringify({ 9: 'another secret of at least 32 characters' }) };
     const again = await admin.post('/groups', { ...under(key, { name }), env: rotated });
     expect(codeOf(again)).toEqual([409, 'IdempotencyAnswerTooLarge']);
-    expect(await named(name)).toBe(1);
+    expect(await countGroupsNamed(name)).toBe(1);
   });
 
   it('is not replayed after 24 hours, and deleted from the disk later', async () => {

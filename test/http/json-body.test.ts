@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { type Answer, type Caller, call } from '../support/api.ts';
+import { type ApiResponse, type Caller, call } from '../support/api.ts';
 import { signed } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 
@@ -36,15 +36,19 @@ describe('a JSON body', () => {
     ]);
   });
 
-  it.each<[string, () => Promise<Answer>]>([
+  it.each<[string, () => Promise<ApiResponse>]>([
     ['a policy', () => company.as.post('/v1/policies', { headers: JSON_TYPE, body: `{"document":${nested(5_000)}}` })],
     ['a sign-in', () => call('POST', '/v1/auth/login', { headers: JSON_TYPE, body: nested(5_000) })],
     ['a table', () => company.as.post('/v1/managed-tables', { headers: JSON_TYPE, body: nestedObjects(5_000) })],
     [
       'rows with numbers of many digits',
-      () => company.as.post(ROWS, { headers: JSON_TYPE, body: `{"rows":[12345678901234567890,${nested(5_000)}]}` }),
+      () =>
+        company.as.post(ROWS_PATH, { headers: JSON_TYPE, body: `{"rows":[12345678901234567890,${nested(5_000)}]}` }),
     ],
-    ['a parameter', () => company.as.post(EXECUTE, { headers: JSON_TYPE, body: `{"parameters":${nested(5_000)}}` })],
+    [
+      'a parameter',
+      () => company.as.post(EXECUTE_PATH, { headers: JSON_TYPE, body: `{"parameters":${nested(5_000)}}` }),
+    ],
   ])('is refused when it is nested too deep, on every API: %s', async (_what, send) => {
     expect((await send()).status).toBe(400);
   });
@@ -119,8 +123,8 @@ describe('a token whose parts are nested deep', () => {
 });
 
 const NOBODY = 'f'.repeat(24);
-const ROWS = `/v1/managed-tables/${NOBODY}/data`;
-const EXECUTE = `/v1/dashboards/${NOBODY}/execute`;
+const ROWS_PATH = `/v1/managed-tables/${NOBODY}/data`;
+const EXECUTE_PATH = `/v1/dashboards/${NOBODY}/execute`;
 
 /** Every route whose body may be left out, by what its schema says. */
 const OPTIONAL = SURFACES.flatMap(({ surface, endpoints }) =>
@@ -132,7 +136,7 @@ const OPTIONAL = SURFACES.flatMap(({ surface, endpoints }) =>
 );
 
 describe('a body all of whose members are optional', () => {
-  it('is found on routes such as the acceptance of a suggestion', () => {
+  it('is defined by routes such as the acceptance of a suggestion', () => {
     expect(OPTIONAL.map(([route]) => route)).toContain('POST /api/v1/domain-knowledge/suggestions/{id}/accept');
   });
 

@@ -27,7 +27,7 @@ describe('the answer 201', () => {
     }
   });
 
-  it('has no Location when no route reads the resource by itself', async () => {
+  it('has no Location when no route reads the single resource', async () => {
     const company = await aCompany();
     const organization = signed(company.apiKey);
     const { body: list } = await organization.get('/service-accounts');

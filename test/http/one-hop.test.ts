@@ -5,7 +5,7 @@ import { getCachedPrincipal } from '../../src/access/known-principals.ts';
 import { commit, openControlDb } from '../../src/db/client.ts';
 import { concurrentChange } from '../../src/db/failures.ts';
 import { recordUses } from '../../src/db/last-uses.ts';
-import type { Answer, Caller } from '../support/api.ts';
+import type { ApiResponse, Caller } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
 import { countedD1 } from '../support/counted.ts';
@@ -32,8 +32,8 @@ beforeEach(async () => {
 });
 
 /** A request, and how many queries it asked of the control database. */
-async function counted(
-  send: (env: Record<string, string>) => Promise<Answer>,
+async function countQueries(
+  send: (env: Record<string, string>) => Promise<ApiResponse>,
 ): Promise<[status: number, queries: number]> {
   const { env: watched, calls } = countedD1();
   const { status } = await send(watched);
@@ -45,8 +45,8 @@ describe('a request of a principal that the isolate has cached', () => {
     const robot = await aServiceAccount(company);
     const { as } = await aUser(company);
     forgetPrincipals();
-    const ofKey = () => counted((watched) => robot.as.get('/groups', { env: watched }));
-    const ofToken = () => counted((watched) => as.get('/v1/managed-tables', { env: watched }));
+    const ofKey = () => countQueries((watched) => robot.as.get('/groups', { env: watched }));
+    const ofToken = () => countQueries((watched) => as.get('/v1/managed-tables', { env: watched }));
     // A use of a key is recorded once.
     expect([await ofKey(), await ofKey(), await ofKey()]).toEqual([
       [403, 2],
@@ -68,7 +68,7 @@ describe('a request of a principal that the isolate has cached', () => {
     const { refreshToken } = company;
     const { body } = await company.as.post('/v1/auth/refresh', { json: { refresh_token: refreshToken } });
     expect(body.token).toBeTypeOf('string');
-    expect(await counted((watched) => as.get('/v1/managed-tables', { env: watched }))).toEqual([403, 0]);
+    expect(await countQueries((watched) => as.get('/v1/managed-tables', { env: watched }))).toEqual([403, 0]);
   });
 
   it('records no last use earlier than the recorded one, nor one of another company', async () => {
@@ -97,12 +97,12 @@ describe('a request of a principal that the isolate has cached', () => {
     const first = await Promise.all(robots.map(usedAt));
     try {
       later(90_000);
-      expect(await counted((watched) => robots[0]?.as.get('/groups', { env: watched }) as Promise<Answer>)).toEqual([
-        403, 1,
-      ]);
-      expect(await counted((watched) => robots[1]?.as.get('/groups', { env: watched }) as Promise<Answer>)).toEqual([
-        403, 0,
-      ]);
+      expect(
+        await countQueries((watched) => robots[0]?.as.get('/groups', { env: watched }) as Promise<ApiResponse>),
+      ).toEqual([403, 1]);
+      expect(
+        await countQueries((watched) => robots[1]?.as.get('/groups', { env: watched }) as Promise<ApiResponse>),
+      ).toEqual([403, 0]);
       later(200_000);
       await use();
       const last = await Promise.all(robots.map(usedAt));
@@ -122,7 +122,7 @@ describe('the cached access of a principal', () => {
     const request = async () => (await robot.as.get('/groups')).status;
     for (let times = 0; times < 3; times += 1) expect(await request()).toBe(200);
     // The list itself.
-    expect(await counted((watched) => robot.as.get('/groups', { env: watched }))).toEqual([200, 1]);
+    expect(await countQueries((watched) => robot.as.get('/groups', { env: watched }))).toEqual([200, 1]);
     return { policyId, groupId, robot, request };
   }
   type Known = Awaited<ReturnType<typeof knownRobot>>;
@@ -163,9 +163,9 @@ describe('the cached access of a principal', () => {
     ],
   ];
 
-  it.each(ENDS)('ends with the next request of a key when %s', async (_, status, end) => {
+  it.each(ENDS)('is revoked at the next request of a key when %s', async (_, status, end) => {
     const known = await knownRobot();
-    expect(((await end(known)) as Answer).status).toBeLessThan(300);
+    expect(((await end(known)) as ApiResponse).status).toBeLessThan(300);
     expect(await known.request()).toBe(status);
   });
 
@@ -201,11 +201,11 @@ describe('the cached access of a principal', () => {
   async function knownKey(key: ServiceAccount['key']) {
     const as = signed(key);
     for (let times = 0; times < 3; times += 1) expect((await as.get('/groups')).status).toBe(403);
-    expect(await counted((watched) => as.get('/groups', { env: watched }))).toEqual([403, 0]);
+    expect(await countQueries((watched) => as.get('/groups', { env: watched }))).toEqual([403, 0]);
     return { as };
   }
 
-  it('ends with the next request of a key when its account is deactivated, and is back when it is activated', async () => {
+  it('is revoked at the next request of a key when its account is deactivated, and restored when the account is activated', async () => {
     const { id: accountId } = await must(admin.post('/accounts', { json: { name: 'Second' } }));
     const robot = await aServiceAccount(company, [], accountId);
     const request = async () => (await robot.as.get('/groups')).status;
@@ -225,8 +225,8 @@ describe('the cached access of a principal', () => {
   it.each(OF_A_USER)('ends with the next request of a token when %s', async (_, end) => {
     const { id, as } = await aUser(company, { can: ['users:list'] });
     expect((await as.get('/v1/users')).status).toBe(200);
-    expect(await counted((watched) => as.get('/v1/auth/sessions', { env: watched }))).toEqual([200, 1]);
-    expect(((await end(id, as)) as Answer).status).toBeLessThan(300);
+    expect(await countQueries((watched) => as.get('/v1/auth/sessions', { env: watched }))).toEqual([200, 1]);
+    expect(((await end(id, as)) as ApiResponse).status).toBeLessThan(300);
     expect((await as.get('/v1/users')).status).toBe(401);
   });
 
@@ -256,7 +256,7 @@ describe('the cached access of a principal', () => {
 describe('a change of access that failed', () => {
   it('keeps access from being cached as long as its outcome is unknown', async () => {
     const { id, as } = await aUser(company, { can: ['users:list'] });
-    const request = () => counted((watched) => as.get('/v1/users', { env: watched }));
+    const request = () => countQueries((watched) => as.get('/v1/users', { env: watched }));
     expect([await request(), await request()]).toEqual([
       [200, 2],
       [200, 1],
@@ -273,7 +273,7 @@ describe('a change of access that failed', () => {
 
   it('lets access be cached again when it was refused', async () => {
     const { id, as } = await aUser(company);
-    const request = () => counted((watched) => as.get('/v1/users', { env: watched }));
+    const request = () => countQueries((watched) => as.get('/v1/users', { env: watched }));
     await request();
     await inContext({ kind: 'anonymous' }, async (ctx) => {
       const refused = ctx.changeAccess(onlyPrincipals(company.id, id), () => Promise.reject(concurrentChange()));
@@ -324,7 +324,7 @@ describe('the gate of a company (a Durable Object)', () => {
     const { id, as } = await aUser(company, { can: ['users:list'] });
     await as.get('/v1/users');
     const away = gateThat({ admit: answer });
-    expect(await counted((watched) => as.get('/v1/users', { env: { ...watched, ...away } }))).toEqual([200, 2]);
+    expect(await countQueries((watched) => as.get('/v1/users', { env: { ...watched, ...away } }))).toEqual([200, 2]);
     await must(company.as.post(`/v1/users/${id}/deactivate`));
     expect((await as.get('/v1/users', { env: away })).status).toBe(401);
   });
@@ -337,12 +337,12 @@ describe('the gate of a company (a Durable Object)', () => {
     expect(statuses).toEqual([403, 403, 429]);
   });
 
-  it('that is unavailable lets no signed request in, and says when to try again', async () => {
+  it('that is unavailable refuses signed requests with Retry-After', async () => {
     const { status, headers, body } = await admin.get('/groups', { env: gateThat({ admit: throwing }) });
     expect([status, headers.get('retry-after'), body.error]).toEqual([503, '5', 'ServiceUnavailable']);
   });
 
-  it('that cannot be told of a change of access keeps the change from being made', async () => {
+  it('that cannot be notified of a change of access prevents the change', async () => {
     const { id } = await aUser(company);
     const untold = gateThat({
       admit: (...given: Parameters<typeof gate.admit>) => gate.admit(...given),

@@ -160,7 +160,7 @@ describe('/openapi.json', () => {
     expect(isPortable('^[a+\\-]$')).toBe(true);
   });
 
-  it('has only patterns that span the whole text', () => {
+  it('has only patterns that are anchored at both ends', () => {
     expect([isPortable('a'), isPortable('^a'), isPortable('a$'), isPortable('^a$')]).toEqual([
       false,
       false,

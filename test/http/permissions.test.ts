@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { type Contract, getAction } from '../../src/http/endpoint.ts';
-import { filled } from '../../src/http/paths.ts';
+import { fillPath } from '../../src/http/paths.ts';
 import { isTokenAccess } from '../../src/http/request-checks.ts';
 import { type Action, ALL_ACTIONS, actionEntry } from '../../src/permissions/actions.ts';
 import type { LegacyAction } from '../../src/permissions/legacy.ts';
-import { type Answer, call, type Sending } from '../support/api.ts';
+import { type ApiResponse, call, type Sending } from '../support/api.ts';
 import { type Principal, principal, principalsOf } from '../support/principals.ts';
 import { allow, deny, withServiceToken } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -32,11 +32,11 @@ beforeAll(async () => {
 
 const NOBODYS = '0'.repeat(24);
 const addressOf = ({ method, path, query }: Contract): string =>
-  filled(path, () => NOBODYS) + (method === 'get' && query ? '?page=0' : '');
+  fillPath(path, () => NOBODYS) + (method === 'get' && query ? '?page=0' : '');
 /** An invalid request, so that a route that lets it in changes nothing. */
 const sendingOf = ({ body }: Contract): Sending => (body ? { json: { name: 7 } } : {});
 
-const knock = ({ as }: Principal, contract: Contract): Promise<Answer> =>
+const knock = ({ as }: Principal, contract: Contract): Promise<ApiResponse> =>
   as[contract.method](addressOf(contract), sendingOf(contract));
 
 const needsCredential = ({ access }: Contract): boolean =>

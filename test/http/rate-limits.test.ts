@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tryAgainIn } from '../../src/texts/errors/say.ts';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { later, resetClock, standAt } from '../support/clock.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -35,7 +35,7 @@ const sending = ({ organization = 1000, principal = 100, ip = 1000 }: Limits, ad
 });
 
 /** What the three headers say. */
-const limitOf = ({ headers }: Answer) => ({
+const limitOf = ({ headers }: ApiResponse) => ({
   limit: Number(headers.get('x-ratelimit-limit')),
   remaining: Number(headers.get('x-ratelimit-remaining')),
   reset: Number(headers.get('x-ratelimit-reset')),
@@ -47,7 +47,7 @@ const messagesOf = (seconds: number): string[] => [
   `Requisições demais. ${tryAgainIn(seconds, 'pt-BR')}`,
 ];
 
-function expectTooMany({ status, headers, body }: Answer, longest: number): void {
+function expectTooMany({ status, headers, body }: ApiResponse, longest: number): void {
   expect(status).toBe(429);
   const seconds = Number(headers.get('retry-after'));
   expect(seconds).toBeGreaterThanOrEqual(1);
@@ -59,7 +59,7 @@ function expectTooMany({ status, headers, body }: Answer, longest: number): void
 }
 
 /** A request of a known caller on each surface. */
-const SURFACES: [surface: string, get: (limits: Limits, address?: string) => Promise<Answer>][] = [
+const SURFACES: [surface: string, get: (limits: Limits, address?: string) => Promise<ApiResponse>][] = [
   ['organization API', (limits, address) => signed(company.apiKey).get('/accounts', sending(limits, address))],
   ['console', (limits, address) => company.as.get('/v1/auth/me', sending(limits, address))],
   ['managed tables', (limits, address) => company.as.get('/v1/managed-tables/status', sending(limits, address))],
@@ -83,8 +83,8 @@ describe.each(SURFACES)('the %s', (_surface, get) => {
     for (let round = 0; round < 4; round += 1) answers.push(await get({ principal: 3 }));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
     expect(answers.slice(0, 3).map((answer) => limitOf(answer).remaining)).toEqual([2, 1, 0]);
-    expectTooMany(answers[3] as Answer, 60);
-    expect(limitOf(answers[3] as Answer).limit).toBe(3);
+    expectTooMany(answers[3] as ApiResponse, 60);
+    expect(limitOf(answers[3] as ApiResponse).limit).toBe(3);
   });
 
   it('refuses an organization over its rate limit', async () => {
@@ -124,7 +124,7 @@ describe.each([
     const answers = await Promise.all(Array.from({ length: 3 }, () => call('GET', path, request)));
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(1);
-    expectTooMany(refused[0] as Answer, 1);
+    expectTooMany(refused[0] as ApiResponse, 1);
     for (const answer of answers) expect(limitOf(answer).limit).toBe(2);
   });
 });

@@ -5,7 +5,7 @@ import worker from '../support/worker.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 /** The environment with every way out of the isolate counted. */
-function counted() {
+function createCountingEnv() {
   const counts = { d1: 0, gate: 0, ip: 0 };
   const session = (inner: D1DatabaseSession): D1DatabaseSession =>
     new Proxy(inner, {
@@ -51,7 +51,7 @@ describe('a request, before its handler', () => {
   it.each(['/v1/managed-tables', `/v1/policies/${'0'.repeat(24)}`])(
     'takes one D1 batch, one call of the company’s Durable Object and one of the IP limiter: %s',
     async (path) => {
-      const { counts, bindings } = counted();
+      const { counts, bindings } = createCountingEnv();
       // Refused by authorization: everything before the handler has run, and nothing of it.
       const { as } = await aUser(company, { can: ['users:list'] });
       const { status } = await as.get(path, { env: bindings });
@@ -61,7 +61,7 @@ describe('a request, before its handler', () => {
   );
 
   it('with an invalid token calls no Durable Object of a company, and is answered before its audit record is sent', async () => {
-    const { counts, bindings } = counted();
+    const { counts, bindings } = createCountingEnv();
     const written = Promise.withResolvers<void>();
     const limiter = (name: string) => ({
       take: (limit: number) => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, expect, inject, it, vi } from 'vitest';
 import { logError } from '../../src/platform/log.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -13,7 +13,7 @@ afterEach(() => vi.restoreAllMocks());
 const UNREACHABLE = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
 
 /** Sends a request, and gives the lines of errors that it left. */
-async function linesOf(send: () => Promise<Answer>) {
+async function linesOf(send: () => Promise<ApiResponse>) {
   const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   written.mockClear();
   const answer = await send();
@@ -21,7 +21,7 @@ async function linesOf(send: () => Promise<Answer>) {
   return { answer, texts, lines: texts.map((text) => JSON.parse(text)) };
 }
 
-it('the log tells once of a company’s Postgres that cannot be reached, with the cause and the id of the request', async () => {
+it('the log reports a company’s unreachable Postgres once, with the cause and the request id', async () => {
   const tableId = await aTable(company.as, 'out_of_reach', [column('a')]);
   const { answer, lines, texts } = await linesOf(() =>
     company.as.get(`/v1/managed-tables/${tableId}/data`, { env: UNREACHABLE }),
@@ -41,7 +41,7 @@ it('the log tells once of a company’s Postgres that cannot be reached, with th
   expect(texts[0]).not.toContain('[object');
 });
 
-it('the log tells why Neon did not create a database', async () => {
+it('the log has the reason why Neon did not create a database', async () => {
   const { as } = await aCompany();
   const away = { NEON_API_URL: 'http://127.0.0.1:1/api/v2' };
   const { answer, lines, texts } = await linesOf(() => as.post('/v1/managed-tables/provision', { env: away }));

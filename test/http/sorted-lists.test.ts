@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aContext, aMember, CONTEXTS } from '../share-portal/support.ts';
+import { aContext, aMember, CONTEXTS_PATH } from '../share-portal/support.ts';
 import { aShare } from '../shares/support.ts';
 import type { Caller } from '../support/api.ts';
 import { aConsoleGroup, enter, groupInput, permissionInput, policyInput } from '../support/console.ts';
@@ -20,23 +20,23 @@ interface Sorted {
 }
 
 let company: Company;
-let as: Caller;
+let asOwner: Caller;
 let dashboard: string;
 let anotherDashboard: string;
 let context: string;
 let group: string;
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  as = company.as;
-  dashboard = (await aDashboard(as, []))._id;
-  anotherDashboard = (await aDashboard(as, []))._id;
+  asOwner = company.as;
+  dashboard = (await aDashboard(asOwner, []))._id;
+  anotherDashboard = (await aDashboard(asOwner, []))._id;
   context = (await aContext(company)).id;
   group = (await aConsoleGroup(company))._id;
 });
 
 const aPerson = async (name: string) => {
   const { id } = await aUser(company);
-  await must(as.put(`/v1/users/${id}`, { json: { name } }));
+  await must(asOwner.put(`/v1/users/${id}`, { json: { name } }));
   return id;
 };
 let slugs = 0;
@@ -44,32 +44,32 @@ let slugs = 0;
 const LISTS: Record<string, Sorted> = {
   users: { make: aPerson, path: () => '/v1/users', standard: '-created_at' },
   groups: {
-    make: (name) => must(as.post('/v1/groups', { json: groupInput({ name }) })),
+    make: (name) => must(asOwner.post('/v1/groups', { json: groupInput({ name }) })),
     path: () => '/v1/groups',
     standard: '-created_at',
   },
   policies: {
-    make: (name) => must(as.post('/v1/policies', { json: policyInput([allow('users:list')], { name }) })),
+    make: (name) => must(asOwner.post('/v1/policies', { json: policyInput([allow('users:list')], { name }) })),
     path: () => '/v1/policies',
     standard: 'created_at',
   },
   permissions: {
-    make: (name) => must(as.post('/v1/permissions', { json: permissionInput(company, { name }) })),
+    make: (name) => must(asOwner.post('/v1/permissions', { json: permissionInput(company, { name }) })),
     path: () => '/v1/permissions',
     standard: '-created_at',
   },
   contexts: {
-    make: (name) => must(as.post(CONTEXTS, { json: { name, slug: `sorted-${++slugs}` } })),
-    path: () => CONTEXTS,
+    make: (name) => must(asOwner.post(CONTEXTS_PATH, { json: { name, slug: `sorted-${++slugs}` } })),
+    path: () => CONTEXTS_PATH,
     standard: '-created_at',
   },
   'members of a context': {
-    make: async (name) => aMember(as, context, { member_type: 'internal_user', member_id: await aPerson(name) }),
-    path: () => `${CONTEXTS}/${context}/members`,
+    make: async (name) => aMember(asOwner, context, { member_type: 'internal_user', member_id: await aPerson(name) }),
+    path: () => `${CONTEXTS_PATH}/${context}/members`,
     standard: 'created_at',
   },
   'service accounts': {
-    make: (name) => must(as.post('/v1/service-accounts', { json: { name } })),
+    make: (name) => must(asOwner.post('/v1/service-accounts', { json: { name } })),
     path: () => '/v1/service-accounts',
     standard: '-created_at',
   },
@@ -107,7 +107,7 @@ async function walk(path: string, query: Record<string, string>, perPage: number
   const records: Shown[] = [];
   for (let page = 1; ; page += 1) {
     const asked = new URLSearchParams({ ...query, page: String(page), per_page: String(perPage) });
-    const { total, records: found } = await must(as.get(`${path}?${asked}`));
+    const { total, records: found } = await must(asOwner.get(`${path}?${asked}`));
     records.push(...found);
     if (found.length < perPage || records.length >= total) {
       expect(records).toHaveLength(total);
@@ -134,7 +134,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, sta
     ['\u0000', []],
     ['\\', []],
   ])('is searched for %j, literally and in any case', async (search, names) => {
-    const { total, records } = await must(as.get(`${path()}?per_page=100&search=${encodeURIComponent(search)}`));
+    const { total, records } = await must(asOwner.get(`${path()}?per_page=100&search=${encodeURIComponent(search)}`));
     expect([total, records.map(({ name }: Shown) => name).toSorted()]).toEqual([names.length, names.toSorted()]);
   });
 
@@ -142,8 +142,8 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, sta
     const letters = Array.from({ length: 200 }, (_, at) =>
       String.fromCodePoint(0x430 + (at % 32) + (at > 99 ? 80 : 0)),
     );
-    expect((await must(as.get(`${path()}?search=${encodeURIComponent(letters.join(''))}`))).total).toBe(0);
-    const { status, body } = await as.get(`${path()}?search=${'x'.repeat(10_000)}`);
+    expect((await must(asOwner.get(`${path()}?search=${encodeURIComponent(letters.join(''))}`))).total).toBe(0);
+    const { status, body } = await asOwner.get(`${path()}?search=${'x'.repeat(10_000)}`);
     expect([status, body.details[0].field]).toEqual([422, 'search']);
   });
 
@@ -159,7 +159,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, sta
   });
 
   it.each(['', 'id', '--name', 'NAME', 'name,created_at', 'password_hash'])('refuses sort_by=%j', async (field) => {
-    const { status, body } = await as.get(`${path()}?sort_by=${field}`);
+    const { status, body } = await asOwner.get(`${path()}?sort_by=${field}`);
     expect([status, body.details[0].field]).toEqual([422, 'sort_by']);
     expect(body.details[0].message).toContain('name, created_at');
   });
@@ -167,7 +167,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, sta
 
 describe('the list of users', () => {
   const ids = async (query: string): Promise<string[]> =>
-    (await must(as.get(`/v1/users?per_page=100&${query}`))).records.map(idOf);
+    (await must(asOwner.get(`/v1/users?per_page=100&${query}`))).records.map(idOf);
 
   it('is searched by email too', async () => {
     const { id, email } = await aUser(company);
@@ -175,7 +175,7 @@ describe('the list of users', () => {
   });
 
   it('is sorted by email and by the last sign-in', async () => {
-    const { records } = await must(as.get('/v1/users?per_page=100'));
+    const { records } = await must(asOwner.get('/v1/users?per_page=100'));
     expect(await ids('sort_by=email')).toEqual(ordered(records, 'email'));
     const { id } = await unboundUser(company);
     const latest = await ids('sort_by=-last_login_at');
@@ -184,12 +184,14 @@ describe('the list of users', () => {
   });
 
   it('is filtered by status and group, with exact totals', async () => {
-    const [invited] = [await must(as.post('/v1/users/invite', { json: { email: `narrow@${company.slug}.test` } }))];
+    const [invited] = [
+      await must(asOwner.post('/v1/users/invite', { json: { email: `narrow@${company.slug}.test` } })),
+    ];
     const [inactive, active] = [await aPerson('Narrow inactive'), await aPerson('Narrow active')];
-    await must(as.post(`/v1/users/${inactive}/deactivate`));
+    await must(asOwner.post(`/v1/users/${inactive}/deactivate`));
     for (const id of [invited._id, inactive, active]) await enter(company, id, group);
     const narrowed = async (query: string) => {
-      const { total, records } = await must(as.get(`/v1/users?per_page=100&${query}`));
+      const { total, records } = await must(asOwner.get(`/v1/users?per_page=100&${query}`));
       expect(records).toHaveLength(total);
       return records.map(idOf).toSorted();
     };
@@ -200,7 +202,7 @@ describe('the list of users', () => {
     expect(await narrowed(`group_id=${group}&search=narrow a`)).toEqual([active]);
     expect(await narrowed('status=inactive')).toEqual([inactive]);
     expect(await narrowed(`group_id=${'0'.repeat(24)}`)).toEqual([]);
-    const { status, body } = await as.get('/v1/users?status=deleted');
+    const { status, body } = await asOwner.get('/v1/users?status=deleted');
     expect([status, body.details[0].field]).toEqual([422, 'status']);
   });
 
@@ -213,7 +215,7 @@ describe('the list of users', () => {
 });
 
 describe('the members of a group', () => {
-  const members = async (id: string, query = '') => must(as.get(`/v1/groups/${id}/members?per_page=100${query}`));
+  const members = async (id: string, query = '') => must(asOwner.get(`/v1/groups/${id}/members?per_page=100${query}`));
 
   it('are users and service accounts, sorted by name, in pages', async () => {
     const { _id } = await aConsoleGroup(company);
@@ -243,7 +245,7 @@ describe('the members of a group', () => {
     ]);
     const paged = [];
     for (const page of [1, 2, 3, 4]) {
-      paged.push(...(await must(as.get(`/v1/groups/${_id}/members?per_page=1&page=${page}`))).records);
+      paged.push(...(await must(asOwner.get(`/v1/groups/${_id}/members?per_page=1&page=${page}`))).records);
     }
     expect(paged).toEqual(records);
     expect((await members(_id, '&search=ROB')).records).toEqual([records[2]]);
@@ -254,7 +256,7 @@ describe('the members of a group', () => {
   it('are answered 404 for a group of another company, or one that does not exist', async () => {
     const other = await aProvisionedCompany();
     for (const id of [(await aConsoleGroup(other))._id, '0'.repeat(24), '%00']) {
-      const { status, body } = await as.get(`/v1/groups/${id}/members`);
+      const { status, body } = await asOwner.get(`/v1/groups/${id}/members`);
       expect([status, body.error]).toEqual([404, 'GROUP_NOT_FOUND']);
     }
   });

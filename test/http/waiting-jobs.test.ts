@@ -6,9 +6,9 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aPublished, aReader } from '../data-api/support.ts';
 import { aJobRunner, concepts, newConcept } from '../knowledge/jobs.ts';
 import { proposal } from '../knowledge/model.ts';
-import { aConcept, PREFIX } from '../knowledge/support.ts';
+import { aConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import { type Answer, BASE_URL, bearer, type Caller } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, bearer, type Caller } from '../support/api.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { must, type ServiceAccount, signed, withServiceToken } from '../support/signed.ts';
 import { connectionsOf, openConnections, rivalsBeforeStatement } from '../support/tunnel.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   reader = await aReader(company, 'data_api:get_job');
   const { as } = company;
   const business_domains = [{ key: 'sales', name: 'Sales', description: 'What we sell.' }];
-  await must(as.put(`${PREFIX}/business-domains`, { json: { business_domains } }));
+  await must(as.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } }));
   await aTable(as, 'orders', [column('total', 'decimal')]);
   await aConcept(as, { type: 'entity_hint' });
 });
@@ -76,9 +76,9 @@ async function anExport(by?: Caller): Promise<Job> {
 async function aKnowledgeJob(at: string, start: string, json: object): Promise<Job> {
   const { as } = company;
   const runner = await aJobRunner(as, concepts(newConcept('Churn')));
-  const { _id } = await must(as.post(`${PREFIX}${start}`, { json, env: runner.env }));
-  const change = () => must(as.post(`${PREFIX}/jobs/${_id}/cancel`));
-  return { path: `${PREFIX}${at}/${_id}`, by: as, change };
+  const { _id } = await must(as.post(`${KNOWLEDGE_PATH}${start}`, { json, env: runner.env }));
+  const change = () => must(as.post(`${KNOWLEDGE_PATH}/jobs/${_id}/cancel`));
+  return { path: `${KNOWLEDGE_PATH}${at}/${_id}`, by: as, change };
 }
 
 const CONTROL = { look: /json_array\(/, asks: 'control' } as const;
@@ -101,13 +101,13 @@ const KINDS: Kind[] = [
   },
   {
     name: 'a generation of concepts',
-    route: `${PREFIX}/concepts/generation/jobs/{id}`,
+    route: `${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`,
     make: () => aKnowledgeJob('/concepts/generation/jobs', '/concepts/generation/jobs', {}),
     ...CONTROL,
   },
   {
     name: 'a generation of an ontology',
-    route: `${PREFIX}/ontology/generation/jobs/{id}`,
+    route: `${KNOWLEDGE_PATH}/ontology/generation/jobs/{id}`,
     async make() {
       const { connection_id } = (await company.as.get('/v1/managed-tables/status')).body;
       return aKnowledgeJob('/ontology/generation/jobs', '/ontology/generation/jobs', { connection_id });
@@ -116,19 +116,19 @@ const KINDS: Kind[] = [
   },
   {
     name: 'an enrichment',
-    route: `${PREFIX}/jobs/{id}`,
+    route: `${KNOWLEDGE_PATH}/jobs/{id}`,
     make: async () =>
       aKnowledgeJob('/jobs', '/jobs/enrich', { target_type: 'concept', target_ids: [await aConcept(company.as)] }),
     ...CONTROL,
   },
 ];
 
-const tagOf = ({ headers }: Answer): string => headers.get('etag') as string;
+const tagOf = ({ headers }: ApiResponse): string => headers.get('etag') as string;
 
 const waitingAt = (path: string, wait: number | string) => `${path}?wait=${wait}`;
 
 interface Watched {
-  answer: Answer;
+  answer: ApiResponse;
   looks: number;
 }
 
@@ -207,7 +207,7 @@ describe('a GET of a job with `wait`', () => {
       await change();
     });
 
-    it('is answered at once with no If-None-Match, that of another version, or "*"', async () => {
+    it('is answered at once without If-None-Match, or with that of another version or "*"', async () => {
       const { path, by, change } = await kind.make();
       const tag = tagOf(await by.get(path));
       for (const [named, status, looks] of [
@@ -258,8 +258,8 @@ describe('a GET of a job with `wait`', () => {
     const { as } = company;
     const runner = await aJobRunner(as, proposal({ tags: ['better'] }), proposal({ tags: ['better'] }));
     const json = { target_type: 'concept', target_ids: [await aConcept(as), await aConcept(as)] };
-    const { _id } = await must(as.post(`${PREFIX}/jobs/enrich`, { json, env: runner.env }));
-    const path = `${PREFIX}/jobs/${_id}`;
+    const { _id } = await must(as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: runner.env }));
+    const path = `${KNOWLEDGE_PATH}/jobs/${_id}`;
     const next = () => runner.deliver(runner.messages.shift() as JobMessage);
     await next();
     const before = await as.get(path);
@@ -310,7 +310,7 @@ describe('a caller who waits for a job', () => {
     },
   ];
 
-  it('is shown nothing new after the end of the session', async () => {
+  it('gets no change that follows the end of the session', async () => {
     const job = await anUploadJob();
     const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
     const own = { path: job.path, by: as };
@@ -320,7 +320,7 @@ describe('a caller who waits for a job', () => {
     expect(answer.status).toBe(401);
   });
 
-  it('is shown nothing new of a table that was denied meanwhile', async () => {
+  it('gets no change of a table that was denied meanwhile', async () => {
     const queue = aHeldQueue();
     const tableId = await aTable(company.as, 'denied_since', [column('n', 'integer')]);
     const jobId = await upload(company, [aFile('n.csv', 'n\n1\n')], { ...queue, into: tableId });
@@ -333,7 +333,7 @@ describe('a caller who waits for a job', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('is shown nothing new after the permission was denied', async () => {
+  it('gets no change that follows a Deny of the permission', async () => {
     const job = await anUploadJob();
     const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
     const tag = tagOf(await as.get(job.path));
@@ -343,7 +343,7 @@ describe('a caller who waits for a job', () => {
     expect(answer.status).toBe(403);
   });
 
-  it.each(['a key', 'a token'])('is shown nothing new after the end of %s', async (credential) => {
+  it.each(['a key', 'a token'])('gets no change that follows the end of %s', async (credential) => {
     const job = await aDataJob();
     const other = await aReader(company, 'data_api:get_job');
     const own = { path: job.path, by: credential === 'a key' ? other.as : await withServiceToken(other) };
@@ -397,7 +397,7 @@ describe('a caller who waits for a job', () => {
     const tag = tagOf(await job.by.get(job.path));
     const dataTag = tagOf(await dataJob.by.get(dataJob.path));
     const { env, count } = counting(/json_array\(/);
-    let waits: Promise<Answer>[] = [];
+    let waits: Promise<ApiResponse>[] = [];
     let answered = 0;
     let seconds = 0;
     const opened = await connectionsOf(company.id, async () => {

@@ -16,13 +16,13 @@ const DAY = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';
 
 let company: Company;
-let made = 0;
+let createdCount = 0;
 beforeAll(async () => {
   company = await aCompany();
 });
 afterEach(resetClock);
 
-const anEmail = () => `invited-${++made}@${company.slug}.test`;
+const anEmail = () => `invited-${++createdCount}@${company.slug}.test`;
 const accept = (token: string, rest: { password?: string; name?: string } = {}) =>
   call('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD, ...rest } });
 const tokenOf = (email: string) => linkIn(mailTo(email)).searchParams.get('token') as string;
@@ -61,7 +61,7 @@ describe('an invitation', () => {
     }
   });
 
-  it('keeps the name that was given when none is chosen', async () => {
+  it('keeps the name from the invitation when it is accepted without one', async () => {
     const email = anEmail();
     await invite(company, email);
     await accept(tokenOf(email));

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/kernel/clock.ts';
 import { type Interval, listIntervals } from '../../src/kernel/time-zones.ts';
 
-const MOST = 1000;
+const MAX_INTERVALS = 1000;
 const at = (text: string) => Date.parse(text);
 const intervals = (interval: Interval, zone: string, from: string, to: string) =>
-  listIntervals({ from: at(from), to: at(to) }, interval, zone, MOST).map((start) =>
+  listIntervals({ from: at(from), to: at(to) }, interval, zone, MAX_INTERVALS).map((start) =>
     new Date(start).toISOString().replace(':00.000Z', 'Z'),
   );
 
@@ -91,14 +91,14 @@ describe('the intervals of a time zone', () => {
         fc.integer({ min: 0, max: 40 }),
         (timeZone, interval, from, count) => {
           const to = from + count * lengths[interval];
-          const starts = listIntervals({ from, to }, interval, timeZone, MOST);
+          const starts = listIntervals({ from, to }, interval, timeZone, MAX_INTERVALS);
           expect(starts[0]).toBeLessThanOrEqual(from);
           expect(starts.at(-1)).toBeLessThanOrEqual(to);
           // Asked for by any moment of it, an interval is the same.
           for (const [n, start] of starts.entries()) {
             const end = starts[n + 1];
             for (const moment of [start, ...(end === undefined ? [] : [end - 1])]) {
-              expect(listIntervals({ from: moment, to: moment }, interval, timeZone, MOST)).toEqual([start]);
+              expect(listIntervals({ from: moment, to: moment }, interval, timeZone, MAX_INTERVALS)).toEqual([start]);
             }
           }
           if (interval === 'hour') return;

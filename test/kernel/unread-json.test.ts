@@ -24,7 +24,7 @@ const expected = (text: string) => {
   );
 };
 
-const given = (text: string) =>
+const readEntries = (text: string) =>
   (read(text) as { rows: (UnreadObject | null)[] }).rows.map(
     (row) => row && Object.entries(row.read()).map(([name, value]) => [name, rounded(value)]),
   );
@@ -40,7 +40,7 @@ it('objects of the lazy JSON reader equal those of JSON.parse', () => {
   fc.assert(
     fc.property(rows, fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(2), (some, others, indent) => {
       const text = JSON.stringify({ ...others, rows: some, more: others }, null, indent);
-      expect(given(text)).toEqual(expected(text));
+      expect(readEntries(text)).toEqual(expected(text));
     }),
     { numRuns: 1_000 },
   );

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { statusAndCode } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aConcept, aNode, anItem, aRelation, PREFIX } from './support.ts';
+import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -21,12 +21,14 @@ describe.each([
   it('is read by its id, listed with status=archived, and not archived again', async () => {
     const { as } = company;
     const id = await make(as);
-    const one = `${PREFIX}${path}/${id}`;
+    const one = `${KNOWLEDGE_PATH}${path}/${id}`;
     expect((await as.delete(one)).status).toBe(204);
     const { status, body } = await as.get(one);
     expect([status, body._id, body.status]).toEqual([200, id, 'archived']);
     const listed = async (query: string) =>
-      (await as.get(`${PREFIX}${path}?per_page=100${query}`)).body.records.map(({ _id }: { _id: string }) => _id);
+      (await as.get(`${KNOWLEDGE_PATH}${path}?per_page=100${query}`)).body.records.map(
+        ({ _id }: { _id: string }) => _id,
+      );
     expect(await listed('')).not.toContain(id);
     expect(await listed('&status=archived')).toContain(id);
     expect(statusAndCode(await as.delete(one))).toEqual([404, expect.stringMatching(/_NOT_FOUND$/)]);

@@ -15,23 +15,23 @@ import {
   withByteOrderMarks,
 } from './files.ts';
 import { aJobRunner, concepts, newConcept } from './jobs.ts';
-import { fieldsOf, PREFIX } from './support.ts';
+import { fieldsOf, KNOWLEDGE_PATH } from './support.ts';
 
-const PATH = `${PREFIX}/concepts/generation/jobs`;
+const PATH = `${KNOWLEDGE_PATH}/concepts/generation/jobs`;
 const MIB = 1024 * 1024;
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 let runner: Awaited<ReturnType<typeof aJobRunner>>;
 
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
+  asOwner = company.as;
   const business_domains = ['one', 'two'].map((key) => ({ key, name: key }));
-  await as.put(`${PREFIX}/business-domains`, { json: { business_domains } });
+  await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } });
 });
 
 beforeEach(async () => {
-  runner = await aJobRunner(as, concepts(newConcept('A')));
+  runner = await aJobRunner(asOwner, concepts(newConcept('A')));
 });
 
 type Content = string | Uint8Array<ArrayBuffer>;
@@ -40,7 +40,7 @@ const file = (name: string, content: Content) => new File([content], name);
 function post(fields: [string, string | File][]) {
   const form = new FormData();
   for (const [name, value] of fields) form.append(name, value);
-  return as.post(PATH, { body: form, env: runner.env });
+  return asOwner.post(PATH, { body: form, env: runner.env });
 }
 
 /** The text of a file that the model is asked about. */
@@ -144,7 +144,7 @@ describe('the file of a generation of concepts', () => {
     const { status, body } = await post([['file', file('big.txt', 'word '.repeat((10 * MIB) / 5))]]);
     expect(status).toBe(202);
     expect(body.total_count).toBeGreaterThan(400);
-    await as.post(`${PREFIX}/jobs/${body._id}/cancel`);
+    await asOwner.post(`${KNOWLEDGE_PATH}/jobs/${body._id}/cancel`);
     const over = await post([['file', file('big.txt', new Uint8Array(10 * MIB + 1).fill(65))]]);
     expect(statusAndCode(over)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
     const far = await post([['file', file('big.txt', new Uint8Array(12 * MIB).fill(65))]]);
@@ -158,7 +158,7 @@ describe('the file of a generation of concepts', () => {
     const body = new Uint8Array(size * MIB).fill(65);
     body.set(new TextEncoder().encode('--b then text\r\n'));
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
-    expect(statusAndCode(await as.post(PATH, { body, headers, env: runner.env }))).toEqual([status, code]);
+    expect(statusAndCode(await asOwner.post(PATH, { body, headers, env: runner.env }))).toEqual([status, code]);
   });
 
   it.each(['terms.pdf', 'terms', 'terms.docx.exe', 'terms.doc', 'terms.xls', 'csv'])(
@@ -202,9 +202,9 @@ describe('the file of a generation of concepts', () => {
     expect(fieldsOf(await post([['text', file('a.txt', 'a')]]))).toEqual(['text']);
   });
 
-  it('is refused in an incomplete form, and so is a text that is too long', async () => {
+  it('is refused in a truncated multipart body, and so is a text that is too long', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
-    const answer = await as.post(PATH, {
+    const answer = await asOwner.post(PATH, {
       body: '--x\r\nContent-Disposition: form-data; name="te',
       headers,
       env: runner.env,
@@ -235,8 +235,10 @@ describe('the file of a generation of concepts', () => {
   it('is read only after the text of the previous file is stored', async () => {
     const held = heldFiles();
     const other = await aCompany();
-    await other.as.put(`${PREFIX}/business-domains`, { json: { business_domains: [{ key: 'one', name: 'one' }] } });
-    const [first, second] = [held.begin(as), held.begin(other.as)];
+    await other.as.put(`${KNOWLEDGE_PATH}/business-domains`, {
+      json: { business_domains: [{ key: 'one', name: 'one' }] },
+    });
+    const [first, second] = [held.begin(asOwner), held.begin(other.as)];
     await expect.poll(() => held.stored).toBe(1);
     await scheduler.wait(100);
     expect(held.stored).toBe(1);
@@ -246,7 +248,7 @@ describe('the file of a generation of concepts', () => {
 
   it('is refused with 503 when too many files wait for memory', async () => {
     const held = heldFiles();
-    const answers = Array.from({ length: 5 }, () => held.begin(as));
+    const answers = Array.from({ length: 5 }, () => held.begin(asOwner));
     const away = await Promise.race(answers);
     expect(statusAndCode(away)).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(away.headers.get('retry-after')).toBe('5');

@@ -6,33 +6,33 @@ import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { aJobRunner, concepts, newConcept, pendingOf } from './jobs.ts';
 import { NO_MODEL, proposal } from './model.ts';
-import { aConcept, fieldsOf, NOBODY, PREFIX } from './support.ts';
+import { aConcept, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
 
-const PATH = `${PREFIX}/concepts/generation`;
+const PATH = `${KNOWLEDGE_PATH}/concepts/generation`;
 const DOMAINS = [
   { key: 'sales', name: 'Vendas', description: 'What we sell.' },
   { key: 'people', name: 'Pessoas', description: 'Who works here.' },
 ];
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeEach(async () => {
   company = await aCompany();
-  as = company.as;
-  await as.put(`${PREFIX}/business-domains`, { json: { business_domains: DOMAINS } });
+  asOwner = company.as;
+  await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: DOMAINS } });
 });
 
 type Workshop = Awaited<ReturnType<typeof aJobRunner>>;
 
 async function start(runner: Workshop, json: unknown = {}): Promise<string> {
-  const { status, body } = await as.post(`${PATH}/jobs`, { json, env: runner.env });
+  const { status, body } = await asOwner.post(`${PATH}/jobs`, { json, env: runner.env });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
 
 /** Runs a generation to its end; answers the job. */
 async function generate(json: unknown, ...steps: Step[]) {
-  const runner = await aJobRunner(as, ...steps);
+  const runner = await aJobRunner(asOwner, ...steps);
   const id = await start(runner, json);
   await runner.run();
   return runner.job(id);
@@ -40,9 +40,9 @@ async function generate(json: unknown, ...steps: Step[]) {
 
 /** Runs an enrichment of one concept to its end, with a suggestion. */
 async function enrich(id: string): Promise<void> {
-  const runner = await aJobRunner(as, proposal({ tags: ['better'] }));
+  const runner = await aJobRunner(asOwner, proposal({ tags: ['better'] }));
   const json = { target_type: 'concept', target_ids: [id] };
-  await must(as.post(`${PREFIX}/jobs/enrich`, { json, env: runner.env }));
+  await must(asOwner.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: runner.env }));
   await runner.run();
 }
 
@@ -54,11 +54,11 @@ const longText = (batches: number) => `${'word '.repeat(4600)}\n\n`.repeat(batch
 describe('a generation of concepts', () => {
   it('asks about each business domain in turn, and ends with suggestions', async () => {
     const runner = await aJobRunner(
-      as,
+      asOwner,
       concepts(newConcept('Churn')),
       concepts(newConcept('Salary'), newConcept('Team')),
     );
-    const { status, body } = await as.post(`${PATH}/jobs`, { json: {}, env: runner.env });
+    const { status, body } = await asOwner.post(`${PATH}/jobs`, { json: {}, env: runner.env });
     expect([status, body]).toStrictEqual([
       202,
       {
@@ -88,12 +88,12 @@ describe('a generation of concepts', () => {
     await runner.deliver(runner.messages.shift() as never);
     expect(await runner.job(body._id)).toMatchObject({ status: 'running', processed_count: 1, suggestion_count: 1 });
     // Nobody sees a part of a batch.
-    expect(await pendingOf(as)).toEqual([]);
+    expect(await pendingOf(asOwner)).toEqual([]);
     await runner.run();
-    const ended = (await as.get(`${PATH}/jobs/${body._id}`)).body;
+    const ended = (await asOwner.get(`${PATH}/jobs/${body._id}`)).body;
     expect(ended).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 3, rejected_count: 0 });
     expect(ended.usage).toEqual({ requests: 2, prompt_tokens: 200, completion_tokens: 20 });
-    const pending = await pendingOf(as, `&job_id=${body._id}`);
+    const pending = await pendingOf(asOwner, `&job_id=${body._id}`);
     expect(namesOf(pending)).toEqual(['Churn', 'Salary', 'Team']);
     expect(pending[0]).toMatchObject({
       target_type: 'concept_create',
@@ -108,20 +108,20 @@ describe('a generation of concepts', () => {
     expect(first?.messages[1]?.content).not.toContain('Pessoas');
     // What the first batch proposed is told to the second.
     expect(second?.messages[1]?.content).toContain('"Churn"');
-    const accepted = await as.post(`${PREFIX}/suggestions/${pending[0]._id}/accept`);
+    const accepted = await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${pending[0]._id}/accept`);
     expect(accepted.body.resource).toMatchObject({ status: 'draft', name: pending[0].target_name });
   });
 
   it('adds to existing concepts and removes nothing', async () => {
-    const active = await aConcept(as, { name: 'Churn', aliases: ['Evasão'], status: 'active' });
-    const draft = await aConcept(as, { name: 'Ticket', tags: ['kpi'] });
-    const archived = await aConcept(as, { name: 'Gone' });
-    await as.delete(`${PREFIX}/concepts/${archived}`);
+    const active = await aConcept(asOwner, { name: 'Churn', aliases: ['Evasão'], status: 'active' });
+    const draft = await aConcept(asOwner, { name: 'Ticket', tags: ['kpi'] });
+    const archived = await aConcept(asOwner, { name: 'Gone' });
+    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archived}`);
     const foreign = await aConcept((await aCompany()).as);
     const enrich = (id: string, fields = {}) =>
       newConcept('Any', { action: 'enrich', existing_concept_id: id, type: null, description: null, ...fields });
     const runner = await aJobRunner(
-      as,
+      asOwner,
       concepts(
         enrich(active, { aliases: ['Cancelamento'], description: 'Customers who leave.' }),
         enrich(draft, { tags: ['kpi'] }),
@@ -136,7 +136,7 @@ describe('a generation of concepts', () => {
     const [asked] = await runner.model.asked();
     const shown = asked?.messages[1]?.content ?? '';
     expect([shown.includes(active), shown.includes(draft), shown.includes(archived)]).toEqual([true, true, false]);
-    expect((await pendingOf(as))[0]).toMatchObject({
+    expect((await pendingOf(asOwner))[0]).toMatchObject({
       target_type: 'concept',
       target_id: active,
       target_version: 1,
@@ -146,7 +146,7 @@ describe('a generation of concepts', () => {
   });
 
   it('counts the candidates that are not valid, and stores none of them', async () => {
-    await aConcept(as, { name: 'Known' });
+    await aConcept(asOwner, { name: 'Known' });
     const job = await generate(
       { business_domains: ['sales'] },
       concepts(
@@ -166,25 +166,27 @@ describe('a generation of concepts', () => {
       ),
     );
     expect(job).toMatchObject({ status: 'succeeded', suggestion_count: 1, rejected_count: 12 });
-    expect(namesOf(await pendingOf(as))).toEqual(['Good']);
+    expect(namesOf(await pendingOf(asOwner))).toEqual(['Good']);
   });
 
   it('supersedes the pending suggestions of an earlier generation', async () => {
     const first = await generate({ business_domains: ['sales'] }, concepts(newConcept('Old'), newConcept('Kept')));
-    const old = await pendingOf(as);
+    const old = await pendingOf(asOwner);
     const kept = old.find(({ target_name }: { target_name: string }) => target_name === 'Kept');
-    await as.post(`${PREFIX}/suggestions/${kept._id}/reject`, { json: {} });
+    await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${kept._id}/reject`, { json: {} });
     // One that somebody asked for by hand is none of a batch.
-    const { model } = await aJobRunner(as, { answer: { payload: { description: 'new' } } });
-    await as.post(`${PREFIX}/suggestions/concepts/${await aConcept(as)}/generate`, { env: model.env });
-    await enrich(await aConcept(as));
+    const { model } = await aJobRunner(asOwner, { answer: { payload: { description: 'new' } } });
+    await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/concepts/${await aConcept(asOwner)}/generate`, {
+      env: model.env,
+    });
+    await enrich(await aConcept(asOwner));
     await generate({ business_domains: ['sales'] }, concepts(newConcept('New')));
-    const pending = await pendingOf(as);
+    const pending = await pendingOf(asOwner);
     expect(pending).toHaveLength(3);
     expect(namesOf(pending)).toContain('New');
-    const superseded = await pendingOf(as, '&status=superseded');
+    const superseded = await pendingOf(asOwner, '&status=superseded');
     expect(superseded).toEqual([expect.objectContaining({ target_name: 'Old', job_id: first._id })]);
-    const answer = await as.post(`${PREFIX}/suggestions/${superseded[0]._id}/accept`);
+    const answer = await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${superseded[0]._id}/accept`);
     expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
   });
 
@@ -199,11 +201,11 @@ describe('a generation of concepts', () => {
     'keeps the pending suggestions of an earlier generation when the model %s',
     async (_, steps, status) => {
       await generate({}, concepts(newConcept('Old')));
-      const before = await pendingOf(as);
+      const before = await pendingOf(asOwner);
       const job = await generate({}, ...steps);
       expect(job).toMatchObject({ status, last_error: status === 'failed' ? expect.any(String) : null });
       expect(JSON.stringify(job)).not.toContain(AI_KEY);
-      expect(await pendingOf(as)).toEqual(before);
+      expect(await pendingOf(asOwner)).toEqual(before);
       expect(before).toHaveLength(1);
     },
   );
@@ -223,7 +225,7 @@ describe('a generation of concepts', () => {
 
   it('asks about a long text part by part', async () => {
     const runner = await aJobRunner(
-      as,
+      asOwner,
       concepts(newConcept('A')),
       concepts(newConcept('B')),
       concepts(newConcept('A')),
@@ -239,10 +241,10 @@ describe('a generation of concepts', () => {
   });
 
   it('sends the model the concepts that its text mentions if not all fit, and counts those not sent', async () => {
-    const named = await aConcept(as, { name: 'Barn owl' });
-    const related = await aConcept(as, { name: 'Parish register', aliases: ['zebra stripes'] });
-    const about = await aConcept(as, { name: 'Nocturnal animal', description: 'Any that hunts by moonlight.' });
-    const unrelated = await aConcept(as, { name: 'Invoice' });
+    const named = await aConcept(asOwner, { name: 'Barn owl' });
+    const related = await aConcept(asOwner, { name: 'Parish register', aliases: ['zebra stripes'] });
+    const about = await aConcept(asOwner, { name: 'Nocturnal animal', description: 'Any that hunts by moonlight.' });
+    const unrelated = await aConcept(asOwner, { name: 'Invoice' });
     const { results: columns } = await env.CONTROL_DB.prepare(
       `select name from pragma_table_info('knowledge_resources')`,
     ).all<{ name: string }>();
@@ -261,7 +263,7 @@ describe('a generation of concepts', () => {
     )
       .bind(unrelated)
       .run();
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const text = 'We counted each barn owl that hunts by moonlight, and the stripes of a zebra.';
     const id = await start(runner, { text });
     await runner.run();
@@ -274,28 +276,28 @@ describe('a generation of concepts', () => {
   });
 
   it('accepts text of up to 100,000 characters, and only domains that exist', async () => {
-    const runner = await aJobRunner(as, concepts());
-    const post = (json: unknown) => as.post(`${PATH}/jobs`, { json, env: runner.env });
+    const runner = await aJobRunner(asOwner, concepts());
+    const post = (json: unknown) => asOwner.post(`${PATH}/jobs`, { json, env: runner.env });
     expect(fieldsOf(await post({ text: 'x'.repeat(100_001) }))).toEqual(['text']);
     expect(fieldsOf(await post({ business_domains: ['sales', 'nothing'] }))).toEqual(['business_domains.1']);
     expect((await post({ text: 'x'.repeat(100_000), business_domains: ['people'] })).status).toBe(202);
   });
 
   it('is refused while another one runs in the company', async () => {
-    const runner = await aJobRunner(as, concepts());
+    const runner = await aJobRunner(asOwner, concepts());
     const id = await start(runner);
-    const again = await as.post(`${PATH}/jobs`, { json: { text: 'x' }, env: runner.env });
+    const again = await asOwner.post(`${PATH}/jobs`, { json: { text: 'x' }, env: runner.env });
     expect(statusAndCode(again)).toEqual([409, 'JOB_RUNNING']);
     expect(again.body.details.job_id).toBe(id);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
     await runner.run();
-    expect((await as.post(`${PATH}/jobs`, { json: {}, env: runner.env })).status).toBe(202);
+    expect((await asOwner.post(`${PATH}/jobs`, { json: {}, env: runner.env })).status).toBe(202);
   });
 
   it('is refused with the name of the missing prerequisite', async () => {
     const prerequisites = async (changed: Record<string, string>) =>
-      (await as.get(`${PATH}/prerequisites`, { env: changed })).body;
-    const { model } = await aJobRunner(as, concepts());
+      (await asOwner.get(`${PATH}/prerequisites`, { env: changed })).body;
+    const { model } = await aJobRunner(asOwner, concepts());
     expect(await prerequisites(model.env)).toStrictEqual({
       ready: true,
       ai_configured: true,
@@ -303,30 +305,30 @@ describe('a generation of concepts', () => {
       accepted_file_types: ['.docx', '.xlsx', '.csv', '.tsv', '.txt', '.md'],
       missing: [],
     });
-    await as.put(`${PREFIX}/business-domains`, { json: { business_domains: [] } });
+    await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: [] } });
     expect(await prerequisites(NO_MODEL)).toMatchObject({
       ready: false,
       ai_configured: false,
       missing: ['ai_provider', 'business_domains'],
     });
-    expect(fieldsOf(await as.post(`${PATH}/jobs`, { json: {}, env: model.env }))).toEqual(['business_domains']);
-    const answer = await as.post(`${PATH}/jobs`, { json: {}, env: NO_MODEL });
+    expect(fieldsOf(await asOwner.post(`${PATH}/jobs`, { json: {}, env: model.env }))).toEqual(['business_domains']);
+    const answer = await asOwner.post(`${PATH}/jobs`, { json: {}, env: NO_MODEL });
     expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
   });
 
   it('needs the permission to generate, and is not found by other companies', async () => {
-    const runner = await aJobRunner(as, concepts());
+    const runner = await aJobRunner(asOwner, concepts());
     const id = await start(runner);
     const { as: lister } = await aUser(company, { can: ['knowledge_reviews:list'] });
     expect((await lister.post(`${PATH}/jobs`, { json: {} })).status).toBe(403);
-    expect((await lister.post(`${PREFIX}/jobs/${id}/cancel`)).status).toBe(403);
-    expect((await lister.get(`${PREFIX}/jobs/${id}`)).status).toBe(200);
+    expect((await lister.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`)).status).toBe(403);
+    expect((await lister.get(`${KNOWLEDGE_PATH}/jobs/${id}`)).status).toBe(200);
     const other = await aCompany();
     for (const answer of [
       await other.as.get(`${PATH}/jobs/${id}`),
-      await other.as.get(`${PREFIX}/jobs/${id}`),
-      await other.as.post(`${PREFIX}/jobs/${id}/cancel`),
-      await as.get(`${PREFIX}/ontology/generation/jobs/${id}`),
+      await other.as.get(`${KNOWLEDGE_PATH}/jobs/${id}`),
+      await other.as.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`),
+      await asOwner.get(`${KNOWLEDGE_PATH}/ontology/generation/jobs/${id}`),
     ]) {
       expect(statusAndCode(answer)).toEqual([404, 'JOB_NOT_FOUND']);
     }

@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { statusAndCode } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aConcept, aName, fieldsOf, NOBODY, PREFIX } from './support.ts';
+import { aConcept, aName, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
 
-const PATH = `${PREFIX}/concepts`;
+const PATH = `${KNOWLEDGE_PATH}/concepts`;
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
-const create = (json: unknown) => as.post(PATH, { json });
+const create = (json: unknown) => asOwner.post(PATH, { json });
 const minimal = (fields: Record<string, unknown> = {}) => ({ name: aName('concept'), description: 'x', ...fields });
 
 describe('the creation of a concept', () => {
@@ -38,7 +38,7 @@ describe('the creation of a concept', () => {
       created_at: expect.any(String),
       updated_at: body.created_at,
     });
-    expect((await as.get(`${PATH}/${body._id}`)).body).toStrictEqual(body);
+    expect((await asOwner.get(`${PATH}/${body._id}`)).body).toStrictEqual(body);
   });
 
   it.each(['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'])('accepts the type %s', async (type) => {
@@ -47,19 +47,19 @@ describe('the creation of a concept', () => {
 
   it('is refused with a name that an unarchived concept has, in any case', async () => {
     const name = aName('Ticket Médio');
-    const id = await aConcept(as, { name });
+    const id = await aConcept(asOwner, { name });
     const again = await create(minimal({ name: `  ${name.toUpperCase().replace(' ', '  ')} ` }));
     expect(statusAndCode(again)).toEqual([409, 'CONCEPT_DUPLICATE']);
     const other = await aCompany();
     expect((await other.as.post(PATH, { json: minimal({ name }) })).status).toBe(201);
-    expect((await as.delete(`${PATH}/${id}`)).status).toBe(204);
-    const successor = await aConcept(as, { name });
-    expect(statusAndCode(await as.patch(`${PATH}/${id}`, { json: { status: 'draft' } }))).toEqual([
+    expect((await asOwner.delete(`${PATH}/${id}`)).status).toBe(204);
+    const successor = await aConcept(asOwner, { name });
+    expect(statusAndCode(await asOwner.patch(`${PATH}/${id}`, { json: { status: 'draft' } }))).toEqual([
       409,
       'CONCEPT_DUPLICATE',
     ]);
-    await as.delete(`${PATH}/${successor}`);
-    expect((await as.patch(`${PATH}/${id}`, { json: { status: 'draft' } })).body.status).toBe('draft');
+    await asOwner.delete(`${PATH}/${successor}`);
+    expect((await asOwner.patch(`${PATH}/${id}`, { json: { status: 'draft' } })).body.status).toBe('draft');
   });
 });
 
@@ -86,7 +86,7 @@ describe('the list of concepts', () => {
 describe('the update of a concept', () => {
   it('changes the fields that are sent, and keeps every version with its author and time', async () => {
     const { id: editorId, as: editor } = await aUser(company, { can: ['concepts:update', 'concepts:get'] });
-    const id = await aConcept(as, { description: 'first', tags: ['a'] });
+    const id = await aConcept(asOwner, { description: 'first', tags: ['a'] });
     const changed = await editor.patch(`${PATH}/${id}`, { json: { description: 'second' } });
     expect(changed.body).toMatchObject({
       description: 'second',
@@ -95,9 +95,9 @@ describe('the update of a concept', () => {
       created_by_user_id: company.owner.id,
       updated_by_user_id: editorId,
     });
-    await as.delete(`${PATH}/${id}`);
-    await as.patch(`${PATH}/${id}`, { json: { status: 'active' } });
-    const { body } = await as.get(`${PATH}/${id}/versions`);
+    await asOwner.delete(`${PATH}/${id}`);
+    await asOwner.patch(`${PATH}/${id}`, { json: { status: 'active' } });
+    const { body } = await asOwner.get(`${PATH}/${id}/versions`);
     expect(body.total).toBe(4);
     const told = body.records.map((record: Record<string, unknown> & { resource: Record<string, unknown> }) => [
       record.version,
@@ -112,41 +112,44 @@ describe('the update of a concept', () => {
       [2, 'updated', editorId, 'second', 'draft'],
       [1, 'created', company.owner.id, 'first', 'draft'],
     ]);
-    expect((await as.get(`${PATH}/${id}/versions?per_page=1&page=4`)).body.records[0].version).toBe(1);
+    expect((await asOwner.get(`${PATH}/${id}/versions?per_page=1&page=4`)).body.records[0].version).toBe(1);
   });
 
   it('makes no version when nothing changes', async () => {
-    const id = await aConcept(as, { tags: ['a'], status: 'active' });
-    const before = (await as.get(`${PATH}/${id}`)).body;
+    const id = await aConcept(asOwner, { tags: ['a'], status: 'active' });
+    const before = (await asOwner.get(`${PATH}/${id}`)).body;
     for (const json of [{}, { tags: ['a'] }, { status: 'active', description: before.description }]) {
-      expect((await as.patch(`${PATH}/${id}`, { json })).body).toEqual(before);
+      expect((await asOwner.patch(`${PATH}/${id}`, { json })).body).toEqual(before);
     }
-    expect((await as.get(`${PATH}/${id}/versions`)).body.total).toBe(1);
-    expect((await as.patch(`${PATH}/${id}`, { json: { tags: ['a'], status: 'draft' } })).body.version).toBe(2);
+    expect((await asOwner.get(`${PATH}/${id}/versions`)).body.total).toBe(1);
+    expect((await asOwner.patch(`${PATH}/${id}`, { json: { tags: ['a'], status: 'draft' } })).body.version).toBe(2);
   });
 
   it('archives by the status too, which needs the permission to delete', async () => {
-    const id = await aConcept(as, { tags: ['a'] });
+    const id = await aConcept(asOwner, { tags: ['a'] });
     const { as: editor } = await aUser(company, { can: ['concepts:update'] });
     const archive = { json: { status: 'archived', tags: ['b'] } };
     expect((await editor.patch(`${PATH}/${id}`, archive)).status).toBe(403);
-    expect((await as.get(`${PATH}/${id}`)).body).toMatchObject({ status: 'draft', version: 1 });
-    expect((await as.patch(`${PATH}/${id}`, archive)).body).toMatchObject({
+    expect((await asOwner.get(`${PATH}/${id}`)).body).toMatchObject({ status: 'draft', version: 1 });
+    expect((await asOwner.patch(`${PATH}/${id}`, archive)).body).toMatchObject({
       status: 'archived',
       tags: ['b'],
       version: 2,
     });
-    expect((await as.get(`${PATH}/${id}/versions`)).body.records[0].change).toBe('archived');
-    expect(statusAndCode(await as.patch(`${PATH}/${id}`, archive))).toEqual([409, 'CONCEPT_ARCHIVED']);
-    expect(statusAndCode(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
+    expect((await asOwner.get(`${PATH}/${id}/versions`)).body.records[0].change).toBe('archived');
+    expect(statusAndCode(await asOwner.patch(`${PATH}/${id}`, archive))).toEqual([409, 'CONCEPT_ARCHIVED']);
+    expect(statusAndCode(await asOwner.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
 
   it('is refused while the concept is archived', async () => {
-    const id = await aConcept(as);
-    await as.delete(`${PATH}/${id}`);
-    expect((await as.get(`${PATH}/${id}`)).body.status).toBe('archived');
-    expect(statusAndCode(await as.patch(`${PATH}/${id}`, { json: { tags: [] } }))).toEqual([409, 'CONCEPT_ARCHIVED']);
-    expect(statusAndCode(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
+    const id = await aConcept(asOwner);
+    await asOwner.delete(`${PATH}/${id}`);
+    expect((await asOwner.get(`${PATH}/${id}`)).body.status).toBe('archived');
+    expect(statusAndCode(await asOwner.patch(`${PATH}/${id}`, { json: { tags: [] } }))).toEqual([
+      409,
+      'CONCEPT_ARCHIVED',
+    ]);
+    expect(statusAndCode(await asOwner.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
 });
 
@@ -155,24 +158,24 @@ describe('the access to concepts', () => {
     const other = await aCompany();
     const id = await aConcept(other.as);
     for (const answer of [
-      await as.get(`${PATH}/${id}`),
-      await as.patch(`${PATH}/${id}`, { json: { tags: [] } }),
-      await as.delete(`${PATH}/${id}`),
-      await as.get(`${PATH}/${id}/versions`),
-      await as.get(`${PATH}/${NOBODY}`),
-      await as.get(`${PATH}/nothing`),
+      await asOwner.get(`${PATH}/${id}`),
+      await asOwner.patch(`${PATH}/${id}`, { json: { tags: [] } }),
+      await asOwner.delete(`${PATH}/${id}`),
+      await asOwner.get(`${PATH}/${id}/versions`),
+      await asOwner.get(`${PATH}/${NOBODY}`),
+      await asOwner.get(`${PATH}/nothing`),
     ]) {
       expect(statusAndCode(answer)).toEqual([404, 'CONCEPT_NOT_FOUND']);
     }
   });
 
   it('needs the permission of each route on the concept of its path', async () => {
-    const id = await aConcept(as);
+    const id = await aConcept(asOwner);
     const arn = `arn:svc:concepts::${company.id}:concept/${id}`;
     const { as: one } = await aUser(company, { can: ['concepts:get', 'concepts:update'], on: [arn] });
     expect((await one.get(`${PATH}/${id}`)).status).toBe(200);
     expect((await one.patch(`${PATH}/${id}`, { json: { tags: ['x'] } })).status).toBe(200);
-    expect((await one.get(`${PATH}/${await aConcept(as)}`)).status).toBe(403);
+    expect((await one.get(`${PATH}/${await aConcept(asOwner)}`)).status).toBe(403);
     expect((await one.get(PATH)).status).toBe(403);
     expect((await one.post(PATH, { json: {} })).status).toBe(403);
     expect((await one.delete(`${PATH}/${id}`)).status).toBe(403);
@@ -180,7 +183,7 @@ describe('the access to concepts', () => {
 });
 
 describe('business domains', () => {
-  const DOMAINS = `${PREFIX}/business-domains`;
+  const DOMAINS = `${KNOWLEDGE_PATH}/business-domains`;
 
   it('are empty at first, and replaced as a whole', async () => {
     const { as } = await aCompany();
@@ -193,7 +196,7 @@ describe('business domains', () => {
   });
 
   it('have unique slugs as keys, and are at most 100', async () => {
-    const put = (business_domains: unknown) => as.put(DOMAINS, { json: { business_domains } });
+    const put = (business_domains: unknown) => asOwner.put(DOMAINS, { json: { business_domains } });
     const domains = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `d-${index}`, name: 'D' }));
     expect(fieldsOf(await put([{ key: 'Not a slug', name: 'x' }]))).toEqual(['business_domains.0.key']);
     expect(fieldsOf(await put([...domains(2), ...domains(1)]))).toEqual(['business_domains.2.key']);

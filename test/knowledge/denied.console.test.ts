@@ -6,7 +6,7 @@ import { nothing } from './ask/support.ts';
 import { itemsOf, query } from './metrics/support.ts';
 import { aModel, NO_MODEL } from './model.ts';
 import { QUESTIONS } from './questions/support.ts';
-import { aConcept, aNode, anItem, aRelation, PREFIX } from './support.ts';
+import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH } from './support.ts';
 
 let company: Company;
 let concepts: { hidden: string; open: string };
@@ -43,7 +43,7 @@ beforeAll(async () => {
     open: await aNode(as, { name: 'Customer', status: 'active' }),
   };
   const relation = await aRelation(as, nodes.hidden, 'serves', nodes.open);
-  await must(as.patch(`${PREFIX}/ontology/relations/${relation}`, { json: { status: 'active' } }));
+  await must(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${relation}`, { json: { status: 'active' } }));
 });
 
 const arnsOf = () => [
@@ -79,9 +79,9 @@ describe('an item that the caller is denied', () => {
     const question = 'How high is the payroll?';
     await must(company.as.post(QUESTIONS, { json: { question, query: { metrics: ['Payroll'] } } }));
     // The verified question is not there for who may not see what answers it: the model would be asked.
-    expect((await as.post(`${PREFIX}/ask`, { json: { question }, env: NO_MODEL })).status).toBe(503);
+    expect((await as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question }, env: NO_MODEL })).status).toBe(503);
     const model = await aModel(nothing);
-    const { body } = await as.post(`${PREFIX}/ask`, { json: { question: 'What else?' }, env: model.env });
+    const { body } = await as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question: 'What else?' }, env: model.env });
     expect([body.kind, JSON.stringify(body.alternatives)]).toEqual(['refusal', expect.stringContaining('Income')]);
     expect(JSON.stringify([body, await model.asked()])).not.toMatch(SECRETS);
   });
@@ -89,7 +89,7 @@ describe('an item that the caller is denied', () => {
   it('is left out of exports, and so are its relations and items built on it', async () => {
     const { as } = await somebodyDenied();
     for (const format of ['json', 'ossie']) {
-      const path = `${PREFIX}/export?format=${format}`;
+      const path = `${KNOWLEDGE_PATH}/export?format=${format}`;
       const text = JSON.stringify(await must(as.get(path)));
       expect(text).not.toMatch(SECRETS);
       expect(text).toMatch(/Income/);
@@ -100,7 +100,7 @@ describe('an item that the caller is denied', () => {
   it('cannot be referred to by a new item', async () => {
     const { as } = await somebodyDenied();
     const json = { kind: 'mapping', name: 'M', description: 'D', source_concept_ids: [concepts.hidden] };
-    const { status, body } = await as.post(`${PREFIX}/semantic`, { json });
+    const { status, body } = await as.post(`${KNOWLEDGE_PATH}/semantic`, { json });
     expect([status, body.details[0].field]).toEqual([422, 'source_concept_ids.0']);
   });
 });
@@ -114,7 +114,7 @@ describe('a caller who may read no table', () => {
     ...fields,
   });
   const errorsOf = async (as: Company['as'], fields: Record<string, unknown>, name: string) =>
-    (await must(as.post(`${PREFIX}/semantic`, { json: item(name, fields) }))).validation_errors;
+    (await must(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: item(name, fields) }))).validation_errors;
 
   it.each([
     ['a table', { mapped_tables: ['payments'] }, { mapped_tables: ['nowhere'] }],
@@ -135,10 +135,10 @@ describe('a caller who may read no table', () => {
     expect(told).toBe(JSON.stringify(await errorsOf(as, nowhere, `Nowhere ${what}`)));
     expect(told).toContain('unknown_table');
     // Neither when it is read, listed or changed.
-    const { records } = await must(as.get(`${PREFIX}/semantic?search=There ${what}`));
-    const read = await must(as.get(`${PREFIX}/semantic/${records[0]._id}`));
+    const { records } = await must(as.get(`${KNOWLEDGE_PATH}/semantic?search=There ${what}`));
+    const read = await must(as.get(`${KNOWLEDGE_PATH}/semantic/${records[0]._id}`));
     const json = { description: 'Changed.' };
-    const changed = await must(as.patch(`${PREFIX}/semantic/${records[0]._id}`, { json }));
+    const changed = await must(as.patch(`${KNOWLEDGE_PATH}/semantic/${records[0]._id}`, { json }));
     for (const { validation_errors } of [records[0], read, changed])
       expect(JSON.stringify(validation_errors).replaceAll('payments', 'nowhere')).toBe(told);
   });
@@ -154,7 +154,11 @@ describe('a caller who may read no table', () => {
 
   it('gets an export without tables', async () => {
     const as = await blind();
-    expect(JSON.stringify(await must(company.as.get(`${PREFIX}/export?format=ossie`)))).toContain('public.payments');
-    expect(JSON.stringify(await must(as.get(`${PREFIX}/export?format=ossie`)))).not.toContain('public.payments');
+    expect(JSON.stringify(await must(company.as.get(`${KNOWLEDGE_PATH}/export?format=ossie`)))).toContain(
+      'public.payments',
+    );
+    expect(JSON.stringify(await must(as.get(`${KNOWLEDGE_PATH}/export?format=ossie`)))).not.toContain(
+      'public.payments',
+    );
   });
 });

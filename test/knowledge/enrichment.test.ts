@@ -3,71 +3,71 @@ import { statusAndCode } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { aJobRunner, pendingOf } from './jobs.ts';
 import { NO_MODEL, proposal, theModel } from './model.ts';
-import { aConcept, aNode, anItem, aRelation, fieldsOf, NOBODY, PREFIX } from './support.ts';
+import { aConcept, aNode, anItem, aRelation, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
 
-const PATH = `${PREFIX}/jobs`;
+const PATH = `${KNOWLEDGE_PATH}/jobs`;
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
 type Workshop = Awaited<ReturnType<typeof aJobRunner>>;
 
-const enrich = (runner: Pick<Workshop, 'env'>, target_type: unknown, target_ids: unknown, caller = as) =>
+const enrich = (runner: Pick<Workshop, 'env'>, target_type: unknown, target_ids: unknown, caller = asOwner) =>
   caller.post(`${PATH}/enrich`, { json: { target_type, target_ids }, env: runner.env });
 
 describe('an enrichment job', () => {
   it('asks about each target, and publishes each suggestion at once', async () => {
-    const ids = [await aConcept(as), await aConcept(as)];
-    const runner = await aJobRunner(as, proposal({ tags: ['one'] }), proposal({ tags: ['two'] }));
+    const ids = [await aConcept(asOwner), await aConcept(asOwner)];
+    const runner = await aJobRunner(asOwner, proposal({ tags: ['one'] }), proposal({ tags: ['two'] }));
     const { status, body } = await enrich(runner, 'concept', ids);
     expect([status, body]).toEqual([
       202,
       expect.objectContaining({ type: 'enrichment', target_type: 'concept', target_ids: ids, total_count: 2 }),
     ]);
     await runner.deliver(runner.messages.shift() as never);
-    expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(1);
+    expect(await pendingOf(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
     await runner.run();
     expect(await runner.job(body._id)).toMatchObject({
       status: 'succeeded',
       processed_count: 2,
       suggestion_count: 2,
     });
-    const pending = await pendingOf(as, `&job_id=${body._id}`);
+    const pending = await pendingOf(asOwner, `&job_id=${body._id}`);
     expect(new Set(pending.map(({ target_id }: { target_id: string }) => target_id))).toEqual(new Set(ids));
-    for (const id of ids) expect((await as.get(`${PREFIX}/concepts/${id}`)).body.version).toBe(1);
+    for (const id of ids) expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body.version).toBe(1);
   });
 
   it.each(['semantic', 'ontology_node', 'ontology_relation'])('asks about a %s', async (type) => {
     const made: Record<string, () => Promise<string>> = {
-      semantic: () => anItem(as),
-      ontology_node: () => aNode(as),
-      ontology_relation: async () => aRelation(as, await aNode(as), 'has', await aNode(as)),
+      semantic: () => anItem(asOwner),
+      ontology_node: () => aNode(asOwner),
+      ontology_relation: async () => aRelation(asOwner, await aNode(asOwner), 'has', await aNode(asOwner)),
     };
     const id = (await made[type]?.()) as string;
-    const runner = await aJobRunner(as, proposal({ description: 'Clearer.' }));
+    const runner = await aJobRunner(asOwner, proposal({ description: 'Clearer.' }));
     const { body } = await enrich(runner, type, [id]);
     await runner.run();
-    expect(await pendingOf(as, `&job_id=${body._id}`)).toEqual([
+    expect(await pendingOf(asOwner, `&job_id=${body._id}`)).toEqual([
       expect.objectContaining({ target_type: type, target_id: id, suggested_payload: { description: 'Clearer.' } }),
     ]);
   });
 
   it('counts unchanged and archived targets as rejected', async () => {
-    const [good, same, gone] = [await aConcept(as), await aConcept(as), await aConcept(as)];
-    const runner = await aJobRunner(as, proposal({ tags: ['x'] }), proposal({ tags: [] }));
+    const [good, same, gone] = [await aConcept(asOwner), await aConcept(asOwner), await aConcept(asOwner)];
+    const runner = await aJobRunner(asOwner, proposal({ tags: ['x'] }), proposal({ tags: [] }));
     const { body } = await enrich(runner, 'concept', [good, same, gone]);
-    await as.delete(`${PREFIX}/concepts/${gone}`);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${gone}`);
     await runner.run();
     expect(await runner.job(body._id)).toMatchObject({ status: 'succeeded', suggestion_count: 1, rejected_count: 2 });
   });
 
   it('says why it failed, and keeps its suggestions', async () => {
-    const ids = [await aConcept(as), await aConcept(as)];
-    const runner = await aJobRunner(as, proposal({ tags: ['x'] }), { status: 500 });
+    const ids = [await aConcept(asOwner), await aConcept(asOwner)];
+    const runner = await aJobRunner(asOwner, proposal({ tags: ['x'] }), { status: 500 });
     const { body } = await enrich(runner, 'concept', ids);
     await runner.run();
     expect(await runner.job(body._id)).toMatchObject({
@@ -76,15 +76,15 @@ describe('an enrichment job', () => {
       last_error: expect.any(String),
       usage: { requests: 4, prompt_tokens: 100, completion_tokens: 10 },
     });
-    expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(1);
+    expect(await pendingOf(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
   });
 
   it('ends when it is cancelled, and keeps its suggestions', async () => {
-    const ids = [await aConcept(as), await aConcept(as), await aConcept(as)];
-    const runner = await aJobRunner(as, proposal({ tags: ['x'] }));
+    const ids = [await aConcept(asOwner), await aConcept(asOwner), await aConcept(asOwner)];
+    const runner = await aJobRunner(asOwner, proposal({ tags: ['x'] }));
     const { body } = await enrich(runner, 'concept', ids);
     await runner.deliver(runner.messages.shift() as never);
-    expect((await as.post(`${PATH}/${body._id}/cancel`)).body).toMatchObject({
+    expect((await asOwner.post(`${PATH}/${body._id}/cancel`)).body).toMatchObject({
       status: 'cancelled',
       processed_count: 1,
     });
@@ -95,13 +95,13 @@ describe('an enrichment job', () => {
       processed_count: 1,
       suggestion_count: 1,
     });
-    expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(1);
-    expect(statusAndCode(await as.post(`${PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
+    expect(await pendingOf(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
+    expect(statusAndCode(await asOwner.post(`${PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
   });
 
   it('fails when the AI key is removed meanwhile', async () => {
-    const runner = await aJobRunner(as, proposal({ tags: ['x'] }));
-    const { body } = await enrich(runner, 'concept', [await aConcept(as)]);
+    const runner = await aJobRunner(asOwner, proposal({ tags: ['x'] }));
+    const { body } = await enrich(runner, 'concept', [await aConcept(asOwner)]);
     await runner.deliver(runner.messages.shift() as never, NO_MODEL);
     expect(await runner.job(body._id)).toMatchObject({
       status: 'failed',
@@ -110,11 +110,11 @@ describe('an enrichment job', () => {
   });
 
   it('accepts 1 to 100 targets that exist in the company', async () => {
-    const runner = await aJobRunner(as, proposal({}));
-    const id = await aConcept(as);
+    const runner = await aJobRunner(asOwner, proposal({}));
+    const id = await aConcept(asOwner);
     const foreign = await aConcept((await aCompany()).as);
-    const archived = await aConcept(as);
-    await as.delete(`${PREFIX}/concepts/${archived}`);
+    const archived = await aConcept(asOwner);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archived}`);
     expect(fieldsOf(await enrich(runner, 'concept', []))).toEqual(['target_ids']);
     expect(fieldsOf(await enrich(runner, 'concept', Array(101).fill(id)))).toEqual(['target_ids']);
     expect(fieldsOf(await enrich(runner, 'concept_create', [id]))).toEqual(['target_type']);
@@ -144,22 +144,22 @@ describe('an enrichment job', () => {
   });
 
   it('needs an AI key and the permission to generate', async () => {
-    const answer = await as.post(`${PATH}/enrich`, {
+    const answer = await asOwner.post(`${PATH}/enrich`, {
       json: { target_type: 'concept', target_ids: [NOBODY] },
       env: NO_MODEL,
     });
     expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     const { as: lister } = await aUser(company, { can: ['knowledge_reviews:list'] });
-    expect((await enrich(await aJobRunner(as, proposal({})), 'concept', [NOBODY], lister)).status).toBe(403);
+    expect((await enrich(await aJobRunner(asOwner, proposal({})), 'concept', [NOBODY], lister)).status).toBe(403);
   });
 });
 
 describe('the job queue', () => {
   it('delivers an enrichment job until it has ended', async () => {
     await theModel(proposal({ tags: ['x'] }));
-    const { body } = await enrich({ env: {} }, 'concept', [await aConcept(as), await aConcept(as)]);
-    const status = async () => (await as.get(`${PATH}/${body._id}`)).body.status;
+    const { body } = await enrich({ env: {} }, 'concept', [await aConcept(asOwner), await aConcept(asOwner)]);
+    const status = async () => (await asOwner.get(`${PATH}/${body._id}`)).body.status;
     await expect.poll(status).toBe('succeeded');
-    expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(2);
+    expect(await pendingOf(asOwner, `&job_id=${body._id}`)).toHaveLength(2);
   });
 });

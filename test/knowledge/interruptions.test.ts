@@ -4,25 +4,25 @@ import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { overtaken } from '../support/rival.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aJobRunner, concepts, newConcept, pendingOf } from './jobs.ts';
-import { PREFIX } from './support.ts';
+import { KNOWLEDGE_PATH } from './support.ts';
 
-const PATH = `${PREFIX}/concepts/generation`;
+const PATH = `${KNOWLEDGE_PATH}/concepts/generation`;
 const DOMAINS = ['sales', 'people'].map((key) => ({ key, name: key }));
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 afterEach(resetClock);
 
 beforeEach(async () => {
   company = await aCompany();
-  as = company.as;
-  await as.put(`${PREFIX}/business-domains`, { json: { business_domains: DOMAINS } });
+  asOwner = company.as;
+  await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: DOMAINS } });
 });
 
 type Runner = Awaited<ReturnType<typeof aJobRunner>>;
 
 async function start(runner: Runner, json: unknown = {}): Promise<string> {
-  const { status, body } = await as.post(`${PATH}/jobs`, { json, env: runner.env });
+  const { status, body } = await asOwner.post(`${PATH}/jobs`, { json, env: runner.env });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
@@ -31,7 +31,7 @@ const namesOf = (records: { target_name: string }[]) => records.map(({ target_na
 
 describe('a job that is interrupted', () => {
   it('continues after a crash where it stopped', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')), concepts(newConcept('B')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')), concepts(newConcept('B')));
     const id = await start(runner);
     await runner.deliver(runner.messages.shift() as never);
     // The message for the second batch is lost.
@@ -44,11 +44,11 @@ describe('a job that is interrupted', () => {
     expect(ours()).toEqual([expect.objectContaining({ type: 'knowledge.generate', companyId: company.id, jobId: id })]);
     await runner.run();
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 2 });
-    expect(namesOf(await pendingOf(as))).toEqual(['A', 'B']);
+    expect(namesOf(await pendingOf(asOwner))).toEqual(['A', 'B']);
   });
 
   it('is delivered again after an internal error, and loses nothing', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const id = await start(runner, { text: 'Some text.' });
     const message = runner.messages.shift() as never;
     const broken = { get: async () => Promise.reject(new Error('R2 is away')) };
@@ -58,7 +58,7 @@ describe('a job that is interrupted', () => {
   });
 
   it('starts after a crash that lost its first message', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const id = await start(runner, { text: 'Some text.' });
     runner.messages.splice(0);
     later(61_000);
@@ -68,7 +68,7 @@ describe('a job that is interrupted', () => {
   });
 
   it('is not taken over by another delivery until its lease has ended', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const id = await start(runner, { text: 'Some text.' });
     const message = runner.messages.shift() as never;
     const takeOver = async () => {
@@ -87,11 +87,11 @@ describe('a job that is interrupted', () => {
       suggestion_count: 1,
       usage: { requests: 2, prompt_tokens: 200, completion_tokens: 20 },
     });
-    expect(await pendingOf(as)).toHaveLength(1);
+    expect(await pendingOf(asOwner)).toHaveLength(1);
   });
 
   it('counts the usage of answers that were not stored', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const id = await start(runner, { text: 'Some text.' });
     const message = runner.messages.shift() as never;
     const broken = { batch: async () => Promise.reject(new Error('D1 is away')) };
@@ -105,8 +105,8 @@ describe('a job that is interrupted', () => {
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded', usage: { requests: 2, prompt_tokens: 200 } });
   });
 
-  it('has its text deleted later when R2 fails at its end', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+  it('has its source text deleted by a later scheduled run when R2 fails as it ends', async () => {
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const id = await start(runner, { text: 'Some text.' });
     const away = new Proxy(env.FILES, {
       get: (of, field) =>
@@ -127,7 +127,7 @@ describe('a job that is interrupted', () => {
   });
 
   it('fails after eight deliveries without progress', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const id = await start(runner, { text: 'Some text.' });
     const message = runner.messages.shift() as never;
     const broken = { get: async () => Promise.reject(new Error('R2 is away')), delete: async () => undefined };
@@ -141,7 +141,7 @@ describe('a job that is interrupted', () => {
   });
 
   it('fails when its text is missing', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const id = await start(runner, { text: 'Some text.' });
     await env.FILES.delete(`knowledge/${company.id}/${id}`);
     await runner.run();
@@ -149,12 +149,12 @@ describe('a job that is interrupted', () => {
   });
 
   it('deletes the staged suggestions of earlier batches when it is cancelled', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const id = await start(runner);
     await runner.deliver(runner.messages.shift() as never);
-    await as.post(`${PREFIX}/jobs/${id}/cancel`);
+    await asOwner.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`);
     await runner.run();
-    expect(await pendingOf(as)).toEqual([]);
+    expect(await pendingOf(asOwner)).toEqual([]);
     const { results } = await env.CONTROL_DB.prepare('select id from knowledge_suggestions where job_id = ?')
       .bind(id)
       .all();

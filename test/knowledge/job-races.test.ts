@@ -7,9 +7,9 @@ import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aJobRunner, concepts, newConcept, pendingOf } from './jobs.ts';
 import { proposal } from './model.ts';
-import { aConcept, PREFIX } from './support.ts';
+import { aConcept, KNOWLEDGE_PATH } from './support.ts';
 
-const PATH = `${PREFIX}/concepts/generation/jobs`;
+const PATH = `${KNOWLEDGE_PATH}/concepts/generation/jobs`;
 const DOMAINS = ['sales', 'people'].map((key) => ({ key, name: key }));
 /** The batch that records an answer of the model. */
 const RECORD = /^insert into "knowledge_suggestions"/;
@@ -19,18 +19,18 @@ const END = /^delete from "knowledge_suggestions"/;
 type Runner = Awaited<ReturnType<typeof aJobRunner>>;
 type Message = Parameters<Runner['deliver']>[0];
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeEach(async () => {
   company = await aCompany();
-  as = company.as;
-  await as.put(`${PREFIX}/business-domains`, { json: { business_domains: DOMAINS } });
+  asOwner = company.as;
+  await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: DOMAINS } });
 });
 afterEach(resetClock);
 
 /** Starts a job; answers its id and its first message. */
 async function started(runner: Runner, path: string, json: unknown): Promise<{ id: string; message: Message }> {
-  const { _id } = await must(as.post(path, { json, env: runner.env }));
+  const { _id } = await must(asOwner.post(path, { json, env: runner.env }));
   return { id: _id, message: runner.messages.shift() as Message };
 }
 
@@ -38,10 +38,10 @@ async function started(runner: Runner, path: string, json: unknown): Promise<{ i
 const startGeneration = (runner: Runner, json: unknown = {}) => started(runner, PATH, json);
 
 const startEnrichment = (runner: Runner, target_ids: string[]) =>
-  started(runner, `${PREFIX}/jobs/enrich`, { target_type: 'concept', target_ids });
+  started(runner, `${KNOWLEDGE_PATH}/jobs/enrich`, { target_type: 'concept', target_ids });
 
 const cancel = (id: string, env?: Record<string, string>) =>
-  as.post(`${PREFIX}/jobs/${id}/cancel`, { ...(env && { env }) });
+  asOwner.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`, { ...(env && { env }) });
 
 /** Delivers a message after the lease of an earlier delivery has ended. */
 async function deliverLater(runner: Runner, message: Message): Promise<void> {
@@ -54,7 +54,7 @@ const namesOf = (records: { target_name: string }[]) => records.map(({ target_na
 
 describe('a message that is delivered twice', () => {
   it('runs its batch once while the first delivery leases the job', async () => {
-    const runner = await aJobRunner(as, ...['A', 'B', 'C'].map((name) => concepts(newConcept(name))));
+    const runner = await aJobRunner(asOwner, ...['A', 'B', 'C'].map((name) => concepts(newConcept(name))));
     const { id, message } = await startGeneration(runner);
     await overtaken(
       RECORD,
@@ -66,12 +66,12 @@ describe('a message that is delivered twice', () => {
     await runner.run();
     await runner.deliver(message);
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 2 });
-    expect(namesOf(await pendingOf(as))).toEqual(['A', 'B']);
+    expect(namesOf(await pendingOf(asOwner))).toEqual(['A', 'B']);
   });
 
   it('does not set the job back when its batch is done meanwhile', async () => {
-    const ids = [await aConcept(as), await aConcept(as), await aConcept(as)];
-    const runner = await aJobRunner(as, ...['one', 'two', 'three'].map((tag) => proposal({ tags: [tag] })));
+    const ids = [await aConcept(asOwner), await aConcept(asOwner), await aConcept(asOwner)];
+    const runner = await aJobRunner(asOwner, ...['one', 'two', 'three'].map((tag) => proposal({ tags: [tag] })));
     const { id, message } = await startEnrichment(runner, ids);
     const twoBatches = async () => {
       await deliverLater(runner, message);
@@ -79,24 +79,24 @@ describe('a message that is delivered twice', () => {
     };
     await overtaken(RECORD, twoBatches, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({ processed_count: 2, suggestion_count: 2 });
-    expect(await pendingOf(as, `&job_id=${id}`)).toHaveLength(2);
+    expect(await pendingOf(asOwner, `&job_id=${id}`)).toHaveLength(2);
   });
 
   it('does not publish again a suggestion that was reviewed meanwhile', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')), concepts(newConcept('B')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')), concepts(newConcept('B')));
     const { message } = await startGeneration(runner, { text: 'Some text.' });
     const review = async () => {
       await deliverLater(runner, message);
-      const [suggestion] = await pendingOf(as);
-      await must(as.post(`${PREFIX}/suggestions/${suggestion._id}/reject`, { json: {} }));
+      const [suggestion] = await pendingOf(asOwner);
+      await must(asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${suggestion._id}/reject`, { json: {} }));
     };
     await overtaken(RECORD, review, (env) => runner.deliver(message, env));
-    expect(await pendingOf(as)).toEqual([]);
-    expect(await pendingOf(as, '&status=rejected')).toHaveLength(1);
+    expect(await pendingOf(asOwner)).toEqual([]);
+    expect(await pendingOf(asOwner, '&status=rejected')).toHaveLength(1);
   });
 
   it('does not fail the job when the other delivery made progress meanwhile', async () => {
-    const runner = await aJobRunner(as, { status: 401 }, concepts(newConcept('A')), concepts(newConcept('B')));
+    const runner = await aJobRunner(asOwner, { status: 401 }, concepts(newConcept('A')), concepts(newConcept('B')));
     const { id, message } = await startGeneration(runner);
     await overtaken(
       END,
@@ -106,11 +106,11 @@ describe('a message that is delivered twice', () => {
     expect(await runner.job(id)).toMatchObject({ status: 'running', processed_count: 1, last_error: null });
     await runner.run();
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded' });
-    expect(namesOf(await pendingOf(as))).toEqual(['A', 'B']);
+    expect(namesOf(await pendingOf(asOwner))).toEqual(['A', 'B']);
   });
 
   it('does not release the lease of the delivery that took over the job when it fails', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const takeOver = () =>
       env.CONTROL_DB.prepare('update knowledge_jobs set leased_until = ? where id = ?')
@@ -126,7 +126,7 @@ describe('a message that is delivered twice', () => {
 
 describe('a job that is cancelled', () => {
   it('discards an answer that arrives afterwards, but counts its usage', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('Late')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('Late')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const cancelled = async () =>
       expect(await must(cancel(id))).toMatchObject({ status: 'cancelled', ended_at: expect.any(String) });
@@ -140,11 +140,11 @@ describe('a job that is cancelled', () => {
     expect(await countOf('knowledge_suggestions where job_id = ?', id)).toBe(0);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
     expect(statusAndCode(await cancel(id))).toEqual([409, 'JOB_ENDED']);
-    expect((await as.post(PATH, { json: {}, env: runner.env })).status).toBe(202);
+    expect((await asOwner.post(PATH, { json: {}, env: runner.env })).status).toBe(202);
   });
 
   it('stays cancelled when the model fails afterwards', async () => {
-    const runner = await aJobRunner(as, { status: 401 });
+    const runner = await aJobRunner(asOwner, { status: 401 });
     const { id, message } = await startGeneration(runner);
     await overtaken(
       END,
@@ -155,7 +155,7 @@ describe('a job that is cancelled', () => {
   });
 
   it('stays succeeded, with its suggestions, when its last batch is done first', async () => {
-    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const answer = await overtaken(
       END,
@@ -164,14 +164,14 @@ describe('a job that is cancelled', () => {
     );
     expect(statusAndCode(answer)).toEqual([409, 'JOB_ENDED']);
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded' });
-    expect(await pendingOf(as)).toHaveLength(1);
+    expect(await pendingOf(asOwner)).toHaveLength(1);
   });
 });
 
 describe('the start of a generation', () => {
   it('is refused when another starts first, and leaves no stored text', async () => {
-    const runner = await aJobRunner(as, concepts());
-    const post = (json: unknown, more = {}) => as.post(PATH, { json, env: { ...runner.env, ...more } });
+    const runner = await aJobRunner(asOwner, concepts());
+    const post = (json: unknown, more = {}) => asOwner.post(PATH, { json, env: { ...runner.env, ...more } });
     const answer = await overtaken(
       /^insert into "knowledge_jobs"/,
       () => must(post({})),

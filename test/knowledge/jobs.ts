@@ -3,7 +3,7 @@ import type { Step } from '../support/ai-server.ts';
 import type { Caller } from '../support/api.ts';
 import { aHeldQueue, deliver } from '../uploads/support.ts';
 import { aModel } from './model.ts';
-import { PREFIX } from './support.ts';
+import { KNOWLEDGE_PATH } from './support.ts';
 
 /** Runs jobs step by step: the test says what the model answers, and when messages are delivered. */
 export async function aJobRunner(as: Caller, ...steps: Step[]) {
@@ -25,7 +25,7 @@ export async function aJobRunner(as: Caller, ...steps: Step[]) {
       }
       return delivered;
     },
-    job: async (id: string) => (await as.get(`${PREFIX}/jobs/${id}`)).body,
+    job: async (id: string) => (await as.get(`${KNOWLEDGE_PATH}/jobs/${id}`)).body,
   };
 }
 
@@ -48,4 +48,4 @@ export const concepts = (...candidates: unknown[]): Step => ({ answer: { candida
 
 /** All pending suggestions of a company. */
 export const pendingOf = async (as: Caller, query = '') =>
-  (await as.get(`${PREFIX}/suggestions?per_page=100${query}`)).body.records;
+  (await as.get(`${KNOWLEDGE_PATH}/suggestions?per_page=100${query}`)).body.records;

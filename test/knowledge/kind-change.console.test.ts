@@ -3,20 +3,20 @@ import { statusAndCode } from '../support/console.ts';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aName, anItem, fieldsOf, PREFIX } from './support.ts';
+import { aName, anItem, fieldsOf, KNOWLEDGE_PATH } from './support.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
-const item = (fields: Record<string, unknown> = {}) => anItem(as, { kind: 'metric', ...fields });
+const item = (fields: Record<string, unknown> = {}) => anItem(asOwner, { kind: 'metric', ...fields });
 const change = (id: string, json: unknown, env: Record<string, string> = {}) =>
-  as.patch(`${PREFIX}/semantic/${id}`, { json, env });
-const kindOf = async (id: string) => (await must(as.get(`${PREFIX}/semantic/${id}`))).kind;
+  asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${id}`, { json, env });
+const kindOf = async (id: string) => (await must(asOwner.get(`${KNOWLEDGE_PATH}/semantic/${id}`))).kind;
 
 const REPLACE = /^update "knowledge_resources"/;
 const INSERT = /^insert into "knowledge_resources"/;
@@ -37,7 +37,7 @@ it.each(['metric', 'entity'])(
     expect((await change(id, { grain: 'day' })).status).toBe(200);
     await must(change(one, { [field]: [] }));
     expect(statusAndCode(await change(id, { kind: 'dimension' }))).toEqual(IN_USE);
-    await as.delete(`${PREFIX}/semantic/${other}`);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${other}`);
     expect((await change(id, { kind: 'dimension' })).status).toBe(200);
     // What names it comes back only without it.
     expect(fieldsOf(await change(other, { status: 'draft' }))).toEqual([`${field}.0`]);
@@ -86,11 +86,12 @@ it('the kind of an item cannot be changed if a reference to it is written just b
 it('an item cannot refer to a metric whose kind was changed just before', async () => {
   const id = await item();
   const json = { kind: 'metric', name: aName('Late'), description: 'x', depends_on_metrics: [id] };
-  const concepts = (await must(as.get(`${PREFIX}/concepts`))).records;
+  const concepts = (await must(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records;
   const created = await overtaken(
     INSERT,
     () => must(change(id, { kind: 'entity' })),
-    (env) => as.post(`${PREFIX}/semantic`, { json: { ...json, source_concept_ids: [concepts[0]._id] }, env }),
+    (env) =>
+      asOwner.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...json, source_concept_ids: [concepts[0]._id] }, env }),
   );
   expect(fieldsOf(created)).toEqual(['depends_on_metrics.0']);
 

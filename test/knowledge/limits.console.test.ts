@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aConcept, aName, aNode, anItem, fieldsOf, NOBODY, PREFIX } from './support.ts';
+import { aConcept, aName, aNode, anItem, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 /** The required fields of each type. */
 let least: Record<string, () => Record<string, unknown>>;
 /** Resources that fields can refer to. */
@@ -13,9 +13,13 @@ const described = () => ({ name: aName('limited'), description: 'x' });
 
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
-  const [concept, subject, object] = [await aConcept(as), await aNode(as), await aNode(as)];
-  ids = { concept, metric: await anItem(as, { kind: 'metric' }), entity: await anItem(as, { kind: 'entity' }) };
+  asOwner = company.as;
+  const [concept, subject, object] = [await aConcept(asOwner), await aNode(asOwner), await aNode(asOwner)];
+  ids = {
+    concept,
+    metric: await anItem(asOwner, { kind: 'metric' }),
+    entity: await anItem(asOwner, { kind: 'entity' }),
+  };
   least = {
     concepts: described,
     semantic: () => ({ kind: 'metric', ...described(), source_concept_ids: [concept] }),
@@ -31,11 +35,11 @@ beforeAll(async () => {
 
 const leastOf = (path: string) => least[path]?.() ?? {};
 const create = (path: string, fields: Record<string, unknown>) =>
-  as.post(`${PREFIX}/${path}`, { json: { ...leastOf(path), ...fields } });
+  asOwner.post(`${KNOWLEDGE_PATH}/${path}`, { json: { ...leastOf(path), ...fields } });
 
 const text = (length: number) => 'x'.repeat(length);
 const texts = (count: number, length = 1) => Array.from({ length: count }, () => text(length));
-const named = (type: keyof typeof ids, count: number) => Array.from({ length: count }, () => ids[type]);
+const idsOfType = (type: keyof typeof ids, count: number) => Array.from({ length: count }, () => ids[type]);
 
 /** A field, its longest value, and one that is too long. Values made of ids are made when these exist. */
 const LIMITS: [path: string, field: string, good: unknown | (() => unknown), bad: unknown | (() => unknown)][] = [
@@ -61,10 +65,10 @@ const LIMITS: [path: string, field: string, good: unknown | (() => unknown), bad
   ['semantic', 'mapped_tables', texts(20), texts(21)],
   ['semantic', 'mapped_columns', texts(100), texts(101)],
   ['semantic', 'mapped_relations', texts(100), texts(101)],
-  ['semantic', 'source_concept_ids', () => named('concept', 20), () => named('concept', 21)],
-  ['semantic', 'depends_on_concepts', () => named('concept', 100), () => named('concept', 101)],
-  ['semantic', 'depends_on_metrics', () => named('metric', 100), () => named('metric', 101)],
-  ['semantic', 'depends_on_entities', () => named('entity', 100), () => named('entity', 101)],
+  ['semantic', 'source_concept_ids', () => idsOfType('concept', 20), () => idsOfType('concept', 21)],
+  ['semantic', 'depends_on_concepts', () => idsOfType('concept', 100), () => idsOfType('concept', 101)],
+  ['semantic', 'depends_on_metrics', () => idsOfType('metric', 100), () => idsOfType('metric', 101)],
+  ['semantic', 'depends_on_entities', () => idsOfType('entity', 100), () => idsOfType('entity', 101)],
   ['ontology/nodes', 'name', text(200), text(201)],
   ['ontology/nodes', 'description', text(4096), text(4097)],
   ['ontology/nodes', 'node_type', 'state', 'thing'],
@@ -73,8 +77,8 @@ const LIMITS: [path: string, field: string, good: unknown | (() => unknown), bad
   ['ontology/nodes', 'attributes', texts(100, 300), texts(101)],
   ['ontology/nodes', 'constraints', texts(100, 1000), texts(101)],
   ['ontology/nodes', 'mapped_catalog_assets', texts(100, 300), texts(101)],
-  ['ontology/nodes', 'source_concepts', () => named('concept', 100), () => named('concept', 101)],
-  ['ontology/nodes', 'mapped_semantic_entities', () => named('entity', 100), () => named('entity', 101)],
+  ['ontology/nodes', 'source_concepts', () => idsOfType('concept', 100), () => idsOfType('concept', 101)],
+  ['ontology/nodes', 'mapped_semantic_entities', () => idsOfType('entity', 100), () => idsOfType('entity', 101)],
   ['ontology/relations', 'predicate', text(200), text(201)],
   ['ontology/relations', 'description', text(4096), text(4097)],
   ['ontology/relations', 'cardinality', text(50), text(51)],
@@ -93,10 +97,10 @@ describe('the body of a resource', () => {
     expect(fieldsOf(await create(path, { [field]: value(bad) }))).toEqual([field]);
     // What is there may be archived by its status; what is made may not.
     const refused = value(bad) === 'archived' ? 'gone' : value(bad);
-    expect(fieldsOf(await as.patch(`${PREFIX}/${path}/${made.body._id}`, { json: { [field]: refused } }))).toEqual([
-      field,
-    ]);
-    await as.delete(`${PREFIX}/${path}/${made.body._id}`);
+    expect(
+      fieldsOf(await asOwner.patch(`${KNOWLEDGE_PATH}/${path}/${made.body._id}`, { json: { [field]: refused } })),
+    ).toEqual([field]);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/${path}/${made.body._id}`);
   });
 
   it.each([
@@ -146,8 +150,9 @@ describe('the body of a resource', () => {
 
   it('must be a JSON object', async () => {
     for (const path of Object.keys(least)) {
-      for (const json of [[], 'text', null, 7]) expect((await as.post(`${PREFIX}/${path}`, { json })).status).toBe(422);
-      const broken = await as.post(`${PREFIX}/${path}`, {
+      for (const json of [[], 'text', null, 7])
+        expect((await asOwner.post(`${KNOWLEDGE_PATH}/${path}`, { json })).status).toBe(422);
+      const broken = await asOwner.post(`${KNOWLEDGE_PATH}/${path}`, {
         body: '{"name":',
         headers: { 'content-type': 'application/json' },
       });
@@ -166,13 +171,13 @@ describe('a list', () => {
     ['suggestions', 'target_type=node'],
     ['suggestions', 'status=staged'],
   ])('of %s refuses the filter %s', async (path, query) => {
-    expect(fieldsOf(await as.get(`${PREFIX}/${path}?${query}`))).toEqual([query.split('=')[0]]);
+    expect(fieldsOf(await asOwner.get(`${KNOWLEDGE_PATH}/${path}?${query}`))).toEqual([query.split('=')[0]]);
   });
 
   it.each(['concepts', 'semantic', 'ontology/nodes', 'ontology/relations', 'suggestions', 'jobs'])(
     'of %s has pages of 1 to 100, 20 by default',
     async (path) => {
-      const list = (query: string) => as.get(`${PREFIX}/${path}?${query}`);
+      const list = (query: string) => asOwner.get(`${KNOWLEDGE_PATH}/${path}?${query}`);
       expect((await list('')).body).toMatchObject({ page: 1, per_page: 20, total: expect.any(Number) });
       expect((await list('per_page=100&page=2')).body).toMatchObject({ page: 2, per_page: 100 });
       for (const bad of ['page=0', 'page=-1', 'page=1.5', 'per_page=0', 'per_page=101', 'per_page=x', 'status=gone']) {
@@ -186,14 +191,14 @@ describe('a list', () => {
     async (path) => {
       await create(path, { name: aName('Ação 100%_ﬁm') });
       const total = async (search: string) =>
-        (await as.get(`${PREFIX}/${path}?search=${encodeURIComponent(search)}`)).body.total;
+        (await asOwner.get(`${KNOWLEDGE_PATH}/${path}?search=${encodeURIComponent(search)}`)).body.total;
       expect(await total('AÇÃO 100%')).toBe(1);
       expect(await total('ação'.normalize('NFD'))).toBe(1);
       expect(await total('100_%')).toBe(0);
       expect(await total('fim')).toBe(1);
       expect(await total(text(200))).toBeGreaterThanOrEqual(0);
-      expect(await total('')).toBe((await as.get(`${PREFIX}/${path}`)).body.total);
-      expect(fieldsOf(await as.get(`${PREFIX}/${path}?search=${text(201)}`))).toEqual(['search']);
+      expect(await total('')).toBe((await asOwner.get(`${KNOWLEDGE_PATH}/${path}`)).body.total);
+      expect(fieldsOf(await asOwner.get(`${KNOWLEDGE_PATH}/${path}?search=${text(201)}`))).toEqual(['search']);
     },
   );
 });

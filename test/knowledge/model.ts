@@ -1,12 +1,12 @@
 import { inject } from 'vitest';
 import type { Asked, Step } from '../support/ai-server.ts';
 
-let made = 0;
+let createdCount = 0;
 
 /** A provider of a test's own, on a socket: what it answers, in this order, and what it was asked. */
 export async function aModel(...steps: Step[]) {
-  made += 1;
-  return modelAt(`script-${Date.now()}-${made}`, steps);
+  createdCount += 1;
+  return modelAt(`script-${Date.now()}-${createdCount}`, steps);
 }
 
 /** The provider that the Worker's own variables name: for what the queue itself delivers. */

@@ -9,20 +9,20 @@ import { must } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aJobRunner, pendingOf } from './jobs.ts';
 import { NO_MODEL } from './model.ts';
-import { aConcept, aNode, aRelation, fieldsOf, NOBODY, PREFIX } from './support.ts';
+import { aConcept, aNode, aRelation, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
 
-const PATH = `${PREFIX}/ontology/generation`;
+const PATH = `${KNOWLEDGE_PATH}/ontology/generation`;
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 let connection_id: string;
 let hint: string;
 
 beforeEach(async () => {
   company = await aProvisionedCompany();
-  as = company.as;
-  connection_id = (await as.get('/v1/managed-tables/status')).body.connection_id;
-  await aTable(as, 'orders', [column('total', 'decimal')]);
-  hint = await aConcept(as, { name: 'Customer', type: 'entity_hint' });
+  asOwner = company.as;
+  connection_id = (await asOwner.get('/v1/managed-tables/status')).body.connection_id;
+  await aTable(asOwner, 'orders', [column('total', 'decimal')]);
+  hint = await aConcept(asOwner, { name: 'Customer', type: 'entity_hint' });
 });
 
 const GROUNDS = {
@@ -61,8 +61,8 @@ const relation = (
 const ontology = (nodes: unknown[], relations: unknown[] = []): Step => ({ answer: { nodes, relations } });
 
 async function generate(...steps: Step[]) {
-  const runner = await aJobRunner(as, ...steps);
-  const { status, body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
+  const runner = await aJobRunner(asOwner, ...steps);
+  const { status, body } = await asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   await runner.run();
   return { job: await runner.job(body._id), model: runner.model };
@@ -71,17 +71,17 @@ async function generate(...steps: Step[]) {
 /** Tables that one part of the catalogue does not hold. */
 async function aLargeCatalogue(): Promise<void> {
   const columns = Array.from({ length: 250 }, (_, index) => column(`column_with_a_long_name_${index}`));
-  for (const name of ['big_1', 'big_2', 'big_3']) await aTable(as, name, columns);
+  for (const name of ['big_1', 'big_2', 'big_3']) await aTable(asOwner, name, columns);
 }
 
 type Suggested = { _id: string; target_type: string; target_name: string; suggested_payload: Record<string, unknown> };
-const named = (records: Suggested[], name: string) =>
+const findByName = (records: Suggested[], name: string) =>
   records.find((record) => record.target_name === name) as Suggested;
-const accept = (id: string, json?: unknown) => as.post(`${PREFIX}/suggestions/${id}/accept`, { json });
+const accept = (id: string, json?: unknown) => asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${id}/accept`, { json });
 
 describe('a generation of an ontology', () => {
   it('suggests nodes and relations from concepts and catalogue, and changes nothing', async () => {
-    await aConcept(as, { name: 'No hint', type: 'term' });
+    await aConcept(asOwner, { name: 'No hint', type: 'term' });
     const { job, model } = await generate(
       ontology(
         [node('c', 'Customer', { source_concept_ids: [hint, NOBODY] }), node('o', 'Order', { node_type: 'object' })],
@@ -97,41 +97,42 @@ describe('a generation of an ontology', () => {
       suggestion_count: 3,
       rejected_count: 0,
     });
-    expect((await as.get(`${PATH}/jobs/${job._id}`)).body).toEqual(job);
+    expect((await asOwner.get(`${PATH}/jobs/${job._id}`)).body).toEqual(job);
     const shown = (await model.asked())[0]?.messages[1]?.content ?? '';
     expect(shown).toContain('orders (0 rows): total decimal');
     expect([shown.includes(hint), shown.includes('No hint')]).toEqual([true, false]);
-    for (const path of ['nodes', 'relations']) expect((await as.get(`${PREFIX}/ontology/${path}`)).body.total).toBe(0);
-    const pending = await pendingOf(as);
-    expect(named(pending, 'Customer')).toMatchObject({
+    for (const path of ['nodes', 'relations'])
+      expect((await asOwner.get(`${KNOWLEDGE_PATH}/ontology/${path}`)).body.total).toBe(0);
+    const pending = await pendingOf(asOwner);
+    expect(findByName(pending, 'Customer')).toMatchObject({
       target_type: 'ontology_node_create',
       concept_id: hint,
       suggested_payload: { name: 'Customer', source_concepts: [hint], attributes: ['total'] },
       evidence: GROUNDS.evidence,
     });
-    expect(named(pending, 'Customer places Order').suggested_payload).toMatchObject({
+    expect(findByName(pending, 'Customer places Order').suggested_payload).toMatchObject({
       predicate: 'places',
       subject_node_id: null,
-      subject_suggestion_id: named(pending, 'Customer')._id,
-      object_suggestion_id: named(pending, 'Order')._id,
+      subject_suggestion_id: findByName(pending, 'Customer')._id,
+      object_suggestion_id: findByName(pending, 'Order')._id,
     });
   });
 
   it('suggests relations that are accepted only after their nodes', async () => {
     await generate(ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]));
-    const pending = await pendingOf(as);
+    const pending = await pendingOf(asOwner);
     const [customer, order, places] = ['Customer', 'Order', 'Customer places Order'].map(
-      (name) => named(pending, name)._id,
+      (name) => findByName(pending, name)._id,
     ) as [string, string, string];
     const early = await accept(places);
     expect(statusAndCode(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
     expect(early.body.details.suggestion_ids.sort()).toEqual([customer, order].sort());
     const subject = (await accept(customer)).body.resource._id;
     expect((await accept(places)).body.details.suggestion_ids).toEqual([order]);
-    await as.post(`${PREFIX}/suggestions/${order}/reject`, { json: {} });
+    await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${order}/reject`, { json: {} });
     expect(statusAndCode(await accept(places))).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
     // The reviewer may put a node in the place of one that was turned down.
-    const object = await aNode(as);
+    const object = await aNode(asOwner);
     const { status, body } = await accept(places, { override_payload: { object_node_id: object } });
     expect([status, body.resource]).toEqual([
       200,
@@ -146,20 +147,20 @@ describe('a generation of an ontology', () => {
 
   it('suggests nodes and relations that are accepted together, nodes first', async () => {
     await generate(ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]));
-    const pending: Suggested[] = await pendingOf(as);
+    const pending: Suggested[] = await pendingOf(asOwner);
     const ids = pending.toSorted((a, b) => b.target_type.localeCompare(a.target_type)).map(({ _id }) => _id);
-    expect(named(pending, 'Customer places Order')._id).toBe(ids[0]);
-    const { body } = await as.post(`${PREFIX}/suggestions/bulk-accept`, { json: { ids } });
+    expect(findByName(pending, 'Customer places Order')._id).toBe(ids[0]);
+    const { body } = await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/bulk-accept`, { json: { ids } });
     expect([body.accepted.length, body.failed]).toEqual([3, []]);
-    const { records } = (await as.get(`${PREFIX}/ontology/relations`)).body;
+    const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/ontology/relations`)).body;
     expect(records).toHaveLength(1);
     expect(records[0].evidence).toEqual(GROUNDS.evidence);
   });
 
   it('suggests nothing that exists or is suggested already', async () => {
-    const existing = await aNode(as, { name: 'Customer', node_type: 'class' });
-    const other = await aNode(as, { name: 'Region' });
-    await aRelation(as, existing, 'lives in', other);
+    const existing = await aNode(asOwner, { name: 'Customer', node_type: 'class' });
+    const other = await aNode(asOwner, { name: 'Region' });
+    await aRelation(asOwner, existing, 'lives in', other);
     const answer = ontology(
       [node('c', 'CUSTOMER'), node('o', 'Order')],
       [
@@ -171,20 +172,20 @@ describe('a generation of an ontology', () => {
     const first = await generate(answer);
     expect(first.job).toMatchObject({ suggestion_count: 3, rejected_count: 1 });
     expect((await first.model.asked())[0]?.messages[1]?.content).toContain(`node:${other}`);
-    const pending = await pendingOf(as);
-    expect(named(pending, 'Customer places Order').suggested_payload).toMatchObject({ subject_node_id: existing });
+    const pending = await pendingOf(asOwner);
+    expect(findByName(pending, 'Customer places Order').suggested_payload).toMatchObject({ subject_node_id: existing });
     const second = await generate(answer);
     expect(second.job).toMatchObject({ status: 'succeeded', suggestion_count: 0, rejected_count: 3 });
-    expect(await pendingOf(as)).toEqual(pending);
+    expect(await pendingOf(asOwner)).toEqual(pending);
   });
 
   it('suggests no relation again after one of its nodes was accepted', async () => {
     const answer = ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]);
     await generate(answer);
-    const customer = named(await pendingOf(as), 'Customer');
+    const customer = findByName(await pendingOf(asOwner), 'Customer');
     expect((await accept(customer._id)).status).toBe(200);
     expect((await generate(answer)).job).toMatchObject({ suggestion_count: 0, rejected_count: 1 });
-    expect(await pendingOf(as)).toHaveLength(2);
+    expect(await pendingOf(asOwner)).toHaveLength(2);
   });
 
   it('counts the candidates that are not valid, and stores none of them', async () => {
@@ -213,15 +214,15 @@ describe('a generation of an ontology', () => {
 
   it('keeps the pending suggestions when it fails', async () => {
     await generate(ontology([node('c', 'Customer')]));
-    const before = await pendingOf(as);
+    const before = await pendingOf(asOwner);
     expect((await generate({ status: 500 })).job).toMatchObject({ status: 'failed', last_error: expect.any(String) });
-    expect(await pendingOf(as)).toEqual(before);
+    expect(await pendingOf(asOwner)).toEqual(before);
   });
 
   it('asks about a large catalogue part by part, and relates nodes of different parts', async () => {
     await aLargeCatalogue();
-    const runner = await aJobRunner(as, ontology([node('c', 'Customer')]), ontology([], []));
-    const { body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
+    const runner = await aJobRunner(asOwner, ontology([node('c', 'Customer')]), ontology([], []));
+    const { body } = await asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect(body.total_count).toBeGreaterThan(1);
     await runner.deliver(runner.messages.shift() as never);
     const { results } = await env.CONTROL_DB.prepare('select id from knowledge_suggestions where job_id = ?')
@@ -235,17 +236,17 @@ describe('a generation of an ontology', () => {
     expect(asked[1]?.messages[1]?.content).toContain(key);
     const shown = asked.map(({ messages }) => messages[1]?.content).join('');
     for (const name of ['orders', 'big_1', 'big_2', 'big_3']) expect(shown).toContain(`${name} (0 rows)`);
-    expect(named(await pendingOf(as), 'Customer places Order')).toBeDefined();
+    expect(findByName(await pendingOf(asOwner), 'Customer places Order')).toBeDefined();
   });
 
   it('suggests a relation once when one of its nodes is accepted while the generation runs', async () => {
     await generate(ontology([node('c', 'Customer'), node('o', 'Order')]));
-    const pending = await pendingOf(as);
-    const [customer, order] = [named(pending, 'Customer')._id, named(pending, 'Order')._id];
+    const pending = await pendingOf(asOwner);
+    const [customer, order] = [findByName(pending, 'Customer')._id, findByName(pending, 'Order')._id];
     await aLargeCatalogue();
     const places = ontology([], [relation(`suggested:${customer}`, 'places', `suggested:${order}`)]);
-    const runner = await aJobRunner(as, places, places, ontology([]));
-    await must(as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env }));
+    const runner = await aJobRunner(asOwner, places, places, ontology([]));
+    await must(asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env }));
     await runner.deliver(runner.messages.shift() as never);
     const readAccepted = /from "knowledge_suggestions" where .*"id" in \(select/s;
     const second = runner.messages.shift() as never;
@@ -256,19 +257,20 @@ describe('a generation of an ontology', () => {
     );
     expect(delivered).toBe('done');
     await runner.run();
-    const names = (await pendingOf(as)).map(({ target_name }: Suggested) => target_name);
+    const names = (await pendingOf(asOwner)).map(({ target_name }: Suggested) => target_name);
     expect(names.toSorted()).toEqual(['Customer places Order', 'Order']);
   });
 
   it('asks about all of a wide table and of many long concepts', async () => {
     const columns = Array.from({ length: 1000 }, (_, index) => column(`wide_${index}`));
-    await aTable(as, 'wide', columns);
+    await aTable(asOwner, 'wide', columns);
     // So many and so long that no single request holds them.
     const hints = Array.from({ length: 150 }, (_, index) => ({
       name: `Hint ${index}.`,
       aliases: Array(3).fill('a'.repeat(200)),
     }));
-    for (const fields of hints) await aConcept(as, { ...fields, description: 'd'.repeat(4096), type: 'entity_hint' });
+    for (const fields of hints)
+      await aConcept(asOwner, { ...fields, description: 'd'.repeat(4096), type: 'entity_hint' });
     const { job, model } = await generate(ontology([]));
     const asked = await model.asked();
     expect(job).toMatchObject({ status: 'succeeded', total_count: asked.length });
@@ -284,8 +286,8 @@ describe('a generation of an ontology', () => {
 
   it('does not load 800 large existing suggestions in full', async () => {
     await generate(ontology([node('c', 'Customer')]));
-    const runner = await aJobRunner(as, ontology([node('n', 'Node 700'), node('o', 'Order')]));
-    const { body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
+    const runner = await aJobRunner(asOwner, ontology([node('n', 'Node 700'), node('o', 'Order')]));
+    const { body } = await asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
     const columns = `company_id, target_type, explanation, evidence, model, prompt_version, request_id, created_at,
       updated_at, created_by_user_id`;
     await env.CONTROL_DB.prepare(
@@ -308,8 +310,8 @@ describe('a generation of an ontology', () => {
   });
 
   it('is refused with the name of the missing prerequisite', async () => {
-    const { model } = await aJobRunner(as, ontology([]));
-    const ready = (await as.get(`${PATH}/prerequisites`, { env: model.env })).body;
+    const { model } = await aJobRunner(asOwner, ontology([]));
+    const ready = (await asOwner.get(`${PATH}/prerequisites`, { env: model.env })).body;
     expect(ready).toStrictEqual({
       ready: true,
       ai_configured: true,
@@ -317,11 +319,12 @@ describe('a generation of an ontology', () => {
       entity_hint_count: 1,
       missing: [],
     });
-    const post = (json: unknown, env: Record<string, string> = model.env) => as.post(`${PATH}/jobs`, { json, env });
+    const post = (json: unknown, env: Record<string, string> = model.env) =>
+      asOwner.post(`${PATH}/jobs`, { json, env });
     expect(fieldsOf(await post({}))).toEqual(['connection_id']);
     expect(fieldsOf(await post({ connection_id: NOBODY }))).toEqual(['connection_id']);
     expect(statusAndCode(await post({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
-    await as.delete(`${PREFIX}/concepts/${hint}`);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${hint}`);
     expect(fieldsOf(await post({ connection_id }))).toEqual(['entity_hint_concepts']);
     const bare = await aCompany();
     await aConcept(bare.as, { type: 'entity_hint' });
@@ -332,12 +335,12 @@ describe('a generation of an ontology', () => {
   });
 
   it('is refused while another one runs in the company, but runs beside a generation of concepts', async () => {
-    await as.put(`${PREFIX}/business-domains`, { json: { business_domains: [{ key: 'a', name: 'A' }] } });
-    const runner = await aJobRunner(as, ontology([]));
-    const post = () => as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
+    await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: [{ key: 'a', name: 'A' }] } });
+    const runner = await aJobRunner(asOwner, ontology([]));
+    const post = () => asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect((await post()).status).toBe(202);
     expect(statusAndCode(await post())).toEqual([409, 'JOB_RUNNING']);
-    const concepts = await as.post(`${PREFIX}/concepts/generation/jobs`, { json: {}, env: runner.env });
+    const concepts = await asOwner.post(`${KNOWLEDGE_PATH}/concepts/generation/jobs`, { json: {}, env: runner.env });
     expect(concepts.status).toBe(202);
   });
 });

@@ -1,34 +1,34 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { statusAndCode } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aConcept, aName, aNode, anItem, aRelation, fieldsOf, NOBODY, PREFIX } from './support.ts';
+import { aConcept, aName, aNode, anItem, aRelation, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
 
-const NODES = `${PREFIX}/ontology/nodes`;
-const RELATIONS = `${PREFIX}/ontology/relations`;
+const NODES = `${KNOWLEDGE_PATH}/ontology/nodes`;
+const RELATIONS = `${KNOWLEDGE_PATH}/ontology/relations`;
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
 const node = (fields: Record<string, unknown> = {}) =>
-  as.post(NODES, { json: { name: aName('node'), description: 'x', node_type: 'class', ...fields } });
+  asOwner.post(NODES, { json: { name: aName('node'), description: 'x', node_type: 'class', ...fields } });
 const relation = (fields: Record<string, unknown>) =>
-  as.post(RELATIONS, { json: { description: 'x', predicate: 'has', ...fields } });
+  asOwner.post(RELATIONS, { json: { description: 'x', predicate: 'has', ...fields } });
 const setParent = (id: string, parent: string | null) =>
-  as.patch(`${NODES}/${id}`, { json: { parent_node_id: parent } });
+  asOwner.patch(`${NODES}/${id}`, { json: { parent_node_id: parent } });
 
 describe('an ontology node', () => {
-  it('is answered with every field', async () => {
-    const concept = await aConcept(as);
-    const entity = await anItem(as, { kind: 'entity' });
+  it('is returned with every field', async () => {
+    const concept = await aConcept(asOwner);
+    const entity = await anItem(asOwner, { kind: 'entity' });
     const fields = {
       name: 'Order',
       description: 'What a customer asks for.',
       node_type: 'object',
-      parent_node_id: await aNode(as),
+      parent_node_id: await aNode(asOwner),
       aliases: ['Pedido'],
       attributes: ['total'],
       constraints: ['total >= 0'],
@@ -37,7 +37,7 @@ describe('an ontology node', () => {
       mapped_catalog_assets: ['orders'],
       status: 'active',
     };
-    const { status, body } = await as.post(NODES, { json: fields });
+    const { status, body } = await asOwner.post(NODES, { json: fields });
     expect(status).toBe(201);
     expect(body).toMatchObject({ ...fields, version: 1, company_id: company.id });
   });
@@ -48,8 +48,8 @@ describe('an ontology node', () => {
 
   it('may refer only to resources of its company that have the right type', async () => {
     const other = await aCompany();
-    const concept = await aConcept(as);
-    const metric = await anItem(as, { kind: 'metric' });
+    const concept = await aConcept(asOwner);
+    const metric = await anItem(asOwner, { kind: 'metric' });
     expect(fieldsOf(await node({ parent_node_id: NOBODY }))).toEqual(['parent_node_id']);
     expect(fieldsOf(await node({ parent_node_id: await aNode(other.as) }))).toEqual(['parent_node_id']);
     expect(fieldsOf(await node({ parent_node_id: concept }))).toEqual(['parent_node_id']);
@@ -67,7 +67,7 @@ describe('an ontology node', () => {
   });
 
   it('is never its own ancestor', async () => {
-    const [a, b, c] = [await aNode(as), await aNode(as), await aNode(as)];
+    const [a, b, c] = [await aNode(asOwner), await aNode(asOwner), await aNode(asOwner)];
     expect(fieldsOf(await setParent(a, a))).toEqual(['parent_node_id']);
     expect((await setParent(b, a)).status).toBe(200);
     expect((await setParent(c, b)).status).toBe(200);
@@ -77,10 +77,10 @@ describe('an ontology node', () => {
   });
 
   it('keeps its parent when the parent is archived', async () => {
-    const parent = await aNode(as);
-    const child = await aNode(as, { parent_node_id: parent });
-    await as.delete(`${NODES}/${parent}`);
-    const changed = await as.patch(`${NODES}/${child}`, { json: { aliases: ['x'], parent_node_id: parent } });
+    const parent = await aNode(asOwner);
+    const child = await aNode(asOwner, { parent_node_id: parent });
+    await asOwner.delete(`${NODES}/${parent}`);
+    const changed = await asOwner.patch(`${NODES}/${child}`, { json: { aliases: ['x'], parent_node_id: parent } });
     expect(changed.body).toMatchObject({ parent_node_id: parent, aliases: ['x'] });
   });
 
@@ -98,7 +98,7 @@ describe('an ontology node', () => {
 describe('an ontology relation', () => {
   it('needs a predicate and two nodes that exist, and no name', async () => {
     const other = await aCompany();
-    const [a, b] = [await aNode(as), await aNode(as)];
+    const [a, b] = [await aNode(asOwner), await aNode(asOwner)];
     const fields = {
       subject_node_id: a,
       predicate: 'places',
@@ -110,14 +110,14 @@ describe('an ontology relation', () => {
       evidence: ['The contract says so.', { source: 'catalog', table: 'orders', column: 'customer_id', quote: null }],
       status: 'active',
     };
-    const { status, body } = await as.post(RELATIONS, { json: fields });
+    const { status, body } = await asOwner.post(RELATIONS, { json: fields });
     expect([status, body]).toEqual([201, expect.objectContaining(fields)]);
     const ends = { subject_node_id: a, object_node_id: b };
     expect(fieldsOf(await relation({ ...ends, predicate: undefined }))).toEqual(['predicate']);
     expect(fieldsOf(await relation({ ...ends, description: undefined }))).toEqual(['description']);
     expect(fieldsOf(await relation({ ...ends, subject_node_id: NOBODY }))).toEqual(['subject_node_id']);
     expect(fieldsOf(await relation({ ...ends, object_node_id: await aNode(other.as) }))).toEqual(['object_node_id']);
-    expect(fieldsOf(await relation({ ...ends, object_node_id: await aConcept(as) }))).toEqual(['object_node_id']);
+    expect(fieldsOf(await relation({ ...ends, object_node_id: await aConcept(asOwner) }))).toEqual(['object_node_id']);
     expect(statusAndCode(await relation({ ...ends, predicate: 'PLACES' }))).toEqual([
       409,
       'ONTOLOGY_RELATION_DUPLICATE',
@@ -144,8 +144,8 @@ describe('an ontology relation', () => {
 
 describe('the access to the ontology', () => {
   it('is granted separately for nodes and relations', async () => {
-    const [a, b] = [await aNode(as), await aNode(as)];
-    const id = await aRelation(as, a, 'knows', b);
+    const [a, b] = [await aNode(asOwner), await aNode(asOwner)];
+    const id = await aRelation(asOwner, a, 'knows', b);
     const reach = (type: string) => `arn:svc:ontology::${company.id}:${type}/*`;
     const { as: ofNodes } = await aUser(company, { can: ['ontology:*'], on: [reach('node')] });
     const { as: ofRelations } = await aUser(company, { can: ['ontology:*'], on: [reach('relation')] });

@@ -5,19 +5,19 @@ import { overtaken, rivalBefore, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aPromotion, aSuggestion, SUGGESTIONS } from './suggesting.ts';
-import { aConcept, aName, aNode, anItem, fieldsOf, PREFIX } from './support.ts';
+import { aConcept, aName, aNode, anItem, fieldsOf, KNOWLEDGE_PATH } from './support.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
-const reject = (id: string) => must(as.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }));
-const accept = (id: string, env: Record<string, string> = {}) => as.post(`${SUGGESTIONS}/${id}/accept`, { env });
-const versionsOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}/versions`)).body.total;
+const reject = (id: string) => must(asOwner.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }));
+const accept = (id: string, env: Record<string, string> = {}) => asOwner.post(`${SUGGESTIONS}/${id}/accept`, { env });
+const versionsOf = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}/versions`)).body.total;
 
 const INSERT = /^insert into "knowledge_resources"/;
 const REPLACE = /^update "knowledge_resources"/;
@@ -25,7 +25,7 @@ const REPLACE = /^update "knowledge_resources"/;
 describe('the creation of a concept', () => {
   it('is refused when another of its name is created first', async () => {
     const json = { name: aName('race'), description: 'What it is.' };
-    const create = (env: Record<string, string> = {}) => as.post(`${PREFIX}/concepts`, { json, env });
+    const create = (env: Record<string, string> = {}) => asOwner.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
     const answer = await overtaken(INSERT, () => must(create()), create);
     expect(statusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
   });
@@ -33,9 +33,9 @@ describe('the creation of a concept', () => {
 
 describe('a change of a concept', () => {
   it('keeps what another change sets meanwhile', async () => {
-    const id = await aConcept(as);
+    const id = await aConcept(asOwner);
     const change = (json: unknown, env: Record<string, string> = {}) =>
-      as.patch(`${PREFIX}/concepts/${id}`, { json, env });
+      asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
     const { status, body } = await overtaken(
       REPLACE,
       () => must(change({ tags: ['t'] })),
@@ -48,13 +48,13 @@ describe('a change of a concept', () => {
 
 describe('a change of a concept whose next version already exists', () => {
   it('fails, and writes neither the concept nor the version', async () => {
-    const id = await aConcept(as);
+    const id = await aConcept(asOwner);
     // Routes cannot bring this about: somebody has worked by hand, or restored a backup of one table.
     const ahead = `insert into knowledge_versions
       select 'by hand', company_id, resource_id, 2, change, status, content, changed_by_user_id, suggestion_id, changed_at
       from knowledge_versions where resource_id = ?`;
     await env.CONTROL_DB.prepare(ahead).bind(id).run();
-    expect((await as.patch(`${PREFIX}/concepts/${id}`, { json: { tags: ['t'] } })).status).toBe(500);
+    expect((await asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json: { tags: ['t'] } })).status).toBe(500);
     expect(await rowOf('select version from knowledge_resources where id = ?', id)).toEqual({ version: 1 });
     expect(await versionsOf(id)).toBe(2);
   });
@@ -62,10 +62,10 @@ describe('a change of a concept whose next version already exists', () => {
 
 describe('a dependency that closes a cycle', () => {
   const depend = (path: string, json: unknown, env: Record<string, string> = {}) =>
-    as.patch(`${PREFIX}${path}`, { json, env });
+    asOwner.patch(`${KNOWLEDGE_PATH}${path}`, { json, env });
 
   it('is refused when the parent of a node is moved below it meanwhile', async () => {
-    const [one, other] = [await aNode(as), await aNode(as)];
+    const [one, other] = [await aNode(asOwner), await aNode(asOwner)];
     const answer = await overtaken(
       REPLACE,
       () => must(depend(`/ontology/nodes/${other}`, { parent_node_id: one })),
@@ -75,7 +75,7 @@ describe('a dependency that closes a cycle', () => {
   });
 
   it('is refused when the other item meanwhile depends on this one', async () => {
-    const [metric, entity] = [await anItem(as, { kind: 'metric' }), await anItem(as, { kind: 'entity' })];
+    const [metric, entity] = [await anItem(asOwner, { kind: 'metric' }), await anItem(asOwner, { kind: 'entity' })];
     const answer = await overtaken(
       REPLACE,
       () => must(depend(`/semantic/${entity}`, { depends_on_metrics: [metric] })),
@@ -87,50 +87,50 @@ describe('a dependency that closes a cycle', () => {
 
 describe('a suggestion that somebody else accepts first', () => {
   it('changes its target once', async () => {
-    const { id, conceptId } = await aSuggestion(as);
+    const { id, conceptId } = await aSuggestion(asOwner);
     const answer = await overtaken(
       REPLACE,
       () => must(accept(id)),
       (env) => accept(id, env),
     );
     expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
-    expect((await as.get(`${PREFIX}/concepts/${conceptId}`)).body.version).toBe(2);
+    expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body.version).toBe(2);
     expect(await versionsOf(conceptId)).toBe(2);
   });
 
   it('creates one resource', async () => {
     const name = aName('Once');
-    const { id } = await aPromotion(as, { name, description: 'x' });
+    const { id } = await aPromotion(asOwner, { name, description: 'x' });
     const answer = await overtaken(
       INSERT,
       () => must(accept(id)),
       (env) => accept(id, env),
     );
     expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
-    expect((await as.get(`${PREFIX}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
+    expect((await asOwner.get(`${KNOWLEDGE_PATH}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
   });
 
   it('is not rejected', async () => {
-    const { id } = await aSuggestion(as);
+    const { id } = await aSuggestion(asOwner);
     const answer = await overtaken(
       /^update "knowledge_suggestions"/,
       () => must(accept(id)),
-      (env) => as.post(`${SUGGESTIONS}/${id}/reject`, { json: {}, env }),
+      (env) => asOwner.post(`${SUGGESTIONS}/${id}/reject`, { json: {}, env }),
     );
     expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(await rowOf('select status from knowledge_suggestions where id = ?', id)).toEqual({ status: 'accepted' });
   });
 
   it('makes another suggestion for the same version stale', async () => {
-    const first = await aSuggestion(as, 'One.');
-    const second = await aSuggestion(as, 'Two.', first.conceptId);
+    const first = await aSuggestion(asOwner, 'One.');
+    const second = await aSuggestion(asOwner, 'Two.', first.conceptId);
     const answer = await overtaken(
       REPLACE,
       () => must(accept(first.id)),
       (env) => accept(second.id, env),
     );
     expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);
-    expect((await as.get(`${PREFIX}/concepts/${first.conceptId}`)).body).toMatchObject({
+    expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${first.conceptId}`)).body).toMatchObject({
       description: 'One.',
       version: 2,
     });
@@ -139,18 +139,18 @@ describe('a suggestion that somebody else accepts first', () => {
 
 describe('the acceptance of a suggestion that is rejected meanwhile', () => {
   it('changes nothing', async () => {
-    const { id, conceptId } = await aSuggestion(as, 'Too late.');
+    const { id, conceptId } = await aSuggestion(asOwner, 'Too late.');
     const { env, hasRun } = rivalBefore(/^update "knowledge_resources"/, () => reject(id));
     expect(statusAndCode(await accept(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
-    expect((await as.get(`${PREFIX}/concepts/${conceptId}`)).body).toMatchObject({ version: 1 });
+    expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body).toMatchObject({ version: 1 });
     expect(await versionsOf(conceptId)).toBe(1);
   });
 
   it('leaves the suggestion pending if its target is archived meanwhile instead', async () => {
-    const { id, conceptId } = await aSuggestion(as, 'For an earlier version.');
+    const { id, conceptId } = await aSuggestion(asOwner, 'For an earlier version.');
     const { env, hasRun } = rivalBefore(/^update "knowledge_resources"/, () =>
-      must(as.delete(`${PREFIX}/concepts/${conceptId}`)),
+      must(asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)),
     );
     const answer = await accept(id, env);
     expect([answer.status >= 400, hasRun()]).toEqual([true, true]);
@@ -159,18 +159,18 @@ describe('the acceptance of a suggestion that is rejected meanwhile', () => {
 
   it('creates nothing', async () => {
     const name = aName('never made');
-    const { id } = await aPromotion(as, { name, description: 'A class.', node_type: 'class' }, 'promote-ontology');
+    const { id } = await aPromotion(asOwner, { name, description: 'A class.', node_type: 'class' }, 'promote-ontology');
     const { env, hasRun } = rivalBefore(/^insert into "knowledge_resources"/, () => reject(id));
     expect(statusAndCode(await accept(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
-    const { records } = (await as.get(`${PREFIX}/ontology/nodes?search=${encodeURIComponent(name)}`)).body;
+    const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/ontology/nodes?search=${encodeURIComponent(name)}`)).body;
     expect(records).toEqual([]);
   });
 });
 
 describe('the acceptance of several suggestions', () => {
   it('answers what was accepted before an internal error', async () => {
-    const [first, second, third] = [await aSuggestion(as), await aSuggestion(as), await aSuggestion(as)];
+    const [first, second, third] = [await aSuggestion(asOwner), await aSuggestion(asOwner), await aSuggestion(asOwner)];
     let acceptances = 0;
     const secondAcceptance = {
       test: (sql: string) => {
@@ -183,14 +183,14 @@ describe('the acceptance of several suggestions', () => {
       throw new Error('D1 is away');
     });
     const ids = [first.id, second.id, third.id];
-    const { status, body } = await as.post(`${SUGGESTIONS}/bulk-accept`, { json: { ids }, env });
+    const { status, body } = await asOwner.post(`${SUGGESTIONS}/bulk-accept`, { json: { ids }, env });
     expect([status, hasRun()]).toEqual([200, false]);
     expect(body.accepted.map(({ suggestion }: { suggestion: { _id: string } }) => suggestion._id)).toEqual([first.id]);
     expect(body.failed.map(({ id, error }: { id: string; error: string }) => [id, error])).toEqual([
       [second.id, 'SERVICE_UNAVAILABLE'],
       [third.id, 'SERVICE_UNAVAILABLE'],
     ]);
-    const version = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body.version;
+    const version = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body.version;
     expect([await version(first.conceptId), await version(third.conceptId)]).toEqual([2, 1]);
   });
 });

@@ -15,19 +15,19 @@ import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { inContext } from '../support/context.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFile, deliver, load } from '../uploads/support.ts';
-import { aConcept, aName, PREFIX } from './support.ts';
+import { aConcept, aName, KNOWLEDGE_PATH } from './support.ts';
 
-const PATH = `${PREFIX}/semantic`;
+const PATH = `${KNOWLEDGE_PATH}/semantic`;
 const UNREACHABLE = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 let concept: string;
 let tables = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  as = company.as;
-  concept = await aConcept(as);
+  asOwner = company.as;
+  concept = await aConcept(asOwner);
 });
 
 const item = (fields: Record<string, unknown>) => ({
@@ -39,7 +39,7 @@ const item = (fields: Record<string, unknown>) => ({
 });
 
 async function anItemOf(fields: Record<string, unknown>): Promise<string> {
-  const { status, body } = await as.post(PATH, { json: item(fields) });
+  const { status, body } = await asOwner.post(PATH, { json: item(fields) });
   if (status !== 201) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
@@ -52,7 +52,7 @@ const tableName = (): string => {
 /** A table of one column `a`, an item that sums it, and what can be done to the table. */
 async function aSum(fields: Record<string, unknown> = {}) {
   const name = tableName();
-  const id = await aTable(as, name, [column('a', 'integer')]);
+  const id = await aTable(asOwner, name, [column('a', 'integer')]);
   const summed = await anItemOf({
     mapped_tables: [name],
     mapped_columns: [`${name}.a`],
@@ -60,7 +60,7 @@ async function aSum(fields: Record<string, unknown> = {}) {
     ...fields,
   });
   expect(await codesOf(summed)).toEqual([]);
-  return { name, id, summed, table: tableRoutes(as, id) };
+  return { name, id, summed, table: tableRoutes(asOwner, id) };
 }
 
 const errorsOf = async (id: string): Promise<{ code: string; message: string }[]> => {
@@ -91,14 +91,14 @@ describe('a semantic item', () => {
     await table.put({ display_name: name });
     await expectErrors(summed, []);
     // Checking is no change of the item.
-    expect((await as.get(`${PATH}/${summed}/versions`)).body.total).toBe(1);
+    expect((await asOwner.get(`${PATH}/${summed}/versions`)).body.total).toBe(1);
   });
 
   it('is checked again when a table that it names by id is renamed', async () => {
     const name = tableName();
-    const id = await aTable(as, name, [column('a', 'integer')]);
+    const id = await aTable(asOwner, name, [column('a', 'integer')]);
     const summed = await anItemOf({ mapped_tables: [id], formula: `sum(${name}.a)` });
-    await tableRoutes(as, id).put({ display_name: `${name}_moved` });
+    await tableRoutes(asOwner, id).put({ display_name: `${name}_moved` });
     await expectErrors(summed, ['does_not_compile']);
   });
 
@@ -130,9 +130,9 @@ describe('a semantic item', () => {
     const unknown = ['unknown_table', 'unknown_table', 'nothing_to_compile_on'];
     await table.delete();
     await expectErrors(summed, unknown);
-    const again = await aTable(as, name, [column('a', 'integer')]);
+    const again = await aTable(asOwner, name, [column('a', 'integer')]);
     await expectErrors(summed, []);
-    await tableRoutes(as, again).delete();
+    await tableRoutes(asOwner, again).delete();
     await expectErrors(summed, unknown);
     await load(company, [aFile('again.csv', 'a\n1\n2\n')], { display_name: name });
     await expectErrors(summed, []);
@@ -154,7 +154,7 @@ describe('a semantic item', () => {
   it('is checked again when only its SQL names the table', async () => {
     const { name, table } = await aSum();
     const other = tableName();
-    await aTable(as, other, [column('x', 'integer')]);
+    await aTable(asOwner, other, [column('x', 'integer')]);
     const entity = { kind: 'entity', mapped_tables: [other] };
     const formula = await anItemOf({ ...entity, formula: `sum(x) / (SELECT count(*) FROM ${name})` });
     const filter = await anItemOf({ ...entity, filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
@@ -166,9 +166,9 @@ describe('a semantic item', () => {
 
   it('is checked again when it is restored', async () => {
     const { summed, table } = await aSum();
-    await as.delete(`${PATH}/${summed}`);
+    await asOwner.delete(`${PATH}/${summed}`);
     await table.delete();
-    const { body } = await as.patch(`${PATH}/${summed}`, { json: { status: 'draft' } });
+    const { body } = await asOwner.patch(`${PATH}/${summed}`, { json: { status: 'draft' } });
     expect(body.validation_errors[0]).toMatchObject({ code: 'unknown_table' });
   });
 });
@@ -201,7 +201,7 @@ describe('a change while a semantic item is checked', () => {
       if (!resource) throw new Error('It is gone.');
       await recordCheck(ctx, resource, async () => {
         const check = await checkItemNow(ctx, resource.content as SemanticItem);
-        await as.patch(`${PATH}/${summed}`, { json: { formula: 'sum(b)' } });
+        await asOwner.patch(`${PATH}/${summed}`, { json: { formula: 'sum(b)' } });
         return check;
       });
     });
@@ -210,7 +210,7 @@ describe('a change while a semantic item is checked', () => {
 
   it('of a table is noticed by an item that is being created', async () => {
     const name = tableName();
-    const id = await aTable(as, name, [column('a', 'integer')]);
+    const id = await aTable(asOwner, name, [column('a', 'integer')]);
     const access = compileAccess({ companyId: company.id, isOwner: true, groups: [] });
     const owner = { kind: 'user', id: company.owner.id, companyId: company.id, access } as UserActor;
     const made = await inContext(owner, (ctx) => {
@@ -220,7 +220,7 @@ describe('a change while a semantic item is checked', () => {
         async check(of, content) {
           const check = await checkItem(of, content);
           checks += 1;
-          if (checks === 1) await tableRoutes(as, id).put({ columns: [column('b', 'integer')] });
+          if (checks === 1) await tableRoutes(asOwner, id).put({ columns: [column('b', 'integer')] });
           return check;
         },
       };
@@ -259,7 +259,7 @@ describe('a recheck of all items', () => {
   it('is retried until the database is reached', async () => {
     const { name } = await aSum();
     const queue = aQueue();
-    const { body } = await as.post(PATH, {
+    const { body } = await asOwner.post(PATH, {
       json: item({ mapped_tables: [name], formula: 'sum(a)' }),
       env: { ...UNREACHABLE, ...queue.env } as never,
     });

@@ -2,53 +2,55 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { statusAndCode } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { accept, aPromotion, aSuggestion, SUGGESTIONS } from './suggesting.ts';
-import { aName, anItem, fieldsOf, NOBODY, PREFIX } from './support.ts';
+import { aName, anItem, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
-const conceptOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body;
+const conceptOf = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body;
 
 describe('the acceptance of a suggestion', () => {
   it('adds a version that names the suggestion', async () => {
-    const { id, conceptId } = await aSuggestion(as, 'Better.');
-    const { status, body } = await accept(as, id);
+    const { id, conceptId } = await aSuggestion(asOwner, 'Better.');
+    const { status, body } = await accept(asOwner, id);
     expect(status).toBe(200);
     expect(body.resource).toMatchObject({ _id: conceptId, description: 'Better.', version: 2, suggestion_id: id });
     expect(body.suggestion).toMatchObject({ status: 'accepted', reviewed_by_user_id: company.owner.id });
-    const { records } = (await as.get(`${PREFIX}/concepts/${conceptId}/versions`)).body;
+    const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}/versions`)).body;
     expect(records[0]).toMatchObject({ version: 2, suggestion_id: id, changed_by_user_id: company.owner.id });
-    expect((await as.get(`${SUGGESTIONS}?status=accepted`)).body.records[0]._id).toBe(id);
+    expect((await asOwner.get(`${SUGGESTIONS}?status=accepted`)).body.records[0]._id).toBe(id);
   });
 
   it('applies the changes of the reviewer', async () => {
-    const { id } = await aSuggestion(as, 'Better.');
-    const { body } = await accept(as, id, { override_payload: { description: 'Mine.', status: 'active' } });
+    const { id } = await aSuggestion(asOwner, 'Better.');
+    const { body } = await accept(asOwner, id, { override_payload: { description: 'Mine.', status: 'active' } });
     expect(body.resource).toMatchObject({ description: 'Mine.', status: 'active' });
     expect(body.suggestion.suggested_payload).toEqual({ description: 'Better.' });
   });
 
   it('validates the changes of the reviewer', async () => {
-    const { id, conceptId } = await aSuggestion(as);
-    const wrong = await accept(as, id, { override_payload: { description: 'x'.repeat(4097), status: 'archived' } });
+    const { id, conceptId } = await aSuggestion(asOwner);
+    const wrong = await accept(asOwner, id, {
+      override_payload: { description: 'x'.repeat(4097), status: 'archived' },
+    });
     expect(fieldsOf(wrong).sort()).toEqual(['override_payload.description', 'override_payload.status']);
-    const mistyped = await accept(as, id, { override_payload: { descripton: 'Mine.' } });
+    const mistyped = await accept(asOwner, id, { override_payload: { descripton: 'Mine.' } });
     expect([mistyped.status, fieldsOf(mistyped)]).toEqual([422, ['override_payload.descripton']]);
     expect((await conceptOf(conceptId)).version).toBe(1);
-    expect((await accept(as, id)).status).toBe(200);
+    expect((await accept(asOwner, id)).status).toBe(200);
   });
 
   it('is refused with the difference when the target has changed since', async () => {
-    const { id, conceptId } = await aSuggestion(as, 'Better.');
-    await as.patch(`${PREFIX}/concepts/${conceptId}`, {
+    const { id, conceptId } = await aSuggestion(asOwner, 'Better.');
+    await asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${conceptId}`, {
       json: { description: 'Mine.', tags: ['new'], status: 'active' },
     });
-    const answer = await accept(as, id);
+    const answer = await accept(asOwner, id);
     expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);
     const { difference, ...versions } = answer.body.details;
     expect(versions).toEqual({ version_suggested_for: 1, version_now: 2 });
@@ -60,26 +62,26 @@ describe('the acceptance of a suggestion', () => {
       ]),
     );
     expect((await conceptOf(conceptId)).description).toBe('Mine.');
-    expect((await as.get(SUGGESTIONS)).body.records.map(({ _id }: { _id: string }) => _id)).toContain(id);
+    expect((await asOwner.get(SUGGESTIONS)).body.records.map(({ _id }: { _id: string }) => _id)).toContain(id);
   });
 
   it('is refused when the target has been archived since', async () => {
-    const { id, conceptId } = await aSuggestion(as);
-    await as.delete(`${PREFIX}/concepts/${conceptId}`);
-    expect(statusAndCode(await accept(as, id))).toEqual([409, 'SUGGESTION_STALE']);
+    const { id, conceptId } = await aSuggestion(asOwner);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${conceptId}`);
+    expect(statusAndCode(await accept(asOwner, id))).toEqual([409, 'SUGGESTION_STALE']);
   });
 
   it('is refused when the name has been taken since', async () => {
     const name = aName('Taken');
-    const { id } = await aPromotion(as, { kind: 'entity', name, description: 'x' });
-    await anItem(as, { kind: 'entity', name });
-    expect(statusAndCode(await accept(as, id))).toEqual([409, 'SEMANTIC_ITEM_DUPLICATE']);
-    expect((await accept(as, id, { override_payload: { name: aName('Other') } })).status).toBe(200);
+    const { id } = await aPromotion(asOwner, { kind: 'entity', name, description: 'x' });
+    await anItem(asOwner, { kind: 'entity', name });
+    expect(statusAndCode(await accept(asOwner, id))).toEqual([409, 'SEMANTIC_ITEM_DUPLICATE']);
+    expect((await accept(asOwner, id, { override_payload: { name: aName('Other') } })).status).toBe(200);
   });
 
   it('needs the permission for the target too', async () => {
-    const { id, conceptId } = await aSuggestion(as);
-    const { id: making } = await aPromotion(as, { name: aName('New'), description: 'x' });
+    const { id, conceptId } = await aSuggestion(asOwner);
+    const { id: making } = await aPromotion(asOwner, { name: aName('New'), description: 'x' });
     const reviewer = async (...can: string[]) =>
       (await aUser(company, { can: ['knowledge_reviews:review', ...can] })).as;
     const mere = await reviewer('concepts:create', 'semantic:update');
@@ -94,12 +96,12 @@ describe('the acceptance of a suggestion', () => {
   });
 
   it('is refused for suggestions of other companies', async () => {
-    const { id } = await aSuggestion(as);
+    const { id } = await aSuggestion(asOwner);
     const other = await aCompany();
     for (const answer of [
       await accept(other.as, id),
       await other.as.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }),
-      await accept(as, NOBODY),
+      await accept(asOwner, NOBODY),
     ]) {
       expect(statusAndCode(answer)).toEqual([404, 'SUGGESTION_NOT_FOUND']);
     }
@@ -109,17 +111,18 @@ describe('the acceptance of a suggestion', () => {
 
 describe('the rejection of a suggestion', () => {
   it('records the reviewer, the time and the note', async () => {
-    const { id, conceptId } = await aSuggestion(as);
-    const { status, body } = await as.post(`${SUGGESTIONS}/${id}/reject`, { json: { review_note: 'Too long.' } });
+    const { id, conceptId } = await aSuggestion(asOwner);
+    const { status, body } = await asOwner.post(`${SUGGESTIONS}/${id}/reject`, { json: { review_note: 'Too long.' } });
     expect([status, body.status, body.review_note]).toEqual([200, 'rejected', 'Too long.']);
     expect(body).toMatchObject({ reviewed_by_user_id: company.owner.id, reviewed_at: expect.any(String) });
-    expect(statusAndCode(await as.post(`${SUGGESTIONS}/${id}/reject`))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
-    expect(statusAndCode(await accept(as, id))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(statusAndCode(await asOwner.post(`${SUGGESTIONS}/${id}/reject`))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(statusAndCode(await accept(asOwner, id))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await conceptOf(conceptId)).version).toBe(1);
   });
 
   it('needs no note, and accepts one of up to 4096 characters', async () => {
-    const reject = async (json?: unknown) => as.post(`${SUGGESTIONS}/${(await aSuggestion(as)).id}/reject`, { json });
+    const reject = async (json?: unknown) =>
+      asOwner.post(`${SUGGESTIONS}/${(await aSuggestion(asOwner)).id}/reject`, { json });
     expect((await reject()).body.review_note).toBeNull();
     expect((await reject({ review_note: 'x'.repeat(4096) })).status).toBe(200);
     expect(fieldsOf(await reject({ review_note: 'x'.repeat(4097) }))).toEqual(['review_note']);
@@ -127,12 +130,12 @@ describe('the rejection of a suggestion', () => {
 });
 
 describe('the acceptance of several suggestions', () => {
-  const bulk = (ids: unknown, caller = as) => caller.post(`${SUGGESTIONS}/bulk-accept`, { json: { ids } });
+  const bulk = (ids: unknown, caller = asOwner) => caller.post(`${SUGGESTIONS}/bulk-accept`, { json: { ids } });
 
   it('answers for each, and does not stop at one that fails', async () => {
-    const good = await aSuggestion(as);
-    const stale = await aSuggestion(as);
-    await as.patch(`${PREFIX}/concepts/${stale.conceptId}`, { json: { tags: ['x'] } });
+    const good = await aSuggestion(asOwner);
+    const stale = await aSuggestion(asOwner);
+    await asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${stale.conceptId}`, { json: { tags: ['x'] } });
     const { status, body } = await bulk([NOBODY, stale.id, good.id, good.id]);
     expect(status).toBe(200);
     expect(body.accepted).toEqual([
@@ -150,8 +153,8 @@ describe('the acceptance of several suggestions', () => {
 
   it('fails only those that the caller may not accept', async () => {
     const { as: reviewer } = await aUser(company, { can: ['knowledge_reviews:review', 'concepts:update'] });
-    const concept = await aSuggestion(as);
-    const item = await aPromotion(as, { name: aName('New'), description: 'x' });
+    const concept = await aSuggestion(asOwner);
+    const item = await aPromotion(asOwner, { name: aName('New'), description: 'x' });
     const { body } = await bulk([item.id, concept.id], reviewer);
     expect(body.accepted).toHaveLength(1);
     expect(body.failed).toEqual([expect.objectContaining({ id: item.id, error: 'FORBIDDEN' })]);

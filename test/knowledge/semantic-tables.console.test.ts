@@ -1,20 +1,20 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aConcept, aName, PREFIX } from './support.ts';
+import { aConcept, aName, KNOWLEDGE_PATH } from './support.ts';
 
-const PATH = `${PREFIX}/semantic`;
+const PATH = `${KNOWLEDGE_PATH}/semantic`;
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 let concept: string;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  as = company.as;
-  concept = await aConcept(as);
+  asOwner = company.as;
+  concept = await aConcept(asOwner);
 });
 
-const create = (fields: Record<string, unknown>, caller = as) =>
+const create = (fields: Record<string, unknown>, caller = asOwner) =>
   caller.post(PATH, {
     json: { kind: 'metric', name: aName('item'), description: 'x', source_concept_ids: [concept], ...fields },
   });
@@ -28,8 +28,8 @@ const wrong = async (fields: Record<string, unknown>): Promise<string[][]> => {
 describe('the mapping of a semantic item to tables', () => {
   let orders: string;
   beforeAll(async () => {
-    orders = await aTable(as, 'orders', [column('total', 'decimal'), column('customer_id', 'integer')]);
-    await aTable(as, 'customers', [column('name')]);
+    orders = await aTable(asOwner, 'orders', [column('total', 'decimal'), column('customer_id', 'integer')]);
+    await aTable(asOwner, 'customers', [column('name')]);
   });
 
   it('is valid when tables, by name or id, and columns exist', async () => {
@@ -100,7 +100,7 @@ describe('the mapping of a semantic item to tables', () => {
     "repeat('x', 2000000000) || total",
   ])('does not run SQL that is injected by a formula: %s', async (formula) => {
     expect(await wrong({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
-    expect((await tableRoutes(as, orders).get()).status).toBe(200);
+    expect((await tableRoutes(asOwner, orders).get()).status).toBe(200);
   });
 
   it('is answered with the message of Postgres', async () => {

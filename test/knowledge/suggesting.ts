@@ -1,8 +1,8 @@
 import type { Caller } from '../support/api.ts';
 import { aModel, proposal } from './model.ts';
-import { aConcept, PREFIX } from './support.ts';
+import { aConcept, KNOWLEDGE_PATH } from './support.ts';
 
-export const SUGGESTIONS = `${PREFIX}/suggestions`;
+export const SUGGESTIONS = `${KNOWLEDGE_PATH}/suggestions`;
 
 async function ask(as: Caller, path: string, payload: Record<string, unknown>) {
   const { env } = await aModel(proposal(payload));

@@ -5,25 +5,25 @@ import { statusAndCode } from '../support/console.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aModel, NO_MODEL, proposal } from './model.ts';
 import { accept, aPromotion, SUGGESTIONS } from './suggesting.ts';
-import { aConcept, aName, aNode, anItem, aRelation, NOBODY, PREFIX } from './support.ts';
+import { aConcept, aName, aNode, anItem, aRelation, KNOWLEDGE_PATH, NOBODY } from './support.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
-const conceptOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body;
+const conceptOf = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body;
 
 describe('a request for a suggestion', () => {
-  it('is answered with a pending suggestion and its explanation, and changes nothing', async () => {
+  it('returns a pending suggestion and its explanation, and changes nothing', async () => {
     const name = aName('Churn');
-    const conceptId = await aConcept(as, { name, description: 'x', tags: ['kept'] });
+    const conceptId = await aConcept(asOwner, { name, description: 'x', tags: ['kept'] });
     const before = await conceptOf(conceptId);
     const { env } = await aModel(proposal({ description: 'Customers who leave.', tags: null, aliases: ['Evasão'] }));
-    const { status, body } = await as.post(`${SUGGESTIONS}/concepts/${conceptId}/generate`, { env });
+    const { status, body } = await asOwner.post(`${SUGGESTIONS}/concepts/${conceptId}/generate`, { env });
     expect(status).toBe(201);
     expect(body).toStrictEqual({
       _id: expect.stringMatching(/^[a-f0-9]{24}$/),
@@ -52,29 +52,33 @@ describe('a request for a suggestion', () => {
       updated_at: expect.any(String),
     });
     expect(await conceptOf(conceptId)).toStrictEqual(before);
-    const listed = await as.get(`${SUGGESTIONS}?target_type=concept`);
+    const listed = await asOwner.get(`${SUGGESTIONS}?target_type=concept`);
     expect(listed.body.records).toContainEqual(body);
   });
 
   it('works for every type of resource', async () => {
-    const [a, b] = [await aNode(as), await aNode(as)];
+    const [a, b] = [await aNode(asOwner), await aNode(asOwner)];
     const cases = [
-      ['semantic', `/semantic/${await anItem(as)}/generate`, { description: 'new', grain: 'day' }],
+      ['semantic', `/semantic/${await anItem(asOwner)}/generate`, { description: 'new', grain: 'day' }],
       ['ontology_node', `/ontology/nodes/${a}/generate`, { attributes: ['x'] }],
-      ['ontology_relation', `/ontology/relations/${await aRelation(as, a, 'has', b)}/generate`, { cardinality: '1:N' }],
+      [
+        'ontology_relation',
+        `/ontology/relations/${await aRelation(asOwner, a, 'has', b)}/generate`,
+        { cardinality: '1:N' },
+      ],
     ] as const;
     for (const [type, path, payload] of cases) {
       const { env } = await aModel(proposal(payload));
-      const { status, body } = await as.post(`${SUGGESTIONS}${path}`, { env });
+      const { status, body } = await asOwner.post(`${SUGGESTIONS}${path}`, { env });
       expect([status, body.target_type, body.suggested_payload]).toEqual([201, type, payload]);
-      expect((await accept(as, body._id)).body.resource).toMatchObject(payload);
+      expect((await accept(asOwner, body._id)).body.resource).toMatchObject(payload);
     }
   });
 
   it('works for turning a concept into a semantic item or an ontology node', async () => {
-    const item = await aPromotion(as, { kind: 'dimension', name: aName('Region'), description: 'Where.' });
+    const item = await aPromotion(asOwner, { kind: 'dimension', name: aName('Region'), description: 'Where.' });
     expect(item.body).toMatchObject({ target_type: 'semantic_create', target_id: null, concept_id: item.conceptId });
-    const made = (await accept(as, item.id)).body;
+    const made = (await accept(asOwner, item.id)).body;
     expect(made.resource).toMatchObject({
       kind: 'dimension',
       status: 'draft',
@@ -83,9 +87,9 @@ describe('a request for a suggestion', () => {
       validation_errors: [],
     });
     expect(made.suggestion).toMatchObject({ status: 'accepted', resource_id: made.resource._id });
-    const node = await aPromotion(as, { node_type: 'event', description: 'It happens.' }, 'promote-ontology');
+    const node = await aPromotion(asOwner, { node_type: 'event', description: 'It happens.' }, 'promote-ontology');
     expect(node.body.target_type).toBe('ontology_node_create');
-    const { resource } = (await accept(as, node.id)).body;
+    const { resource } = (await accept(asOwner, node.id)).body;
     expect(resource).toMatchObject({ node_type: 'event', source_concepts: [node.conceptId], status: 'draft' });
   });
 
@@ -130,7 +134,7 @@ describe('a request for a suggestion', () => {
     [{ explanation: 'half \ud83d' }, { explanation: 'half \ufffd' }],
   ])('reads explanation, evidence and confidence as models give them: %j', async (given, shown) => {
     const { env } = await aModel(proposal({ description: 'Clear.' }, given));
-    const { status, body } = await as.post(`${SUGGESTIONS}/concepts/${await aConcept(as)}/generate`, { env });
+    const { status, body } = await asOwner.post(`${SUGGESTIONS}/concepts/${await aConcept(asOwner)}/generate`, { env });
     expect([status, body]).toEqual([201, expect.objectContaining(shown)]);
   });
 
@@ -143,7 +147,7 @@ describe('a request for a suggestion', () => {
       '/ontology/nodes/{id}/generate',
       '/ontology/relations/{id}/generate',
     ]) {
-      const answer = await as.post(`${SUGGESTIONS}${path.replace('{id}', NOBODY)}`, { env: NO_MODEL });
+      const answer = await asOwner.post(`${SUGGESTIONS}${path.replace('{id}', NOBODY)}`, { env: NO_MODEL });
       expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     }
   });
@@ -152,14 +156,14 @@ describe('a request for a suggestion', () => {
     const { env } = await aModel(proposal({ description: 'y' }));
     const foreign = await aConcept((await aCompany()).as);
     for (const id of [NOBODY, foreign]) {
-      expect(statusAndCode(await as.post(`${SUGGESTIONS}/concepts/${id}/generate`, { env }))).toEqual([
+      expect(statusAndCode(await asOwner.post(`${SUGGESTIONS}/concepts/${id}/generate`, { env }))).toEqual([
         404,
         'CONCEPT_NOT_FOUND',
       ]);
     }
-    const archived = await aConcept(as);
-    await as.delete(`${PREFIX}/concepts/${archived}`);
-    const answer = await as.post(`${SUGGESTIONS}/concepts/${archived}/generate`, { env });
+    const archived = await aConcept(asOwner);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archived}`);
+    const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${archived}/generate`, { env });
     expect(statusAndCode(answer)).toEqual([409, 'CONCEPT_ARCHIVED']);
   });
 });
@@ -169,7 +173,7 @@ describe('an AI provider that fails', () => {
   const ask = async (steps: Parameters<typeof aModel>, variables: Record<string, string> = {}) => {
     const model = await aModel(...steps);
     const env = { ...model.env, ...variables };
-    const answer = await as.post(`${SUGGESTIONS}/concepts/${await aConcept(as)}/generate`, { env });
+    const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${await aConcept(asOwner)}/generate`, { env });
     return { answer, asked: (await model.asked()).length };
   };
 
@@ -211,7 +215,9 @@ describe('an AI provider that fails', () => {
   ])('is asked again after the time of its Retry-After: %s', async (after, least, most) => {
     const retryAfter = typeof after === 'function' ? after() : after;
     const model = await aModel({ status: 429, retryAfter }, good);
-    const answer = await as.post(`${SUGGESTIONS}/concepts/${await aConcept(as)}/generate`, { env: model.env });
+    const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${await aConcept(asOwner)}/generate`, {
+      env: model.env,
+    });
     expect(answer.status).toBe(201);
     const [first, second] = await model.asked();
     const pause = (second?.at ?? 0) - (first?.at ?? 0);

@@ -1,20 +1,20 @@
-import type { Answer, Caller } from '../support/api.ts';
+import type { ApiResponse, Caller } from '../support/api.ts';
 
-export const PREFIX = '/api/v1/domain-knowledge';
+export const KNOWLEDGE_PATH = '/api/v1/domain-knowledge';
 
-let made = 0;
+let createdCount = 0;
 
 /** A name that nothing else in the run has. */
 export const aName = (what: string): string => {
-  made += 1;
-  return `${what} ${made}`;
+  createdCount += 1;
+  return `${what} ${createdCount}`;
 };
 
 /** An id of the right shape that nothing has. */
 export const NOBODY = 'f'.repeat(24);
 
 async function make(as: Caller, path: string, json: Record<string, unknown>): Promise<string> {
-  const { status, body } = await as.post(`${PREFIX}${path}`, { json });
+  const { status, body } = await as.post(`${KNOWLEDGE_PATH}${path}`, { json });
   if (status !== 201) throw new Error(`Making ${path} answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
@@ -45,7 +45,7 @@ export const aRelation = (as: Caller, subject: string, predicate: string, object
   });
 
 /** The fields that a 422 names. */
-export const fieldsOf = ({ status, body }: Answer): string[] => {
+export const fieldsOf = ({ status, body }: ApiResponse): string[] => {
   if (status !== 422) throw new Error(`Answered ${status} and not 422: ${JSON.stringify(body)}`);
   return body.details.map(({ field }: { field: string }) => field);
 };

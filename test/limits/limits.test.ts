@@ -86,8 +86,8 @@ const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, Case
     ],
   },
   queries: {
-    taken: [() => inInvocation(() => asked(1_000))],
-    refused: [() => inInvocation(() => asked(1_001))],
+    taken: [() => inInvocation(() => runQueries(1_000))],
+    refused: [() => inInvocation(() => runQueries(1_001))],
   },
   messageBytes: {
     taken: [() => env.AUDIT.send(text(127_000))],
@@ -135,7 +135,7 @@ const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, Case
   },
 };
 
-async function asked(times: number): Promise<void> {
+async function runQueries(times: number): Promise<void> {
   const statement = env.CONTROL_DB.prepare('SELECT 1');
   for (let sent = 0; sent < times; sent += 100)
     await Promise.all(list(Math.min(100, times - sent), () => statement.all()));

@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keptBundle } from '../../local/kept-bundles.ts';
 
 let project: string;
-let made: number;
+let buildCount: number;
 
 beforeEach(async () => {
   project = await mkdtemp(join(tmpdir(), 'data-console-bundles-'));
-  made = 0;
+  buildCount = 0;
   await mkdir(join(project, 'src', 'deep'), { recursive: true });
   for (const name of ['src/index.ts', 'src/deep/one.ts', 'package-lock.json', 'tsconfig.json']) {
     await writeFile(join(project, name), name);
@@ -20,11 +20,11 @@ afterEach(() => rm(project, { recursive: true }));
 /** How often it was bundled until now, and what the folder holds. */
 async function bundled(config = '{}'): Promise<[number, string]> {
   const folder = await keptBundle(project, config, async (fresh) => {
-    made += 1;
+    buildCount += 1;
     await mkdir(fresh);
-    await writeFile(join(fresh, 'index.js'), `bundle ${made}`);
+    await writeFile(join(fresh, 'index.js'), `bundle ${buildCount}`);
   });
-  return [made, await readFile(join(folder, 'index.js'), 'utf8')];
+  return [buildCount, await readFile(join(folder, 'index.js'), 'utf8')];
 }
 
 describe('the cached bundle of a Worker', () => {

@@ -31,9 +31,9 @@ afterAll(async () => {
   await system?.stop();
 }, 180_000);
 
-const ALL = Buffer.alloc(3 * PIECE);
-for (let at = 0; at < ALL.length; at += 1)
-  ALL[at] = at % 64 === 63 ? 10 : 97 + ((Math.imul(at, 2_654_435_761) >>> 16) % 26);
+const FILE_BYTES = Buffer.alloc(3 * PIECE);
+for (let at = 0; at < FILE_BYTES.length; at += 1)
+  FILE_BYTES[at] = at % 64 === 63 ? 10 : 97 + ((Math.imul(at, 2_654_435_761) >>> 16) % 26);
 
 /** What happens to an upload on its way: connections are cut, its client dies and another goes on, the runtime is killed. */
 interface Troubles {
@@ -127,7 +127,7 @@ it(
       const length = random.chance(0.95)
         ? 1 + random.upTo(200_000)
         : random.of([PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 7]);
-      const bytes = ALL.subarray(random.upTo(ALL.length - length)).subarray(0, length);
+      const bytes = FILE_BYTES.subarray(random.upTo(FILE_BYTES.length - length)).subarray(0, length);
       const isKilled = number % UPLOADS_PER_KILL === UPLOADS_PER_KILL - 1;
       if (isKilled || performance.now() - since > TOKEN_MS) {
         token = await system.logIn();

@@ -17,7 +17,7 @@ const mail = (to: string): Mail => ({ to, subject: 'Subject', text: 'Text', html
 const resend = ({ baseUrl = inject('mailServiceUrl'), apiKey = KEY, from = FROM } = {}) =>
   resendMailer({ baseUrl, apiKey, sender: parseSender(from) });
 
-async function taken(to: string): Promise<Taken[]> {
+async function listReceivedMails(to: string): Promise<Taken[]> {
   const response = await fetch(`${inject('mailServiceUrl')}/taken`);
   return ((await response.json()) as Taken[]).filter((one) => one.to.includes(to));
 }
@@ -35,13 +35,13 @@ async function refusal(mailer: Mailer, to: string): Promise<{ code: string; perm
 describe('a mail service with Resend’s API', () => {
   it('receives the mail unchanged', async () => {
     await resend().send(mail('ina@example.com'));
-    expect(await taken('ina@example.com')).toEqual([{ from: FROM, ...mail(''), to: ['ina@example.com'] }]);
+    expect(await listReceivedMails('ina@example.com')).toEqual([{ from: FROM, ...mail(''), to: ['ina@example.com'] }]);
   });
 
   it('receives the pictures that a mail shows', async () => {
     const picture = { contentId: 'logo', filename: 'logo.png', type: 'image/png', content: bytesOf(PICTURES.png) };
     await resend().send({ ...mail('picture@example.com'), pictures: [picture] });
-    expect((await taken('picture@example.com'))[0]).toMatchObject({
+    expect((await listReceivedMails('picture@example.com'))[0]).toMatchObject({
       attachments: [{ content_id: 'logo', filename: 'logo.png', content_type: 'image/png', content: PICTURES.png }],
     });
   });
@@ -57,7 +57,7 @@ describe('a mail service with Resend’s API', () => {
       const headers = { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
       await resend().send({ ...mail(`file-${size}@example.com`), files, headers });
       const encoded = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
-      expect((await taken(`file-${size}@example.com`))[0]).toMatchObject({
+      expect((await listReceivedMails(`file-${size}@example.com`))[0]).toMatchObject({
         headers,
         attachments: [
           { filename: 'Ünï "1".csv', content_type: 'text/csv', content: encoded(content) },
@@ -69,7 +69,7 @@ describe('a mail service with Resend’s API', () => {
 
   it('receives a bare address as sender', async () => {
     await resend({ from: 'bare@console.test' }).send(mail('bare@example.com'));
-    expect((await taken('bare@example.com'))[0]?.from).toBe('bare@console.test');
+    expect((await listReceivedMails('bare@example.com'))[0]?.from).toBe('bare@console.test');
   });
 
   it.each([
@@ -102,7 +102,7 @@ describe('a mail service with Resend’s API', () => {
     };
     const json = { company_slug: company.slug, email: company.owner.email };
     expect((await call('POST', '/v1/auth/passwordless/request', { json, env: variables })).status).toBe(200);
-    const [sent] = await taken(company.owner.email);
+    const [sent] = await listReceivedMails(company.owner.email);
     expect(codeIn(sent as unknown as Mail)).toMatch(/^\d{6}$/);
     expect(mailsTo(company.owner.email)).toEqual([]);
   });

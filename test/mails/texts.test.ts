@@ -80,7 +80,7 @@ const DATA = new Set(['012345', '01234567', url]);
 
 describe('a mail in another language', () => {
   const OTHERS = LOCALES.filter((locale) => locale !== 'en');
-  it.each(OTHERS)('has nothing left of the English one: %s', (locale) => {
+  it.each(OTHERS)('contains no English text: %s', (locale) => {
     const english = mails();
     for (const [at, { subject, text, html }] of mails({ locale }).entries()) {
       expect(html).toContain(`<html lang="${locale}">`);
@@ -175,7 +175,7 @@ describe('a mail of a company with a brand', () => {
     expect(html).not.toMatch(/url\(|background=|srcset/);
   });
 
-  it('leaves light and dark to the mail program if the brand has no colours', () => {
+  it('leaves light and dark mode to the mail client if the brand has no colours', () => {
     expect(dressed({ font: 'mono', primary_color: '#063970' }).html).not.toMatch(
       /background-color: #ffffff|; color: #172033/,
     );

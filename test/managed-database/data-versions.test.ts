@@ -13,11 +13,11 @@ import {
 
 const db = openControlDb(env.CONTROL_DB);
 const TABLES = ['a', 'b', 'it\'s "c"'];
-let made = 0;
+let createdCount = 0;
 
 const aDatabase = async (): Promise<string> => {
-  made += 1;
-  const company = `company-${made}`;
+  createdCount += 1;
+  const company = `company-${createdCount}`;
   await ensureDatabase(db, { id: company, companyId: company, now: 0 });
   return company;
 };

@@ -148,7 +148,7 @@ describe('the provisioning of a company’s database', () => {
     expect((await it.calls()).list_operations).toBeGreaterThan(1);
   });
 
-  it('gives up in time, and a later call continues', async () => {
+  it('gives up after its time limit, and a later call continues', async () => {
     const it = company();
     await it.lay({ call: 'create_project', operations_ms: 3_000 });
     await expect(it.provision(neon(), 1_000)).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TenantTx } from '../../src/tenant-sql/client.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aHeldQueue, sweep } from '../uploads/support.ts';
@@ -11,14 +11,14 @@ const ANSWERED_MS = 30_000;
 let company: Company;
 let name: string;
 let table: ReturnType<typeof tableRoutes>;
-let made = 0;
+let createdCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 beforeEach(async () => {
-  name = `busy_${++made}`;
+  name = `busy_${++createdCount}`;
   table = tableRoutes(company.as, await aTable(company.as, name, [column('n', 'integer')]));
   await table.insert([{ n: 1 }, { n: 2 }]);
 });
@@ -41,14 +41,14 @@ const whileSomebody = <T>(did: (tx: TenantTx) => Promise<unknown>, work: () => P
   );
 
 /** What a request was answered, which came in time. */
-async function inTime(request: () => Promise<Answer>): Promise<Answer> {
+async function inTime(request: () => Promise<ApiResponse>): Promise<ApiResponse> {
   const began = Date.now();
   const answer = await request();
   expect(Date.now() - began).toBeLessThan(ANSWERED_MS);
   return answer;
 }
 
-function isRefused({ status, body, headers }: Answer): void {
+function isRefused({ status, body, headers }: ApiResponse): void {
   expect([status, body.error_code, headers.get('retry-after')]).toEqual([409, 'MANAGED_TABLE_BUSY', '5']);
 }
 
@@ -59,12 +59,12 @@ const indexes = () =>
   );
 
 describe('a change of a table that another transaction reads', () => {
-  it.each<[string, () => Promise<Answer>]>([
+  it.each<[string, () => Promise<ApiResponse>]>([
     ['renamed', () => table.put({ display_name: `${name}_renamed` })],
     ['retyped', () => table.put({ columns: [column('n', 'decimal')] })],
     ['truncated', () => table.truncate()],
     ['deleted', () => table.delete()],
-  ])('is refused in time with MANAGED_TABLE_BUSY, and changes nothing: %s', async (_what, change) => {
+  ])('is refused after a time limit with MANAGED_TABLE_BUSY, and changes nothing: %s', async (_what, change) => {
     const before = (await table.get()).body;
     isRefused(await whileSomebody(reads, () => inTime(change)));
     expect((await table.get()).body).toEqual(before);
@@ -72,15 +72,15 @@ describe('a change of a table that another transaction reads', () => {
     expect((await change()).status).toBeLessThan(300);
   });
 
-  it('is refused in time, and changes nothing, when it takes too long itself', async () => {
+  it('is refused after a time limit, and changes nothing, when it takes too long itself', async () => {
     // Only a change that is to be answered in time is slow.
     await behindTheApi(company.id, (database) =>
       database.query(`
-        CREATE FUNCTION public.slow_${made}(n numeric) RETURNS numeric IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
+        CREATE FUNCTION public.slow_${createdCount}(n numeric) RETURNS numeric IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
           IF current_setting('transaction_timeout') <> '0' THEN PERFORM pg_sleep(60); END IF;
           RETURN n;
         END $$;
-        CREATE INDEX ON public.${name} (public.slow_${made}(n))`),
+        CREATE INDEX ON public.${name} (public.slow_${createdCount}(n))`),
     );
     isRefused(await inTime(() => table.put({ columns: [column('n', 'decimal')] })));
     expect((await table.get()).body.columns).toEqual([column('n', 'integer')]);

@@ -3,14 +3,14 @@ import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aTable, behindTheApi, type ColumnInput, column, tableRoutes, valuesOf } from './support.ts';
 
 let company: Company;
-let made = 0;
+let createdCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 async function filledTable(columns: ColumnInput[], rows: unknown[]) {
-  const table = tableRoutes(company.as, await aTable(company.as, `changing_${++made}`, columns));
+  const table = tableRoutes(company.as, await aTable(company.as, `changing_${++createdCount}`, columns));
   const { status, body } = await table.insert(rows);
   if (status !== 201) throw new Error(JSON.stringify(body));
   return table;
@@ -20,7 +20,7 @@ describe('the renaming of a table', () => {
   it('changes the name, refuses a taken or invalid one and answers with the record', async () => {
     const table = await filledTable([column('a')], [{ a: 'x' }]);
     await filledTable([column('a')], [{}]);
-    const taken = await table.put({ display_name: `changing_${made}` });
+    const taken = await table.put({ display_name: `changing_${createdCount}` });
     expect(taken).toMatchObject({ status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
     const renamed = await table.put({ display_name: 'renamed', status: 'active' });
     expect(renamed).toMatchObject({ status: 200, body: { display_name: 'renamed', row_count: 1 } });
@@ -221,7 +221,7 @@ describe('a table with an unfinished upload job', () => {
       database.query(
         `INSERT INTO console.upload_jobs (id, company_id, user_table_id, created_by_user_id, mode, status, files, progress, created_at, updated_at)
          VALUES ($1, $2, $3, $4, 'append', $5, '[]', '{}', now(), now())`,
-        [String(made).padStart(24, '0'), company.id, id, company.owner.id, status],
+        [String(createdCount).padStart(24, '0'), company.id, id, company.owner.id, status],
       ),
     );
     expect(await table.truncate()).toMatchObject({

@@ -15,7 +15,7 @@ import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
 
 let company: Company;
-let made = 0;
+let createdCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
@@ -24,7 +24,7 @@ beforeAll(async () => {
 type Table = ReturnType<typeof tableRoutes>;
 
 async function aFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
-  const table = tableRoutes(company.as, await aTable(company.as, `paged_${++made}`, columns));
+  const table = tableRoutes(company.as, await aTable(company.as, `paged_${++createdCount}`, columns));
   expect((await table.insert(rows)).status).toBe(201);
   return table;
 }

@@ -15,15 +15,15 @@ const READING = /COPY|min_scale|bool_or/;
 let company: Company;
 let name: string;
 let table: ReturnType<typeof tableRoutes>;
-let made = 0;
+let createdCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 beforeEach(async () => {
-  made += 1;
-  name = `changed_${made}`;
+  createdCount += 1;
+  name = `changed_${createdCount}`;
   table = tableRoutes(company.as, await aTable(company.as, name, [column('t'), column('d', 'decimal')]));
   await inDatabase(`INSERT INTO public.${name} (t, d) SELECT n, n FROM generate_series(1, ${ROWS}) AS n`);
 });

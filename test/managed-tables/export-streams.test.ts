@@ -25,15 +25,15 @@ let company: Company;
 let name: string;
 let tableId: string;
 let table: ReturnType<typeof tableRoutes>;
-let made = 0;
+let createdCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 beforeEach(async () => {
-  made += 1;
-  name = `streamed_${made}`;
+  createdCount += 1;
+  name = `streamed_${createdCount}`;
   tableId = await aTable(company.as, name, [column('n', 'integer')]);
   table = tableRoutes(company.as, tableId);
   await inDatabase(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${ROWS})`);

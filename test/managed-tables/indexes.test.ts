@@ -4,14 +4,14 @@ import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
 
 let company: Company;
-let made = 0;
+let createdCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 async function aFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
-  const name = `indexed_${++made}`;
+  const name = `indexed_${++createdCount}`;
   const table = tableRoutes(company.as, await aTable(company.as, name, columns));
   if (rows.length > 0) expect((await table.insert(rows)).status).toBe(201);
   return { ...table, name };
@@ -105,7 +105,7 @@ describe('an index', () => {
     await table.index(['a', 'b']);
     await table.index(['c']);
     const renamed = [{ ...column('a2'), previous_name: 'a' }, column('b', 'decimal'), column('c')];
-    expect((await table.put({ display_name: `renamed_${made}`, columns: renamed })).status).toBe(200);
+    expect((await table.put({ display_name: `renamed_${createdCount}`, columns: renamed })).status).toBe(200);
     expect(columnsOf(await table.indexes())).toEqual([['a2', 'b'], ['c']]);
     expect((await table.put({ columns: [column('a2'), column('c')] })).status).toBe(200);
     expect(columnsOf(await table.indexes())).toEqual([['c']]);
@@ -274,7 +274,7 @@ describe('a value that is too long for an index', () => {
     expect([status, body.details]).toEqual([422, [expect.objectContaining({ field: 'columns', message })]]);
   });
 
-  it('is refused in an inserted row, and named, where it is too long for any index', async () => {
+  it('is refused with its row and field in an insert, if it is too long for any index', async () => {
     const table = await aFilledTable([{ a: 'x' }], column('a'), column('b'));
     await table.index(['a']);
     const refused = await table.insert([{ b: noise(80) }, { a: 'y' }, { b: 'z', a: noise(40) }]);

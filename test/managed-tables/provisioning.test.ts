@@ -7,7 +7,7 @@ import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { aCompany } from '../support/worlds.ts';
 import { aTable, column } from './support.ts';
 
-const PROVISION = '/v1/managed-tables/provision';
+const PROVISION_PATH = '/v1/managed-tables/provision';
 
 const askNeon = async (path: string) =>
   (
@@ -51,7 +51,7 @@ describe('the provisioning of a company’s database', () => {
   it('creates one database when five calls come at once, and answers the same from then on', async () => {
     const company = await aCompany();
     // In whatever order they come: those that decide are brought about below.
-    const answers = await Promise.all(Array.from({ length: 5 }, () => company.as.post(PROVISION)));
+    const answers = await Promise.all(Array.from({ length: 5 }, () => company.as.post(PROVISION_PATH)));
     const ids = new Set(answers.map(({ body }) => body.connection_id));
     expect(answers.map(({ status }) => status)).toStrictEqual([200, 200, 200, 200, 200]);
     expect(ids.size).toBe(1);
@@ -68,7 +68,7 @@ describe('the provisioning of a company’s database', () => {
 
     const status = await company.as.get('/v1/managed-tables/status');
     expect(status.body).toStrictEqual({ provisioned: true, connection_id: [...ids][0] });
-    expect((await company.as.post(PROVISION)).body).toStrictEqual(status.body);
+    expect((await company.as.post(PROVISION_PATH)).body).toStrictEqual(status.body);
   });
 
   it('has one record for a company, however many calls insert it', async () => {
@@ -81,7 +81,7 @@ describe('the provisioning of a company’s database', () => {
 
   it('creates nothing when another call creates the database first', async () => {
     const company = await aCompany();
-    const provision = (env: Record<string, string> = {}) => company.as.post(PROVISION, { env });
+    const provision = (env: Record<string, string> = {}) => company.as.post(PROVISION_PATH, { env });
     const first: unknown[] = [];
     const answer = await overtaken(
       /^insert into "managed_databases"/,
@@ -101,7 +101,7 @@ describe('the provisioning of a company’s database', () => {
       const db = openControlDb(env.CONTROL_DB);
       taken.push(await takeLease(db, company.id, { token: 'of another', now, until: now + 60_000 }));
     };
-    const answer = await overtaken(/"neon_project_id" = \?/, take, (env) => company.as.post(PROVISION, { env }));
+    const answer = await overtaken(/"neon_project_id" = \?/, take, (env) => company.as.post(PROVISION_PATH, { env }));
     expect([answer.status, taken]).toStrictEqual([200, [false]]);
     await take();
     expect(taken).toStrictEqual([false, true]);
@@ -113,7 +113,9 @@ describe('the provisioning of a company’s database', () => {
       env.CONTROL_DB.prepare("UPDATE managed_databases SET lease_token = 'of another' WHERE company_id = ?")
         .bind(company.id)
         .run();
-    const answer = await overtaken(/"neon_project_id" = \?/, takeOver, (env) => company.as.post(PROVISION, { env }));
+    const answer = await overtaken(/"neon_project_id" = \?/, takeOver, (env) =>
+      company.as.post(PROVISION_PATH, { env }),
+    );
     expect(answer.status).toBe(503);
     expect(
       await rowOf('SELECT status, lease_token FROM managed_databases WHERE company_id = ?', company.id),
@@ -122,7 +124,7 @@ describe('the provisioning of a company’s database', () => {
 
   it('continues after a crash between creating the database and recording it', async () => {
     const company = await aCompany();
-    const first = await company.as.post(PROVISION);
+    const first = await company.as.post(PROVISION_PATH);
     // What such a crash leaves: the project is there, the record knows nothing of it, the lease has run out.
     await env.CONTROL_DB.prepare(
       `UPDATE managed_databases SET status = 'provisioning', neon_project_id = NULL, owner_connection = NULL,
@@ -133,7 +135,7 @@ describe('the provisioning of a company’s database', () => {
     expect((await company.as.get('/v1/managed-tables/status')).body.provisioned).toBe(false);
     const password = () => rowOf('SELECT reader_password FROM managed_databases WHERE company_id = ?', company.id);
     const kept = await password();
-    const again = await company.as.post(PROVISION);
+    const again = await company.as.post(PROVISION_PATH);
     // The call that crashed may be alive still, and set it once more.
     expect(await password()).toStrictEqual(kept);
     expect(again.body).toStrictEqual(first.body);
@@ -144,23 +146,23 @@ describe('the provisioning of a company’s database', () => {
   it('adopts the database whose creation was never answered', async () => {
     const company = await aCompany();
     await layFault({ call: 'create_project', project_name: `console-${company.id}`, lose_answer: true });
-    expect((await company.as.post(PROVISION)).status).toBe(200);
+    expect((await company.as.post(PROVISION_PATH)).status).toBe(200);
     expect(await projectsOf(company.id)).toHaveLength(1);
   });
 
   it('answers 503 in Portuguese while Neon fails, and succeeds afterwards', async () => {
     const company = await aCompany();
     await layFault({ call: 'create_project', project_name: `console-${company.id}`, status: 400 });
-    const refused = await company.as.post(PROVISION);
+    const refused = await company.as.post(PROVISION_PATH);
     expect(refused.status).toBe(503);
     expect(refused.body.error).toMatch(/banco de dados/);
-    expect((await company.as.post(PROVISION)).status).toBe(200);
+    expect((await company.as.post(PROVISION_PATH)).status).toBe(200);
     expect(await projectsOf(company.id)).toHaveLength(1);
   });
 
   it('stores connection strings encrypted', async () => {
     const company = await aCompany();
-    await company.as.post(PROVISION);
+    await company.as.post(PROVISION_PATH);
     const row = await env.CONTROL_DB.prepare('SELECT * FROM managed_databases WHERE company_id = ?')
       .bind(company.id)
       .first();
@@ -170,7 +172,7 @@ describe('the provisioning of a company’s database', () => {
 
   it('cannot decrypt the connection string of another company', async () => {
     const [mine, theirs] = [await aCompany(), await aCompany()];
-    for (const { as } of [mine, theirs]) await as.post(PROVISION);
+    for (const { as } of [mine, theirs]) await as.post(PROVISION_PATH);
     await env.CONTROL_DB.prepare(
       `UPDATE managed_databases SET owner_connection = (SELECT owner_connection FROM managed_databases WHERE company_id = ?)
        WHERE company_id = ?`,

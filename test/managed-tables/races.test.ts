@@ -4,14 +4,14 @@ import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
 
 let company: Company;
-let made = 0;
+let createdCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 async function filledTable(type: string, values: unknown[]) {
-  const table = tableRoutes(company.as, await aTable(company.as, `raced_${++made}`, [column('v', type)]));
+  const table = tableRoutes(company.as, await aTable(company.as, `raced_${++createdCount}`, [column('v', type)]));
   expect((await table.insert(values.map((v) => ({ v })))).status).toBe(201);
   const { body } = await table.rows();
   return { ...table, rowId: body.records[0].id as string };
@@ -158,7 +158,7 @@ describe('rows that are inserted while their table is renamed', () => {
     'are inserted into the renamed table when the rename comes before %s',
     async (at) => {
       const table = await filledTable('integer', [1]);
-      const { outcome } = await rivalAt(at, () => table.put({ display_name: `renamed_${made}` }));
+      const { outcome } = await rivalAt(at, () => table.put({ display_name: `renamed_${createdCount}` }));
       expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);
       expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1, 2]);
     },
@@ -167,7 +167,7 @@ describe('rows that are inserted while their table is renamed', () => {
 
 describe('the creation of a table', () => {
   it('is refused when another table of the same name is created at the same moment', async () => {
-    const json = { display_name: `contested_${++made}`, columns: [column('v')] };
+    const json = { display_name: `contested_${++createdCount}`, columns: [column('v')] };
     const create = () => company.as.post('/v1/managed-tables', { json });
     const { outcome } = await rivalAt(/INSERT INTO console\.managed_tables/, create);
     const late = await create();
@@ -194,7 +194,7 @@ describe('rows that are read while the columns of the table change', () => {
   it('have the new column names', async () => {
     const table = await filledTable('integer', [7]);
     const rename = () =>
-      table.put({ display_name: `renamed_${made}`, columns: [{ ...column('w'), previous_name: 'v' }] });
+      table.put({ display_name: `renamed_${createdCount}`, columns: [{ ...column('w'), previous_name: 'v' }] });
     const { outcome } = await rivalAt(/AS MATERIALIZED/, rename);
     const answer = await table.rows();
     expect((await outcome).status).toBe(200);

@@ -7,14 +7,14 @@ const PATH = '/v1/managed-tables';
 const COLUMNS = [column('a', 'integer', false), column('b')];
 
 let company: Company;
-let made = 0;
+let createdCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 /** A table with two rows that was deleted. */
 async function aDeletedTable() {
-  const name = `excluida_${++made}`;
+  const name = `excluida_${++createdCount}`;
   const routes = tableRoutes(company.as, await aTable(company.as, name, COLUMNS));
   await routes.insert([{ a: 1, b: 'x' }, { a: 2 }]);
   const { body: before } = await routes.get();

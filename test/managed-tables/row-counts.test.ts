@@ -9,14 +9,14 @@ let company: Company;
 let id: string;
 let name: string;
 let table: ReturnType<typeof tableRoutes>;
-let made = 0;
+let createdCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 beforeEach(async () => {
-  name = `counted_${++made}`;
+  name = `counted_${++createdCount}`;
   id = await aTable(company.as, name, [column('n', 'integer')]);
   table = tableRoutes(company.as, id);
 });

@@ -1,19 +1,19 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 let company: Company;
-let made = 0;
+let createdCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 const freshTable = async (...columns: ReturnType<typeof column>[]) =>
-  tableRoutes(company.as, await aTable(company.as, `t${++made}`, columns));
+  tableRoutes(company.as, await aTable(company.as, `t${++createdCount}`, columns));
 
 describe('the insertion of rows', () => {
   it('keeps values of every type exactly, at their limits and in their order', async () => {
@@ -208,7 +208,7 @@ describe('the insertion of rows', () => {
   it('writes rows with large values one insert at a time in an isolate', async () => {
     const [table, other] = [await freshTable(column('t')), await freshTable(column('t'))];
     const large = [{ t: 'x'.repeat(1024 * 1024) }];
-    let second: Promise<Answer> | undefined;
+    let second: Promise<ApiResponse> | undefined;
     const count = async () => (await other.get()).body.row_count;
     const { outcome } = await rivalBeforeStatement(company.id, /INSERT INTO "public"/, async () => {
       second = other.insert(large);
@@ -225,7 +225,7 @@ describe('the insertion of rows', () => {
   it('refuses large values with 503 while as many others wait as fit into memory', async () => {
     const table = await freshTable(column('t'));
     const large = [{ t: 'x'.repeat(1024 * 1024) }];
-    let waiting: Promise<Answer>[] = [];
+    let waiting: Promise<ApiResponse>[] = [];
     const { outcome } = await rivalBeforeStatement(company.id, /INSERT INTO "public"/, async () => {
       waiting = Array.from({ length: 4 }, () => table.insert(large));
       return Promise.race(waiting);
@@ -359,7 +359,7 @@ describe('the list of rows', () => {
     const table = await freshTable(column('n', 'integer'), column('t'), column('u'));
     await table.insert([{ n: 1, t: 'x', u: 'x' }]);
     const [{ id }] = (await table.rows()).body.records;
-    const grow = `UPDATE public.t${made} SET t = repeat('x', 9000000), u = repeat('x', 9000000)`;
+    const grow = `UPDATE public.t${createdCount} SET t = repeat('x', 9000000), u = repeat('x', 9000000)`;
     await behindTheApi(company.id, (database) => database.execute(grow));
     const refusals = [
       await table.row(id),

@@ -2,10 +2,10 @@ import { createExecutionContext, env } from 'cloudflare:test';
 import { openContext } from '../../src/context.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
-import { type Answer, BASE_URL, type Caller } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, type Caller } from '../support/api.ts';
 import worker from '../support/worker.ts';
 
-const PREFIX = '/v1/managed-tables';
+const TABLES_PATH = '/v1/managed-tables';
 
 export type ColumnInput = { name: string; display_name: string; type: string; nullable: boolean };
 
@@ -19,7 +19,7 @@ export const column = (name: string, type = 'text', nullable = true): ColumnInpu
 
 /** Makes a table with these columns and answers its id. */
 export async function aTable(as: Caller, displayName: string, columns: ColumnInput[]): Promise<string> {
-  const { status, body } = await as.post(PREFIX, { json: { display_name: displayName, columns } });
+  const { status, body } = await as.post(TABLES_PATH, { json: { display_name: displayName, columns } });
   if (status !== 201) throw new Error(`Creating ${displayName} answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
@@ -27,23 +27,24 @@ export async function aTable(as: Caller, displayName: string, columns: ColumnInp
 /** The routes of one table. */
 export function tableRoutes(as: Caller, id: string) {
   return {
-    get: () => as.get(`${PREFIX}/${id}`),
-    put: (json: unknown) => as.put(`${PREFIX}/${id}`, { json }),
-    delete: () => as.delete(`${PREFIX}/${id}`),
-    loads: (query = '') => as.get(`${PREFIX}/${id}/loads${query}`),
-    restore: () => as.post(`${PREFIX}/${id}/restore`),
-    truncate: () => as.post(`${PREFIX}/${id}/truncate`),
-    rows: (query = ''): Promise<Answer> => as.get(`${PREFIX}/${id}/data${query}`),
-    exportPath: (query = '') => `${PREFIX}/${id}/export${query}`,
-    export: (query = '') => as.get(`${PREFIX}/${id}/export${query}`),
-    rowPath: (rowId: string) => `${PREFIX}/${id}/data/${rowId}`,
-    row: (rowId: string) => as.get(`${PREFIX}/${id}/data/${rowId}`),
-    indexes: () => as.get(`${PREFIX}/${id}/indexes`),
-    index: (columns: unknown, unique?: boolean) => as.post(`${PREFIX}/${id}/indexes`, { json: { columns, unique } }),
-    deleteIndex: (indexId: string) => as.delete(`${PREFIX}/${id}/indexes/${indexId}`),
-    insert: (rows: unknown) => as.post(`${PREFIX}/${id}/data`, { json: { rows } }),
-    updateRow: (rowId: string, json: unknown) => as.put(`${PREFIX}/${id}/data/${rowId}`, { json }),
-    deleteRow: (rowId: string) => as.delete(`${PREFIX}/${id}/data/${rowId}`),
+    get: () => as.get(`${TABLES_PATH}/${id}`),
+    put: (json: unknown) => as.put(`${TABLES_PATH}/${id}`, { json }),
+    delete: () => as.delete(`${TABLES_PATH}/${id}`),
+    loads: (query = '') => as.get(`${TABLES_PATH}/${id}/loads${query}`),
+    restore: () => as.post(`${TABLES_PATH}/${id}/restore`),
+    truncate: () => as.post(`${TABLES_PATH}/${id}/truncate`),
+    rows: (query = ''): Promise<ApiResponse> => as.get(`${TABLES_PATH}/${id}/data${query}`),
+    exportPath: (query = '') => `${TABLES_PATH}/${id}/export${query}`,
+    export: (query = '') => as.get(`${TABLES_PATH}/${id}/export${query}`),
+    rowPath: (rowId: string) => `${TABLES_PATH}/${id}/data/${rowId}`,
+    row: (rowId: string) => as.get(`${TABLES_PATH}/${id}/data/${rowId}`),
+    indexes: () => as.get(`${TABLES_PATH}/${id}/indexes`),
+    index: (columns: unknown, unique?: boolean) =>
+      as.post(`${TABLES_PATH}/${id}/indexes`, { json: { columns, unique } }),
+    deleteIndex: (indexId: string) => as.delete(`${TABLES_PATH}/${id}/indexes/${indexId}`),
+    insert: (rows: unknown) => as.post(`${TABLES_PATH}/${id}/data`, { json: { rows } }),
+    updateRow: (rowId: string, json: unknown) => as.put(`${TABLES_PATH}/${id}/data/${rowId}`, { json }),
+    deleteRow: (rowId: string) => as.delete(`${TABLES_PATH}/${id}/data/${rowId}`),
   };
 }
 
@@ -58,7 +59,7 @@ export const readRaw = ({ token }: { token: string }, path: string): Promise<Res
   );
 
 /** The values of one column, in the order of the answer. */
-export const valuesOf = (answer: Answer, name: string): unknown[] =>
+export const valuesOf = (answer: ApiResponse, name: string): unknown[] =>
   answer.body.records.map((record: Record<string, unknown>) => record[name]);
 
 /** Runs statements in the company's Postgres, past the API. */

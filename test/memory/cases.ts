@@ -157,14 +157,14 @@ function refused(name: string, rows: () => object[]): Case {
 }
 
 /** Takes an answer of rows, at so many bytes a second. */
-async function takeRows({ baseUrl, logIn }: System, path: string, perSecond?: number): Promise<void> {
+async function downloadRows({ baseUrl, logIn }: System, path: string, perSecond?: number): Promise<void> {
   const headers = { authorization: `Bearer ${await logIn()}` };
   const { bytes } = await take(await fetch(`${baseUrl}${path}`, { headers }), perSecond);
-  if (bytes < LEAST_EXPORT) throw new Error(`${path} answered ${bytes} bytes`);
+  if (bytes < MIN_EXPORT_BYTES) throw new Error(`${path} answered ${bytes} bytes`);
 }
 
 /** Fills a table of its own in its Postgres, of rows as this SELECT gives them. @returns its path */
-async function filled(system: System, name: string, select: string): Promise<string> {
+async function createFilledTable(system: System, name: string, select: string): Promise<string> {
   const columns = ['n', 'texto'].map((column) => ({
     name: column,
     display_name: column,
@@ -185,9 +185,9 @@ function reading(name: string, select: string, query: string, perSecond?: number
   return {
     name,
     prepare: async (system) => {
-      path = await filled(system, `t${crypto.randomUUID().replaceAll('-', '_')}`, select);
+      path = await createFilledTable(system, `t${crypto.randomUUID().replaceAll('-', '_')}`, select);
     },
-    run: (system) => takeRows(system, `${path}${query}`, perSecond),
+    run: (system) => downloadRows(system, `${path}${query}`, perSecond),
   };
 }
 
@@ -197,7 +197,7 @@ const HARDLY_COMPRESSED = `
   FROM generate_series(1, 20000) AS n`;
 
 /** Any of the exports has more bytes. */
-const LEAST_EXPORT = 10_000_000;
+const MIN_EXPORT_BYTES = 10_000_000;
 
 /** All of them. Each must stay below the limit. */
 export const CASES: Case[] = [

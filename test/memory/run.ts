@@ -25,17 +25,19 @@ const CONCURRENCY = 2;
 /** More than an isolate remembers. */
 const PRINCIPALS = 20_000;
 
-const asked = process.argv.slice(2);
-const chosen = CASES.filter(({ name }) => asked.length === 0 || asked.some((part) => name.includes(part)));
+const nameFilters = process.argv.slice(2);
+const selectedCases = CASES.filter(
+  ({ name }) => nameFilters.length === 0 || nameFilters.some((part) => name.includes(part)),
+);
 
-const shown = ({ heap, all }: Peak) => `${all.toFixed(1).padStart(6)} (${heap.toFixed(1)})`;
+const formatPeak = ({ heap, all }: Peak) => `${all.toFixed(1).padStart(6)} (${heap.toFixed(1)})`;
 const check = (holds: boolean, what: string) => {
   console.log(`${holds ? '✓' : '✗'} ${what}`);
   if (!holds) process.exitCode = 1;
 };
 
 process.env.MINIFLARE_WORKERD_V8_FLAGS = flagsFor(CAP);
-const byMailer = Map.groupBy(chosen, ({ mailer }) => mailer);
+const byMailer = Map.groupBy(selectedCases, ({ mailer }) => mailer);
 try {
   for (const [mailer, cases] of byMailer) await measure(cases, { ...NO_MODEL, ...(mailer && (await byResend())) });
 } finally {
@@ -57,7 +59,7 @@ async function measure(cases: Case[], variables: Record<string, string>): Promis
     const report = (name: string, { api, background }: Peaks, since: number) =>
       check(
         api.all < LIMIT && background.all < LIMIT,
-        `${name.padEnd(64)} ${shown(api)}  ${shown(background)}  ${((Date.now() - since) / 1000).toFixed(0)} s`,
+        `${name.padEnd(64)} ${formatPeak(api)}  ${formatPeak(background)}  ${((Date.now() - since) / 1000).toFixed(0)} s`,
       );
     report('nothing', empty, Date.now());
     await system.call('GET', `/principals?count=${PRINCIPALS}`);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 describe('the OAuth consent page', () => {
-  it('says which program asks for what, is shown in no frame, and has the brand of the company', async () => {
+  it('shows the client and the requested scopes, cannot be framed, and has the brand of the company', async () => {
     const answer = await authorize({ ...(await requestOf(client)), company_slug: company.slug });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -62,7 +62,7 @@ describe('the OAuth consent page', () => {
     });
   });
 
-  it('says whether the program could change anything', async () => {
+  it('shows whether the scopes are read-only', async () => {
     const { asked } = toldOn(
       await authorize(await requestOf(client, { scope: 'groups:create *:list', resource: MCP })),
     );
@@ -154,7 +154,7 @@ describe('an authorization request with an error', () => {
     ['a request object', { request: 'x.y.z' }, 'request_not_supported'],
     ['prompt none', { prompt: 'none' }, 'interaction_required'],
     ['a state of 5,000 characters', { state: 'x'.repeat(5000) }, 'invalid_request'],
-  ])('is redirected to the program with the error: %s', async (_what, wrong, error) => {
+  ])('is redirected to the client with the error: %s', async (_what, wrong, error) => {
     const { status, headers } = await authorize(await requestOf(client, wrong as Record<string, string>));
     expect(status).toBe(302);
     const to = new URL(headers.get('location') as string);
@@ -163,7 +163,7 @@ describe('an authorization request with an error', () => {
     if (!('state' in wrong)) expect(to.searchParams.get('state')).toBe('of-the-program');
   });
 
-  it('is redirected with an error for two resources', async () => {
+  it('is redirected with invalid_target when it names two resources', async () => {
     const query = Object.entries(await requestOf(client, { resource: MCP }));
     const { headers } = await authorize([...query, ['resource', BASE_URL]]);
     expect(new URL(headers.get('location') as string).searchParams.get('error')).toBe('invalid_target');

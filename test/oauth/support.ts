@@ -1,4 +1,4 @@
-import { type Answer, BASE_URL, bearer, type Caller, call } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, bearer, type Caller, call } from '../support/api.ts';
 import { must } from '../support/signed.ts';
 
 export const REDIRECT = 'https://program.example.com/callback';
@@ -13,7 +13,7 @@ export const postForm = (
   fields: Record<string, string> | [string, string][],
   headers: Record<string, string> = {},
   env?: Record<string, string>,
-): Promise<Answer> =>
+): Promise<ApiResponse> =>
   call('POST', path, {
     ...(env && { env }),
     headers: { 'content-type': FORM, ...headers },
@@ -52,11 +52,11 @@ export const requestOf = async (
   );
 };
 
-export const authorize = (query: Record<string, string> | [string, string][]): Promise<Answer> =>
+export const authorize = (query: Record<string, string> | [string, string][]): Promise<ApiResponse> =>
   call('GET', `/oauth/authorize?${new URLSearchParams(query)}`);
 
 /** What the page is told. */
-export function toldOn({ body }: Answer) {
+export function toldOn({ body }: ApiResponse) {
   const [, json] = /<script type="application\/json" id="told">(.*?)<\/script>/s.exec(String(body)) ?? [];
   return JSON.parse(json ?? 'null');
 }
@@ -86,10 +86,10 @@ export const exchangeForm = (
     ...more,
   }).filter((entry): entry is [string, string] => entry[1] !== undefined);
 
-export const exchange = (...sent: Parameters<typeof exchangeForm>): Promise<Answer> =>
+export const exchange = (...sent: Parameters<typeof exchangeForm>): Promise<ApiResponse> =>
   postForm('/oauth/token', exchangeForm(...sent));
 
-export const refresh = (client: string, token: string, more: Record<string, string> = {}): Promise<Answer> =>
+export const refresh = (client: string, token: string, more: Record<string, string> = {}): Promise<ApiResponse> =>
   postForm('/oauth/token', { grant_type: 'refresh_token', client_id: client, refresh_token: token, ...more });
 
 /** A program that somebody let in: its tokens, and what it calls the API with. */

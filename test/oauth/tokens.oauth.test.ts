@@ -38,7 +38,7 @@ const statusOf = async (program: Caller) => (await program.get('/v1/groups')).st
 const codeFor = async (client: string, more = {}) =>
   (await consent(owner, await askedOf(client, more))).get('code') as string;
 
-describe('an OAuth program with tokens', () => {
+describe('an OAuth client with tokens', () => {
   it('may use the scopes of its consent, and no route without an action', async () => {
     const { tokens, program, client } = await letIn(owner);
     expect(tokens).toEqual({
@@ -166,14 +166,14 @@ describe('an authorization code', () => {
     expect((await exchange(client, code)).body.error).toBe('invalid_grant');
   });
 
-  it('that comes twice ends the grant', async () => {
+  it('that is used twice ends the grant', async () => {
     const { client, code, program, tokens } = await letIn(owner);
     expect((await exchange(client, code)).body.error).toBe('invalid_grant');
     expect(await statusOf(program)).toBe(401);
     expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('that comes twice at the same time gives nobody tokens, and ends no earlier grant', async () => {
+  it('that is used twice at the same time issues no tokens, and ends no earlier grant', async () => {
     const { client, program: former } = await letIn(owner);
     const code = await codeFor(client);
     const { status, body } = await overtaken(
@@ -277,7 +277,7 @@ describe('a refresh token', () => {
     expect(await statusOf(bearer(next.access_token))).toBe(401);
   });
 
-  it('that comes twice at the same time is answered alike, but ends the grant if others followed it', async () => {
+  it('that is used twice at the same time gets the same response twice, but ends the grant if newer ones were issued', async () => {
     const { client, tokens } = await letIn(owner);
     const meanwhile = (rival: () => Promise<unknown>, refresh_token: string) =>
       overtaken(/set "refresh_digest"/, rival, (env) =>

@@ -53,7 +53,7 @@ const LET_IN = { answer: { allowed: true } };
 const refusedFor = (retryAfterMs: number) => ({ answer: { allowed: false, retryAfterMs } });
 const WAITS = {};
 
-describe('attempts at a limiter of failures', () => {
+describe('attempts counted by the limiter of failed attempts', () => {
   it('wait for others in flight that may still fail, and are refused when those have failed', () =>
     inLimiter(async ({ begin, settle }) => {
       expect(await begin('one', 2)).toEqual(LET_IN);
@@ -94,7 +94,7 @@ describe('attempts at a limiter of failures', () => {
       expect(await begin('two', 1)).toEqual(LET_IN);
     }));
 
-  it('that are not settled in time count as failed once, whatever is reported later', () =>
+  it('that are not settled within their lease count as failed once, whatever is reported later', () =>
     inLimiter(async ({ begin, settle, pass }) => {
       await begin('slow', 2);
       await begin('quick', 2);
@@ -109,7 +109,7 @@ describe('attempts at a limiter of failures', () => {
       expect(await begin('last', 2)).toEqual(WAITS);
     }));
 
-  it('that are not settled in time count as failed for those that wait for them', () =>
+  it('that are not settled within their lease count as failed for those that wait for them', () =>
     inLimiter(async ({ begin, pass }) => {
       await begin('lost', 1);
       const waiting = await begin('waiting', 1);

@@ -42,7 +42,7 @@ const nonce = (value: string, goodUntil = Date.now() + 300_000, accessKey = 'sa_
   goodUntil,
 });
 /** The tables of nonces that a gate has, and the nonces in them. */
-const kept = (gate: DurableObjectStub) =>
+const readNonceTables = (gate: DurableObjectStub) =>
   runInDurableObject(gate, (_, { storage: { sql } }) => {
     const tables = sql
       .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name GLOB 'nonces*' ORDER BY name")
@@ -51,7 +51,7 @@ const kept = (gate: DurableObjectStub) =>
     const nonces = tables.flatMap((name) => sql.exec<{ nonce: string }>(`SELECT nonce FROM ${name}`).toArray());
     return { tables, nonces: nonces.map(({ nonce }) => nonce).sort() };
   });
-const remembered = async (gate: DurableObjectStub) => (await kept(gate)).nonces;
+const remembered = async (gate: DurableObjectStub) => (await readNonceTables(gate)).nonces;
 
 const NO_LIMITS = { organization: 1e9, principal: 1e9 };
 
@@ -193,7 +193,7 @@ describe('a nonce', () => {
     expect(await alarm()).toBe(end + HOUR_MS);
     standAt(end + HOUR_MS);
     await runDurableObjectAlarm(gate);
-    expect(await kept(gate)).toEqual({ tables: [], nonces: [] });
+    expect(await readNonceTables(gate)).toEqual({ tables: [], nonces: [] });
     expect(await alarm()).toBeNull();
     resetClock();
     await ask({ nonce: nonce('first-nonce', goodUntil) });
@@ -233,7 +233,7 @@ describe('a nonce', () => {
     await evictDurableObject(gate);
     expect(await ask({ nonce: nonce('before') })).toBe('nonce_reused');
     expect(await ask({ nonce: nonce('before'), requestId: 'its request' })).not.toBe('nonce_reused');
-    expect((await kept(gate)).tables).not.toContain('nonces');
+    expect((await readNonceTables(gate)).tables).not.toContain('nonces');
     standAt(endOfHour(Date.now()) + HOUR_MS);
     await ask({ nonce: nonce('another', Date.now() + 2 * HOUR_MS) });
     await runDurableObjectAlarm(gate);

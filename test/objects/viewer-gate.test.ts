@@ -62,15 +62,15 @@ function inGate(work: (gate: Gate) => Promise<void>): Promise<void> {
   });
 }
 
-const seen = (all: Asking[]) => all.map(({ admitted }) => admitted);
+const admissionsOf = (all: Asking[]) => all.map(({ admitted }) => admitted);
 const times = (count: number, viewer: string): string[] => Array(count).fill(viewer);
 
 describe('the gate that gives viewers slots for executions', () => {
   it('gives a viewer eight slots, and all viewers together twelve', () =>
     inGate(async ({ ask }) => {
-      expect(seen(await ask(...times(9, 'ana')))).toEqual([...Array(8).fill(true), undefined]);
-      expect(seen(await ask(...times(3, 'bia')))).toEqual([true, true, true]);
-      expect(seen(await ask('cid', 'bia'))).toEqual([true, undefined]);
+      expect(admissionsOf(await ask(...times(9, 'ana')))).toEqual([...Array(8).fill(true), undefined]);
+      expect(admissionsOf(await ask(...times(3, 'bia')))).toEqual([true, true, true]);
+      expect(admissionsOf(await ask('cid', 'bia'))).toEqual([true, undefined]);
     }));
 
   it('gives a slot that is released to the first waiting viewer who may have it', () =>
@@ -78,9 +78,9 @@ describe('the gate that gives viewers slots for executions', () => {
       const running = await ask(...times(8, 'ana'), ...times(3, 'bia'), 'cid');
       const waiting = await ask('ana', 'bia', 'bia');
       await leave(running.at(-1));
-      expect(seen(waiting)).toEqual([undefined, true, undefined]);
+      expect(admissionsOf(waiting)).toEqual([undefined, true, undefined]);
       await leave(running[0]);
-      expect(seen(waiting)).toEqual([true, true, undefined]);
+      expect(admissionsOf(waiting)).toEqual([true, true, undefined]);
     }));
 
   it('refuses a viewer who has waited twelve seconds, and keeps no slot for them', () =>
@@ -105,17 +105,17 @@ describe('the gate that gives viewers slots for executions', () => {
       const [early] = await ask('ana');
       expect(early?.admitted).toBeUndefined();
       await pass(1);
-      expect(seen(await ask(...times(8, 'ana')))).toEqual([...Array(7).fill(true), undefined]);
+      expect(admissionsOf(await ask(...times(8, 'ana')))).toEqual([...Array(7).fill(true), undefined]);
       expect(early?.admitted).toBe(true);
     }));
 
   it('lets 250 requests of a viewer wait, and 500 of all viewers', () =>
     inGate(async ({ ask }) => {
       await ask(...times(8, 'ana'), ...times(4, 'bia'));
-      expect(new Set(seen(await ask(...times(250, 'ana'))))).toEqual(new Set([undefined]));
-      expect(seen(await ask('ana', 'bia'))).toEqual([false, undefined]);
-      expect(new Set(seen(await ask(...times(249, 'bia'))))).toEqual(new Set([undefined]));
-      expect(seen(await ask('cid'))).toEqual([false]);
+      expect(new Set(admissionsOf(await ask(...times(250, 'ana'))))).toEqual(new Set([undefined]));
+      expect(admissionsOf(await ask('ana', 'bia'))).toEqual([false, undefined]);
+      expect(new Set(admissionsOf(await ask(...times(249, 'bia'))))).toEqual(new Set([undefined]));
+      expect(admissionsOf(await ask('cid'))).toEqual([false]);
     }));
 
   it('gives a repeated request no second slot, and no second place in the queue', () =>
@@ -126,9 +126,9 @@ describe('the gate that gives viewers slots for executions', () => {
       const again = await askAgain(waiting as Asking, 'ana');
       await leave(running[0]);
       expect(again.admitted).toBe(true);
-      expect(seen(await ask('ana'))).toEqual([undefined]);
+      expect(admissionsOf(await ask('ana'))).toEqual([undefined]);
       await leave(again);
       await leave(running[1]);
-      expect(seen(await ask('ana'))).toEqual([true]);
+      expect(admissionsOf(await ask('ana'))).toEqual([true]);
     }));
 });

@@ -16,7 +16,7 @@ import { must, signed } from '../support/signed.ts';
 import { neon } from '../support/tenant.ts';
 import { aCompany, aProvisionedCompany, aUser, createCompany, logIn, PASSWORD } from '../support/worlds.ts';
 import { deliver, upload } from '../uploads/support.ts';
-import { controlTables, end, erased, expectNothingLeft, operator, pathOf, placesOf } from './looking.ts';
+import { controlTables, end, expectNothingLeft, operator, pathOf, placesOf, runErasure } from './looking.ts';
 
 const del = (company: { id: string }, days?: string) =>
   operator.delete(`${pathOf(company)}${days === undefined ? '' : `?after_days=${days}`}`);
@@ -104,7 +104,7 @@ describe('an organization that is scheduled for deletion', () => {
     later(DAY_MS + 1000);
     expect(reasonOf(await restore(company))).toEqual([409, 'erasure_begun']);
     await must(end(company).catch(() => operator.get(pathOf(company))));
-    await erased(company);
+    await runErasure(company);
     expect((await restore(company)).status).toBe(404);
     expect((await del(company)).status).toBe(404);
     expect((await operator.get(pathOf(company))).status).toBe(404);
@@ -194,10 +194,10 @@ describe('an organization that is erased', () => {
     expect((await company.as.get('/v1/auth/me')).status).toBe(401);
   });
 
-  it('is not brought back by late messages, and no record of it is kept that comes late', async () => {
+  it('is not restored by late messages, and late log records of it are discarded', async () => {
     const company = await aProvisionedCompany();
     await end(company);
-    await erased(company);
+    await runErasure(company);
     await deliver({ type: 'upload.load', companyId: company.id, jobId: newId(Date.now()) });
     await deliver({ type: 'knowledge.recheck_questions', companyId: company.id, after: '' });
     await deliver({ type: 'schedules.run', companyId: company.id });
@@ -216,7 +216,7 @@ describe('an organization that is erased', () => {
   it('is erased once more for what was still being written', async () => {
     const company = await aCompany();
     await end(company);
-    const certificate = await erased(company);
+    const certificate = await runErasure(company);
     await env.FILES.put(`uploads/${company.id}/job/0`, 'late');
     later(2 * 60 * 60 * 1000);
     await runScheduled();
@@ -226,7 +226,7 @@ describe('an organization that is erased', () => {
     await runScheduled();
     expect(await placesOf([company.id])).toEqual([]);
     expect(await countOf('company_ends where id = ? and due_at is null', company.id)).toBe(1);
-    expect(await erased(company)).toBe(certificate);
+    expect(await runErasure(company)).toBe(certificate);
   });
 });
 
@@ -241,7 +241,7 @@ describe('the erasure of an organization', () => {
     const company = await aProvisionedCompany();
     await fault(company, 'delete_project', status, 1);
     await end(company);
-    const { stores } = await claimsOf(await erased(company));
+    const { stores } = await claimsOf(await runErasure(company));
     expect(stores.find(({ store }: { store: string }) => store === 'database').removed).toBe(1);
     expect(await neon().findProject(`console-${company.id}`, Date.now() + 10_000)).toBeNull();
   });
@@ -267,7 +267,7 @@ describe('the erasure of an organization', () => {
     } finally {
       vi.useRealTimers();
     }
-    await erased(company);
+    await runErasure(company);
     expect(await placesOf([company.id])).toEqual([]);
   });
 
@@ -278,7 +278,7 @@ describe('the erasure of an organization', () => {
     await runScheduled({ COMPANY_LOG: away });
     expect(await statusOf(company)).toBe('deleting');
     expect(await countOf('users where company_id = ?', company.id)).toBe(1);
-    await erased(company);
+    await runErasure(company);
     expect(await placesOf([company.id])).toEqual([]);
   });
 
@@ -293,7 +293,7 @@ describe('the erasure of an organization', () => {
     for (const table of tables) await runScheduled(failingAt(new RegExp(`^delete from "${table}"`)));
     await runScheduled(failingAt(/^update "company_ends"/));
     later(10 * 60 * 1000);
-    const { stores } = await claimsOf(await erased(company));
+    const { stores } = await claimsOf(await runErasure(company));
     const removed = stores.find(({ store }: { store: string }) => store === 'control_records').removed;
     // What triggers delete of itself is no row of the count.
     const derived = ['account_users'];
@@ -309,7 +309,7 @@ describe('the erasure of an organization', () => {
     const late = () => env.CONTROL_DB.prepare("insert into outbox values ('late', ?, '{}', 1)").bind(id).run();
     await overtaken(/^select .* from "outbox"/, late, (changed) => runScheduled(changed));
     expect(await statusOf(company)).toBe('deleting');
-    await erased(company);
+    await runErasure(company);
     expect(await placesOf([company.id])).toEqual([]);
   });
 });

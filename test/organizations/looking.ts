@@ -14,7 +14,7 @@ export const pathOf = ({ id }: { id: string }) => `/admin/organizations/${id}`;
 export const end = (company: { id: string }) => must(operator.delete(`${pathOf(company)}?after_days=0`));
 
 /** Runs what is scheduled until the certificate is there. @returns it */
-export async function erased(company: { id: string }, runs = 3): Promise<string> {
+export async function runErasure(company: { id: string }, runs = 3): Promise<string> {
   for (let run = 0; run < runs; run += 1) {
     await runScheduled();
     const { status, body } = await operator.get(`${pathOf(company)}/certificate`);
@@ -120,7 +120,7 @@ export async function expectNothingLeft(company: { id: string }, marks: readonly
   const before = await placesOf(all);
   expect(before.length).toBeGreaterThan(0);
   await end(company);
-  const certificate = await erased(company);
+  const certificate = await runErasure(company);
   expect(await placesOf(all)).toEqual([]);
   expect(await neon().findProject(`console-${company.id}`, Date.now() + 10_000)).toBeNull();
   return certificate;

@@ -26,7 +26,7 @@ import { keysOfFiles, placesOf } from './looking.ts';
 
 const PATH = '/v1/personal-data';
 const of = (email: string) => `${PATH}?email=${encodeURIComponent(email)}`;
-let made = 0;
+let createdCount = 0;
 
 /** A caller whose requests come from one address and browser. */
 const from = (token: string, headers: Record<string, string>): Caller => {
@@ -52,9 +52,9 @@ interface Planted {
 /** Plants a person everywhere: as administrator, maker, inviter, invited, member, recipient and outsider. */
 async function aPerson(company: Company): Promise<Planted> {
   const { id, email, token } = await aUser(company, { can: ['*'] });
-  made += 1;
-  const ip = `203.0.113.${100 + made}`;
-  const agent = `Browser of person ${made}`;
+  createdCount += 1;
+  const ip = `203.0.113.${100 + createdCount}`;
+  const agent = `Browser of person ${createdCount}`;
   const FROM = { 'cf-connecting-ip': ip, 'user-agent': agent };
   const as = from(token, FROM);
   const theirs: Company = { ...company, as, token };
@@ -105,7 +105,10 @@ async function aPerson(company: Company): Promise<Planted> {
   ]);
   await settle(company.id);
   const letter = { id: newId(Date.now()), companyId: company.id, principalId: id, ip };
-  await env.FILES.put(`dead-letters/data-console-audit/1-${made}.json`, JSON.stringify({ id: 'x', body: letter }));
+  await env.FILES.put(
+    `dead-letters/data-console-audit/1-${createdCount}.json`,
+    JSON.stringify({ id: 'x', body: letter }),
+  );
   return { company, id, email, outsiderId, name, ip, agent };
 }
 

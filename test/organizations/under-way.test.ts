@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { aStarted, finish, objectsOf, oneFile, shown, taken } from '../company-exports/support.ts';
-import { aSchedule, countTo, runDue, SCHEDULES, aHeldQueue as someSchedules } from '../schedules/support.ts';
+import { aStarted, downloadArchive, finish, getExport, objectsOf, oneFile } from '../company-exports/support.ts';
+import { aSchedule, countTo, runDue, SCHEDULES_PATH, aHeldQueue as someSchedules } from '../schedules/support.ts';
 import { call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { EMAIL } from '../support/mail.ts';
@@ -22,7 +22,7 @@ import {
   waiting,
 } from '../uploads/support.ts';
 import { aVisualization } from '../visualizations/support.ts';
-import { end, erased, operator, pathOf, placesOf } from './looking.ts';
+import { end, operator, pathOf, placesOf, runErasure } from './looking.ts';
 
 const setStatus = (company: Company, status: string) => must(operator.patch(pathOf(company), { json: { status } }));
 const suspend = (company: Company) => setStatus(company, 'suspended');
@@ -46,15 +46,15 @@ async function aDueSchedule(company: Company) {
   const visualization = await aVisualization(company.as, 'SELECT 1 AS one');
   const { _id: id } = await aSchedule(company.as, visualization, { recipients: [{ user_id: company.owner.id }] });
   const queue = someSchedules();
-  await must(company.as.post(`${SCHEDULES}/${id}/run`, { env: queue.env }));
+  await must(company.as.post(`${SCHEDULES_PATH}/${id}/run`, { env: queue.env }));
   return { id, queue, message: queue.messages.shift() as JobMessage };
 }
 
 /** Of a load that is done but for its commit. */
-const BEFORE_LOADED = /^insert into "outbox"/;
-const BEFORE_MAIL = /^insert into "schedule_deliveries"/;
-const WHILE_EXPORTED = /^\s*select place[\s\S]* from "groups"/;
-const BEFORE_SESSION = /^insert into "sessions"/;
+const INSERT_OUTBOX_EVENT = /^insert into "outbox"/;
+const INSERT_DELIVERY = /^insert into "schedule_deliveries"/;
+const SELECT_EXPORTED_GROUPS = /^\s*select place[\s\S]* from "groups"/;
+const INSERT_SESSION = /^insert into "sessions"/;
 
 const logIn = ({ slug, owner }: Company, changed: Record<string, string>) =>
   call('POST', '/v1/auth/login', {
@@ -67,7 +67,7 @@ describe('when a company is suspended meanwhile,', () => {
     const company = await aProvisionedCompany();
     const { id, queue, message } = await aLoad(company);
     await overtaken(
-      BEFORE_LOADED,
+      INSERT_OUTBOX_EVENT,
       () => suspend(company),
       (changed) => deliver(message, { ...queue.env, ...changed }),
     );
@@ -84,7 +84,7 @@ describe('when a company is suspended meanwhile,', () => {
     const { id, queue, message } = await aDueSchedule(company);
     const before = countTo(company.owner.email);
     const sent = await overtaken(
-      BEFORE_MAIL,
+      INSERT_DELIVERY,
       () => suspend(company),
       (changed) => deliver(message, { ...queue.env, ...changed, EMAIL }),
     );
@@ -97,14 +97,14 @@ describe('when a company is suspended meanwhile,', () => {
       resetClock();
     }
     expect(countTo(company.owner.email)).toBe(before + 1);
-    expect((await must(company.as.get(`${SCHEDULES}/${id}`))).last_run).toMatchObject({ status: 'done', sent: 1 });
+    expect((await must(company.as.get(`${SCHEDULES_PATH}/${id}`))).last_run).toMatchObject({ status: 'done', sent: 1 });
   });
 
   it('an export is completed, and its link works after the suspension', async () => {
     const company = await aCompany();
     const { id, queue } = await aStarted(company);
     await overtaken(
-      WHILE_EXPORTED,
+      SELECT_EXPORTED_GROUPS,
       () => suspend(company),
       (changed) => deliver(queue.messages.shift() as JobMessage, { ...queue.env, ...changed }),
     );
@@ -112,16 +112,16 @@ describe('when a company is suspended meanwhile,', () => {
     await activate(company);
     await runScheduled(queue.env);
     await finish(queue);
-    const { status, url } = await shown(company, id);
+    const { status, url } = await getExport(company, id);
     expect(status).toBe('succeeded');
-    expect((await taken(url)).records('records/users.ndjson')).toHaveLength(1);
+    expect((await downloadArchive(url)).records('records/users.ndjson')).toHaveLength(1);
   });
 });
 
 describe('when a company is erased meanwhile,', () => {
   const erase = async (company: Company) => {
     await end(company);
-    await erased(company);
+    await runErasure(company);
   };
   /** Nothing is there, and nothing comes once what was under way has ended; nor when it is looked after again. */
   const expectNothing = async (company: Company) => {
@@ -139,7 +139,7 @@ describe('when a company is erased meanwhile,', () => {
     const company = await aProvisionedCompany();
     const { queue, message } = await aLoad(company);
     await overtaken(
-      BEFORE_LOADED,
+      INSERT_OUTBOX_EVENT,
       () => erase(company),
       (changed) => deliver(message, { ...queue.env, ...changed }),
     );
@@ -153,7 +153,7 @@ describe('when a company is erased meanwhile,', () => {
     const { queue, message } = await aDueSchedule(company);
     const before = countTo(company.owner.email);
     await overtaken(
-      BEFORE_MAIL,
+      INSERT_DELIVERY,
       () => erase(company),
       (changed) => deliver(message, { ...queue.env, ...changed, EMAIL }),
     );
@@ -171,7 +171,7 @@ describe('when a company is erased meanwhile,', () => {
     const { key, uploadId } = noted;
     const message = queue.messages.shift() as JobMessage;
     await overtaken(
-      WHILE_EXPORTED,
+      SELECT_EXPORTED_GROUPS,
       () => erase(company),
       (changed) => deliver(message, { ...queue.env, ...changed }),
     );
@@ -184,7 +184,7 @@ describe('when a company is erased meanwhile,', () => {
   it('a sign-in begins no session', async () => {
     const company = await aCompany();
     const late = await overtaken(
-      BEFORE_SESSION,
+      INSERT_SESSION,
       () => erase(company),
       (changed) => logIn(company, changed),
     );

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aQuestion, aSum } from '../knowledge/questions/support.ts';
-import { aName, PREFIX } from '../knowledge/support.ts';
+import { aName, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, tableRoutes } from '../managed-tables/support.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { failingAt } from '../support/outage.ts';
@@ -9,11 +9,11 @@ import { countOf, overtaken } from '../support/rival.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
 /** A queue that is away until it `comesBack`. */
@@ -39,10 +39,13 @@ const waiting = () => countOf('outbox where company_id = ?', company.id);
 
 describe('a re-check of knowledge whose message cannot be sent', () => {
   it('is sent by the scheduled run, after a change of an item', async () => {
-    const { item } = await aQuestion(as);
+    const { item } = await aQuestion(asOwner);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
-    const changed = await as.patch(`${PREFIX}/semantic/${item}`, { json: { status: 'draft' }, env: queue.env });
+    const changed = await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, {
+      json: { status: 'draft' },
+      env: queue.env,
+    });
     expect([changed.status, await waiting()]).toEqual([200, 1]);
     await runScheduled(queue.env);
     expect([await waiting(), queue.sent]).toEqual([1, []]);
@@ -55,10 +58,10 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
   });
 
   it('is sent by the scheduled run, after a change of a table', async () => {
-    const { table } = await aSum(as);
+    const { table } = await aSum(asOwner);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
-    const put = (json: unknown) => as.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
+    const put = (json: unknown) => asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
     expect((await put({ display_name: `${table.name}_moved` })).status).toBe(200);
     expect(await waiting()).toBe(1);
     queue.comesBack();
@@ -70,14 +73,14 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
   });
 
   it('is stored before the table changes, which fails if it cannot be stored', async () => {
-    const { table } = await aSum(as);
+    const { table } = await aSum(asOwner);
     await expect.poll(waiting).toBe(0);
     const json = { display_name: `${table.name}_moved` };
-    const refused = await as.put(`/v1/managed-tables/${table.id}`, { json, env: failingAt(/into "outbox"/) });
+    const refused = await asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: failingAt(/into "outbox"/) });
     expect(refused.status).toBe(500);
-    expect((await tableRoutes(as, table.id).get()).body.display_name).toBe(table.name);
+    expect((await tableRoutes(asOwner, table.id).get()).body.display_name).toBe(table.name);
     // What could not be removed is sent in vain after an hour.
-    const kept = await as.put(`/v1/managed-tables/${table.id}`, { json, env: failingAt(/from "outbox"/) });
+    const kept = await asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: failingAt(/from "outbox"/) });
     expect([kept.status, await waiting()]).toEqual([200, 1]);
     const queue = aQueue();
     queue.comesBack();
@@ -93,14 +96,14 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
   });
 
   it('is sent by the scheduled run, after an item that could not be checked', async () => {
-    const { table } = await aSum(as);
+    const { table } = await aSum(asOwner);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
     const unreachable = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
-    const { records } = (await as.get(`${PREFIX}/concepts`)).body;
+    const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/concepts`)).body;
     const fields = { kind: 'metric', name: aName('Unchecked'), description: 'x', source_concept_ids: [records[0]._id] };
     const json = { ...fields, formula: 'sum(a)', mapped_tables: [table.name] };
-    const { status, body } = await as.post(`${PREFIX}/semantic`, { json, env: unreachable });
+    const { status, body } = await asOwner.post(`${KNOWLEDGE_PATH}/semantic`, { json, env: unreachable });
     expect([status, body.validation_errors[0]?.code, await waiting()]).toEqual([201, 'not_checked', 1]);
     queue.comesBack();
     try {
@@ -116,10 +119,11 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
   });
 
   it('is stored once if the change is retried because another one came first', async () => {
-    const { item } = await aQuestion(as);
+    const { item } = await aQuestion(asOwner);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
-    const patch = (json: unknown, env: Record<string, string>) => as.patch(`${PREFIX}/semantic/${item}`, { json, env });
+    const patch = (json: unknown, env: Record<string, string>) =>
+      asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, { json, env });
     const rival = aQueue();
     rival.comesBack();
     const answer = await overtaken(
@@ -136,15 +140,18 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     const other = await aProvisionedCompany();
     const { item } = await aSum(other.as);
     const queue = aQueue();
-    const patch = await other.as.patch(`${PREFIX}/semantic/${item}`, { json: { grain: 'day' }, env: queue.env });
+    const patch = await other.as.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, {
+      json: { grain: 'day' },
+      env: queue.env,
+    });
     expect([patch.status, await countOf('outbox where company_id = ?', other.id)]).toEqual([200, 0]);
   });
 
   it('is not sent for a change that is refused, or changes nothing', async () => {
-    const { table } = await aSum(as);
+    const { table } = await aSum(asOwner);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
-    const put = (json: unknown) => as.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
+    const put = (json: unknown) => asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
     expect((await put({ display_name: 'Not a name!' })).status).toBe(422);
     expect((await put({ display_name: table.name })).status).toBe(200);
     expect((await put({ columns: [column('a', 'integer'), column('b'), column('b')] })).status).toBe(422);

@@ -16,7 +16,7 @@ const BRAND = {
   chart_palette: ['#7a1f3d', '#1f5a7a'],
 };
 const NIGHT = { background: '#101820', text_color: '#f4f4f4', primary_color: '#ffd166', chart_palette: ['#ffd166'] };
-const NONE = Object.fromEntries([...Object.keys(BRAND), 'logo_url'].map((name) => [name, null]));
+const NO_BRANDING = Object.fromEntries([...Object.keys(BRAND), 'logo_url'].map((name) => [name, null]));
 
 const styleOf = (page: Page, selector: string, property: string): Promise<string> =>
   page
@@ -130,7 +130,7 @@ describe.skipIf(!installed)('the brand of a company', () => {
     expect(await axeFindings(night.page)).toEqual([]);
     await night.page.context().close();
 
-    await api('PUT', '/v1/company/branding', { ...NONE, primary_color: '#7a1f3d' });
+    await api('PUT', '/v1/company/branding', { ...NO_BRANDING, primary_color: '#7a1f3d' });
     for (const [colorScheme, background] of [
       ['light', 'rgb(245, 247, 250)'],
       ['dark', 'rgb(14, 19, 27)'],
@@ -145,7 +145,7 @@ describe.skipIf(!installed)('the brand of a company', () => {
   });
 
   it('leaves the colour scheme of an embed to its host, who changes it without a reload', async () => {
-    await api('PUT', '/v1/company/branding', NONE);
+    await api('PUT', '/v1/company/branding', NO_BRANDING);
     const host = await aHostSite();
     const src = `${url}${await anEmbed(dashboard)}`;
     const { page } = await open(

@@ -141,7 +141,7 @@ describe.skipIf(!installed)('an embedded page', () => {
     await page.context().close();
   });
 
-  it('tells nothing to a host page of an origin that its token does not allow, and takes no filter values from it', async () => {
+  it('sends no messages to a host page of a disallowed origin, and accepts no filter values from it', async () => {
     const { page, executed } = await open(`${other.origin}/`, { origins: [other.origin] });
     // A browser that shows it there all the same.
     await page.route(`${url}/embed/**`, async (route) => {

@@ -11,7 +11,7 @@ const PAGES = ['/accept-invitation', '/reset-password'];
 const OWN = { CONSOLE_URL: BASE_URL };
 
 /** What a page is told of whoever its link is for. */
-const told = (html: unknown) => JSON.parse(/id="told">(.*?)<\/script>/.exec(String(html))?.[1] ?? '"nothing"');
+const readPageData = (html: unknown) => JSON.parse(/id="told">(.*?)<\/script>/.exec(String(html))?.[1] ?? '"nothing"');
 
 describe.each(PAGES)('%s', (path) => {
   it.each([
@@ -33,7 +33,7 @@ describe.each(PAGES)('%s', (path) => {
     ['CONSOLE_URL is empty', { CONSOLE_URL: '', PUBLIC_URL: 'https://data.test' }],
   ])('is served where %s, never cached and shown in no frame', async (_where, variables: Record<string, string>) => {
     const { status, headers, body } = await call('GET', `${path}?token=unknown`, { env: variables });
-    expect([status, told(body)]).toEqual([200, null]);
+    expect([status, readPageData(body)]).toEqual([200, null]);
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
@@ -57,12 +57,12 @@ describe.each(PAGES)('%s', (path) => {
 });
 
 describe('the pages of mailed links', () => {
-  it('contain whom the link is for while it is valid, and opening them does not use it up', async () => {
+  it('show the recipient of a valid link, and opening them does not consume the link', async () => {
     const company = await aCompany();
     const email = `linked@${company.slug}.test`;
     await invite(company, email);
     const { pathname, search } = linkIn(mailTo(email));
-    const open = async (address = pathname + search) => told((await call('GET', address, { env: OWN })).body);
+    const open = async (address = pathname + search) => readPageData((await call('GET', address, { env: OWN })).body);
     const expected = {
       email,
       name: email.split('@')[0],

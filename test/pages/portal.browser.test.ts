@@ -178,7 +178,7 @@ describe.skipIf(!installed)('the portal', () => {
     await page.context().close();
   });
 
-  it('says that nothing is shared, and tells a stranger who requests a code the same as a member', async () => {
+  it('says that nothing is shared, and shows strangers who request a code the same message as members', async () => {
     const email = 'nothing@example.com';
     const { id } = await aContext([dashboard], email);
     await api('PUT', `/api/v1/share-contexts/${id}/grants`, { grants: [] });

@@ -11,7 +11,7 @@ const LATE = 'Your access could not be renewed. Trying again …';
 const RETRYING = 'This cannot be shown at the moment. Trying again …';
 const LONG = 3600;
 /** Of which two seconds are left when it is renewed. */
-const SHORT = 4;
+const SHORT_LIFETIME = 4;
 
 /** Pauses of the host's page pass fifty times as fast, but those in which our page must say that it is there. */
 const HASTE = `if (self === top) {
@@ -67,7 +67,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
 
   it('is renewed while the page is in use: filters, scroll position, focus and open menus stay', async () => {
     const { promise: mayRenew, resolve: renew } = Promise.withResolvers<void>();
-    answers(good(SHORT + 6), () => mayRenew.then(good(LONG)));
+    answers(good(SHORT_LIFETIME + 6), () => mayRenew.then(good(LONG)));
     const { page, problems } = await hosted();
     await expect.poll(() => strikesIn(page)).toBe('10,000');
     const tokens = tokensOf(page);
@@ -101,9 +101,9 @@ describe.skipIf(!installed)('the token of an embed', () => {
     await page.context().close();
   });
 
-  it('is renewed in time even if the clocks of viewer and host are wrong', async () => {
+  it('is renewed before its expiry even if the clocks of viewer and host are wrong', async () => {
     for (const viewer of [-3600, 3600]) {
-      answers(good(SHORT), good(LONG, {}, 50));
+      answers(good(SHORT_LIFETIME), good(LONG, {}, 50));
       const { page } = await hosted('');
       await page.addInitScript(`const now = Date.now; Date.now = () => now() + ${viewer * 1000}`);
       await page.goto(host.page(EMBED));
@@ -165,7 +165,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
 
   it('is waited for when its renewal is late: the page says so, and then runs the query that was asked', async () => {
     let isBack = false;
-    answers(good(SHORT), () => (isBack ? good(LONG) : failing(503))());
+    answers(good(SHORT_LIFETIME), () => (isBack ? good(LONG) : failing(503))());
     const { page } = await hosted('');
     await page.addInitScript(HASTE);
     await page.goto(host.page(EMBED));

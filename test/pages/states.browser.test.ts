@@ -80,7 +80,7 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     await page.context().close();
   });
 
-  it('tells a failed chart, an empty one and a truncated one apart, and still shows the rest', async () => {
+  it('shows different states for a failed, an empty and a truncated chart, and still shows the rest', async () => {
     const charts = [
       COUNT,
       { name: 'Failing', sql: 'SELECT 1 / (count(*) - count(*)) AS secret_ratio FROM birdstrikes' },

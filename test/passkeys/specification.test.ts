@@ -9,7 +9,7 @@ import { readAuthentication, readRegistration } from '../../src/modules/passkeys
  */
 const RP_ID = 'example.org';
 const ORIGIN = `https://${RP_ID}`;
-const OTHERS = 'https://example.com';
+const OTHER_ORIGIN = 'https://example.com';
 const FLAGS = { present: 0x01, verified: 0x04, eligible: 0x08, backedUp: 0x10, attested: 0x40 };
 
 /** Values of a vector, one after the other. */
@@ -33,7 +33,13 @@ interface Vector {
   idLength?: number;
 }
 
-async function made({ name, isSelfAttested = false, crossOrigin = false, topOrigin = false, idLength = 32 }: Vector) {
+async function createCredential({
+  name,
+  isSelfAttested = false,
+  crossOrigin = false,
+  topOrigin = false,
+  idLength = 32,
+}: Vector) {
   const next = valuesOf(name);
   const clientData = (type: string, challenge: Buffer) => {
     const extra = ((next(1)[0] as number) & 1) === 1 ? next(16) : null;
@@ -43,7 +49,7 @@ async function made({ name, isSelfAttested = false, crossOrigin = false, topOrig
         challenge: url(challenge),
         origin: ORIGIN,
         crossOrigin,
-        ...(topOrigin && { topOrigin: OTHERS }),
+        ...(topOrigin && { topOrigin: OTHER_ORIGIN }),
         ...(extra && {
           extraData: `clientDataJSON may be extended with additional fields in the future, such as this: ${url(extra)}`,
         }),
@@ -144,7 +150,8 @@ const VECTORS: Vector[] = [
 
 describe.each(VECTORS)('the test vector $name of WebAuthn', (vector) => {
   it('is accepted if it verified the user, and refused otherwise', async () => {
-    const { registered, authenticated, registration, authentication, passkey, isVerified } = await made(vector);
+    const { registered, authenticated, registration, authentication, passkey, isVerified } =
+      await createCredential(vector);
     expect(await outcome(readRegistration(expectedOf(registered), registration as never))).toBe(isVerified.created);
     const isTaken = await outcome(readAuthentication(expectedOf(authenticated), authentication as never, passkey));
     // A page of others that frames ours signs nobody in.
@@ -152,7 +159,7 @@ describe.each(VECTORS)('the test vector $name of WebAuthn', (vector) => {
   });
 
   it('is refused for any other challenge', async () => {
-    const { registered, authenticated, registration, authentication, passkey } = await made(vector);
+    const { registered, authenticated, registration, authentication, passkey } = await createCredential(vector);
     expect(await outcome(readRegistration(expectedOf(authenticated), registration as never))).toBe(false);
     expect(await outcome(readAuthentication(expectedOf(registered), authentication as never, passkey))).toBe(false);
   });

@@ -120,7 +120,7 @@ describe('a link to reset a password', () => {
   });
 });
 
-describe('a request for links', () => {
+describe('a request for a password reset link', () => {
   it('mails each active account of the email, with the name of its company', async () => {
     const [first, second] = [await aCompany(), await aCompany()];
     const email = `many-${first.slug}@example.com`;
@@ -168,7 +168,7 @@ describe('a request for links', () => {
     expect(mailsTo(email)).toHaveLength(5);
   });
 
-  it('is sent a minute later if the mail service is down', async () => {
+  it('has its mail sent a minute later if the mail service is down', async () => {
     const { email } = await aUser(company);
     expect((await whileMailIsDown(() => request(email))).status).toBe(200);
     later(MINUTE + 1000);

@@ -53,7 +53,7 @@ describe('the catalogue of actions', () => {
     }
   });
 
-  test('recognizes actions and services among other words', () => {
+  test('recognizes its actions and services, and no other text', () => {
     expect(isAction('users:list')).toBe(true);
     for (const other of ['users:lists', 'users:*', '*', 'user:read', '', 'toString'])
       expect(isAction(other)).toBe(false);

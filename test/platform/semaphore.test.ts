@@ -45,7 +45,7 @@ it('a semaphore gives a free permit without waiting, or none', async () => {
   expect(isGiven(semaphore.tryAcquire())).toBe(true);
 });
 
-it('a permit that is never released is free again in time', async () => {
+it('a permit that is never released is freed after its maximum hold time', async () => {
   vi.useFakeTimers();
   const semaphore = new Semaphore({ ...limits, holdMs: 20 });
   await semaphore.acquire();

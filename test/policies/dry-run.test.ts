@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
-import type { Answer, Caller } from '../support/api.ts';
+import type { ApiResponse, Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, enter, groupInput, permissionInput, policyInput } from '../support/console.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aServiceAccountThat, deny, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -22,7 +22,7 @@ interface Witness {
   resource: string;
 }
 
-const dryRun = (as: Caller, method: Method, path: string, sent: Sent = {}): Promise<Answer> =>
+const dryRun = (as: Caller, method: Method, path: string, sent: Sent = {}): Promise<ApiResponse> =>
   as[method](`${path}?dry_run=true`, sent);
 
 const TABLES = [
@@ -132,7 +132,7 @@ async function aMember() {
   return { principal: { type: 'user', id, name }, as, group: group._id as string, policy };
 }
 
-const named = (witnesses: Witness[]) => witnesses.map(({ action, resource }) => `${action} ${resource}`);
+const formatWitnesses = (witnesses: Witness[]) => witnesses.map(({ action, resource }) => `${action} ${resource}`);
 
 describe('a dry run of a change of access', () => {
   it('lists what a changed policy gives and takes, as requests then confirm', async () => {
@@ -142,10 +142,10 @@ describe('a dry run of a change of access', () => {
     const { gains, losses } = await tried([principal], company.as, 'put', `/v1/policies/${policy}`, {
       json: { document },
     });
-    expect(named(gains)).toEqual(['policies:list *']);
-    expect(named(losses)).toContain('users:get *');
-    expect(named(losses)).toContain('users:delete *');
-    expect(named(losses)).not.toContain('users:list *');
+    expect(formatWitnesses(gains)).toEqual(['policies:list *']);
+    expect(formatWitnesses(losses)).toContain('users:get *');
+    expect(formatWitnesses(losses)).toContain('users:delete *');
+    expect(formatWitnesses(losses)).not.toContain('users:list *');
     expect(gains[0]?.principal).toEqual(principal);
     expect((await as.get('/v1/policies')).status).toBe(200);
   });
@@ -154,15 +154,15 @@ describe('a dry run of a change of access', () => {
     const { principal, group } = await aMember();
     const readOnly = managedPolicyNamed('ReadOnly').id;
     const attached = await tried([principal], company.as, 'post', `/v1/groups/${group}/policies/${readOnly}`);
-    expect(named(attached.gains)).toContain('policies:list *');
+    expect(formatWitnesses(attached.gains)).toContain('policies:list *');
     expect(attached.losses).toEqual([]);
     const detached = await tried([principal], admin, 'delete', `/groups/${group}/policies/${readOnly}`);
-    expect(named(detached.losses)).toEqual(named(attached.gains));
+    expect(formatWitnesses(detached.losses)).toEqual(formatWitnesses(attached.gains));
     const denying = await aPolicy(company, [deny('users:get', 'mcp:connect')]);
     const denied = await tried([principal], admin, 'post', `/groups/${group}/policies/${denying}`);
-    expect(named(denied.losses)).toEqual(['users:get *', 'mcp:connect *']);
+    expect(formatWitnesses(denied.losses)).toEqual(['users:get *', 'mcp:connect *']);
     const freed = await tried([principal], company.as, 'delete', `/v1/groups/${group}/policies/${denying}`);
-    expect(named(freed.gains)).toEqual(['users:get *', 'mcp:connect *']);
+    expect(formatWitnesses(freed.gains)).toEqual(['users:get *', 'mcp:connect *']);
   });
 
   it('lists nothing for policies that are created, copied or deleted while unattached', async () => {
@@ -183,10 +183,10 @@ describe('a dry run of a change of access', () => {
     const organization = { json: { name: 'Made by a program that tries' } };
     expect((await tried([one.principal], admin, 'post', '/groups', organization)).gains).toEqual([]);
     const deleted = await tried([one.principal], company.as, 'delete', `/v1/groups/${one.group}`);
-    expect(named(deleted.losses)).toContain('groups:list *');
-    expect(named(deleted.losses)).toContain('users:delete *');
+    expect(formatWitnesses(deleted.losses)).toContain('groups:list *');
+    expect(formatWitnesses(deleted.losses)).toContain('users:delete *');
     const byProgram = await tried([other.principal], admin, 'delete', `/groups/${other.group}`);
-    expect(named(byProgram.losses)).toEqual(named(deleted.losses));
+    expect(formatWitnesses(byProgram.losses)).toEqual(formatWitnesses(deleted.losses));
   });
 
   it('lists what legacy permissions, and groups that have them, give and take', async () => {
@@ -196,23 +196,23 @@ describe('a dry run of a change of access', () => {
     const id = await aPermission(company, { target: { company_id: company.id, service_name: 'concepts' } });
     const path = `/v1/groups/${group}/permissions`;
     const ids = { json: { permissionIds: [id] } };
-    expect(named((await tried([principal], company.as, 'post', path, ids)).gains)).toEqual([
+    expect(formatWitnesses((await tried([principal], company.as, 'post', path, ids)).gains)).toEqual([
       'concepts:list *',
       'concepts:get *',
     ]);
     const emptied = await tried([principal], company.as, 'put', path, { json: { permissionIds: [] } });
-    expect(named(emptied.losses)).toEqual(['concepts:list *', 'concepts:get *']);
+    expect(formatWitnesses(emptied.losses)).toEqual(['concepts:list *', 'concepts:get *']);
     await tried([principal], company.as, 'put', path, ids);
     await tried([principal], company.as, 'delete', path, ids);
     await tried([principal], company.as, 'post', path, ids);
     const changed = await tried([principal], company.as, 'put', `/v1/permissions/${id}`, {
       json: { actions: ['delete'] },
     });
-    expect([named(changed.gains), named(changed.losses)]).toEqual([
+    expect([formatWitnesses(changed.gains), formatWitnesses(changed.losses)]).toEqual([
       ['concepts:delete *'],
       ['concepts:list *', 'concepts:get *'],
     ]);
-    expect(named((await tried([principal], company.as, 'delete', `/v1/permissions/${id}`)).losses)).toEqual([
+    expect(formatWitnesses((await tried([principal], company.as, 'delete', `/v1/permissions/${id}`)).losses)).toEqual([
       'concepts:delete *',
     ]);
   });
@@ -223,10 +223,10 @@ describe('a dry run of a change of access', () => {
     await must(company.as.put(`/v1/policies/${policy}`, { json }));
     // `groups:list` is the role's, too.
     const detached = await tried([principal], company.as, 'delete', `/v1/groups/${group}/policies/${policy}`);
-    expect([detached.gains, named(detached.losses)]).toEqual([[], ['users:list *']]);
+    expect([detached.gains, formatWitnesses(detached.losses)]).toEqual([[], ['users:list *']]);
     const { losses } = await tried([principal], company.as, 'delete', `/v1/groups/${group}`);
-    expect(named(losses)).toContain('groups:list *');
-    expect(named(losses)).not.toContain('users:list *');
+    expect(formatWitnesses(losses)).toContain('groups:list *');
+    expect(formatWitnesses(losses)).not.toContain('users:list *');
   });
 
   it('lists what entering and leaving groups gives and takes', async () => {
@@ -237,11 +237,11 @@ describe('a dry run of a change of access', () => {
     const entered = await tried([one.principal, other.principal], company.as, 'post', path, {
       json: { group_ids: [denying._id] },
     });
-    expect([named(entered.gains), named(entered.losses)]).toEqual([[], ['groups:list *']]);
+    expect([formatWitnesses(entered.gains), formatWitnesses(entered.losses)]).toEqual([[], ['groups:list *']]);
     const left = await tried([one.principal], company.as, 'delete', path, { json: { group_ids: [denying._id] } });
-    expect(named(left.gains)).toEqual(['groups:list *']);
+    expect(formatWitnesses(left.gains)).toEqual(['groups:list *']);
     const replaced = await tried([one.principal], company.as, 'put', path, { json: { group_ids: [denying._id] } });
-    expect(named(replaced.losses)).toContain('users:list *');
+    expect(formatWitnesses(replaced.losses)).toContain('users:list *');
   });
 
   it('lists no loss if a user stays bound to the group in another account', async () => {
@@ -252,7 +252,7 @@ describe('a dry run of a change of access', () => {
     const { results } = await must(admin.get(`/groups/${group}/bindings`));
     const [first, last] = results.map(({ id }: { id: string }) => `/groups/${group}/bindings/${id}`);
     expect((await tried([principal], admin, 'delete', first)).losses).toEqual([]);
-    expect(named((await tried([principal], admin, 'delete', last)).losses)).toContain('groups:list *');
+    expect(formatWitnesses((await tried([principal], admin, 'delete', last)).losses)).toContain('groups:list *');
   });
 
   it('lists what service accounts gain, as for users', async () => {

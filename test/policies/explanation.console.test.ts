@@ -148,7 +148,7 @@ describe('a policy simulation', () => {
 });
 
 describe('the access of the caller', () => {
-  it('is answered with its policies and every action allowed on all resources', async () => {
+  it('is returned with its policies and every action allowed on all resources', async () => {
     const user = await aMixedUser();
     await must(company.as.post(`/v1/groups/${user.denied._id}/policies/${user.allowing._id}`));
     const { status, body } = await user.as.get('/v1/auth/permissions');

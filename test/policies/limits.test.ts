@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { aConsoleGroup, policyInput } from '../support/console.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
@@ -33,7 +33,7 @@ function statementsOf(bytes: number): PolicyStatement[] {
 const policies = (count: number, bytes = 20 * KIB) =>
   Promise.all(Array.from({ length: count }, () => aPolicy(company, statementsOf(bytes))));
 
-const expectRefused = ({ status, body }: Answer, code: 'POLICY_LIMIT_EXCEEDED' | 'AlreadyExists') => {
+const expectRefused = ({ status, body }: ApiResponse, code: 'POLICY_LIMIT_EXCEEDED' | 'AlreadyExists') => {
   expect([status, body.error]).toEqual([409, code]);
   expect(body.message).toMatch(/at most/i);
 };

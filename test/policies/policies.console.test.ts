@@ -225,7 +225,7 @@ describe('the list of policies', () => {
 });
 
 describe('the list of actions', () => {
-  it('is answered to anybody who is signed in, by service and as a whole', async () => {
+  it('is returned to any signed-in caller, by service and as a whole', async () => {
     const { as } = await aUser(company);
     const { status, body } = await as.get('/v1/policies/actions');
     expect([status, body.all]).toEqual([200, ALL_ACTIONS]);

@@ -5,10 +5,10 @@ import { aGroup, allow, aPolicy, must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
 describe('a policy', () => {
@@ -19,7 +19,9 @@ describe('a policy', () => {
     const answer = await overtaken(
       /^update "policies"/,
       () =>
-        must(as.put(`/v1/policies/${id}`, { json: { document: policyInput([allow('policies:update')]).document } })),
+        must(
+          asOwner.put(`/v1/policies/${id}`, { json: { document: policyInput([allow('policies:update')]).document } }),
+        ),
       (env) => editor.put(`/v1/policies/${id}`, { json: { document }, env }),
     );
     expect(statusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
@@ -32,8 +34,8 @@ describe('a policy', () => {
     const [groupId, id] = [await aGroup(company), await aPolicy(company, [allow('users:list')])];
     const answer = await overtaken(
       /^delete from "policies"/,
-      () => must(as.post(`/v1/groups/${groupId}/policies/${id}`)),
-      (env) => as.delete(`/v1/policies/${id}`, { env }),
+      () => must(asOwner.post(`/v1/groups/${groupId}/policies/${id}`)),
+      (env) => asOwner.delete(`/v1/policies/${id}`, { env }),
     );
     expect(answer.status).toBe(409);
     expect(await countOf('policies where id = ?', id)).toBe(1);
@@ -41,7 +43,7 @@ describe('a policy', () => {
 
   it('is refused a name that another policy takes meanwhile', async () => {
     const json = policyInput([allow('users:list')]);
-    const make = (env?: Record<string, string>) => as.post('/v1/policies', { json, ...(env && { env }) });
+    const make = (env?: Record<string, string>) => asOwner.post('/v1/policies', { json, ...(env && { env }) });
     const answer = await overtaken(/^insert into "policies"/, () => must(make()), make);
     expect(answer.status).toBe(409);
     expect(await countOf('policies where name = ?', json.name)).toBe(1);
@@ -62,7 +64,7 @@ describe('a legacy permission', () => {
     const { as: editor } = await aUser(company, { can: ['permissions:update', 'permissions:get'] });
     const answer = await overtaken(
       /^update "permissions"/,
-      () => must(as.put(`/v1/permissions/${id}`, { json: inputOf(after) })),
+      () => must(asOwner.put(`/v1/permissions/${id}`, { json: inputOf(after) })),
       (env) => editor.put(`/v1/permissions/${id}`, { json: inputOf(before), env }),
     );
     expect(statusAndCode(answer)).toEqual([403, 'FORBIDDEN']);

@@ -38,7 +38,7 @@ const reading = (changed: (sql: string) => string): D1Database =>
   }) as unknown as D1Database;
 
 describe('a write in a dry run', () => {
-  it('changes nothing, and tells what it would have changed', async () => {
+  it('changes nothing, and returns what it would have changed', async () => {
     const db = openControlDb(env.CONTROL_DB);
     const seen = observed();
     const { renamed } = await rehearse(db, seen, () => commit(db, { renamed: rename(db) }));

@@ -3,12 +3,12 @@ import type { Condition } from '../../src/db/schema/schedules.ts';
 import { isOrdered, judgeCondition } from '../../src/modules/schedules/condition.ts';
 import type { Cell, UserSqlResult } from '../../src/tenant-sql/user-sql.ts';
 import { aContext, dashboardGrant } from '../share-portal/support.ts';
-import type { Answer, Caller } from '../support/api.ts';
+import type { ApiResponse, Caller } from '../support/api.ts';
 import { mailsTo } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
-import { aSchedule, changeable, countTo, hasAgreed, runNow, SCHEDULES } from './support.ts';
+import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { aSchedule, changeable, countTo, hasAgreed, runNow, SCHEDULES_PATH } from './support.ts';
 
 type Type = UserSqlResult['columns'][number]['type'];
 
@@ -134,13 +134,13 @@ describe('the condition that a column of a truncated result has changed', () => 
 
 describe('an alert by mail', () => {
   let company: Company;
-  let stock: Answer['body'];
+  let stock: ApiResponse['body'];
   beforeAll(async () => {
     company = await aProvisionedCompany();
     stock = await aVisualization(company.as, 'SELECT 5 AS left_over', { name: 'Stock' });
   });
   const aReader = () => aUser(company, { can: ['visualizations:execute', 'dashboards:get'] });
-  const sql = (text: string) => must(company.as.put(`${VISUALIZATIONS}/${stock._id}`, { json: { sql: text } }));
+  const sql = (text: string) => must(company.as.put(`${VISUALIZATIONS_PATH}/${stock._id}`, { json: { sql: text } }));
   const condition = (op: string, value: unknown = null, column = 'left_over') => ({
     condition: { visualization_id: stock._id, column, op, value },
   });
@@ -171,7 +171,7 @@ describe('an alert by mail', () => {
     };
     expect([await run(), await run()]).toEqual([0, 0]);
     // Whoever sends back what they read changes nothing.
-    const path = `${SCHEDULES}/${schedule._id}`;
+    const path = `${SCHEDULES_PATH}/${schedule._id}`;
     await must(company.as.put(path, { json: changeable(await must(company.as.get(path))) }));
     await sql('SELECT 2 AS left_over');
     expect([await run(), await run()]).toEqual([1, 1]);
@@ -223,9 +223,9 @@ describe('an alert by mail', () => {
       await aUser(company, { can: ['dashboards:schedule'] }),
       await aUser(company, { can: ['dashboards:*'], ...denied }),
     ];
-    const path = `${SCHEDULES}/${schedule._id}`;
+    const path = `${SCHEDULES_PATH}/${schedule._id}`;
     const toldTo = async ({ as }: { as: Caller }) => {
-      const { records } = await must(as.get(`${SCHEDULES}?per_page=100`));
+      const { records } = await must(as.get(`${SCHEDULES_PATH}?per_page=100`));
       const listed = records.find(({ _id }: { _id: string }) => _id === schedule._id);
       const one = await must(as.get(path));
       return [listed.last_run, one.last_run];

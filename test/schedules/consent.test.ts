@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { aContext, anOutsider } from '../share-portal/support.ts';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { EMAIL, linkIn, mailTo, whileMailIsRefused } from '../support/mail.ts';
 import { countOf, overtaken } from '../support/rival.ts';
@@ -10,10 +10,19 @@ import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
 import { aVisualization } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, countTo, deliverHeld, hasAgreed, runNow, SCHEDULES, scheduleOf } from './support.ts';
+import {
+  aHeldQueue,
+  aSchedule,
+  countTo,
+  deliverHeld,
+  hasAgreed,
+  runNow,
+  SCHEDULES_PATH,
+  scheduleOf,
+} from './support.ts';
 
 let company: Company;
-let chart: Answer['body'];
+let chart: ApiResponse['body'];
 beforeAll(async () => {
   company = await aProvisionedCompany();
   chart = await aVisualization(company.as, `SELECT 'see evil.example now' AS "visit evil.example"`, {
@@ -35,7 +44,7 @@ async function aStranger(of = company, target = chart): Promise<string> {
 const scheduleTo = (email: string, json: object = {}) =>
   aSchedule(company.as, chart, { recipients: [{ email }], ...json });
 const press = (path: string) => call('POST', path, { body: '' });
-const run = async ({ _id }: Answer['body']) => (await runNow(company.as, _id)).last_run;
+const run = async ({ _id }: ApiResponse['body']) => (await runNow(company.as, _id)).last_run;
 
 /** Makes what is counted of an address a day older: sessions would not live as long. */
 const aDayPasses = (table: string, column: string, email: string) =>
@@ -103,7 +112,7 @@ describe('an outside address that has not agreed to scheduled mails', () => {
     expect((await refuse(pathname)).status).toBe(200);
     expect((await press(pathname)).status).toBe(404);
     expect(await run(schedule)).toMatchObject({ sent: 0, skipped: 0 });
-    expect((await must(company.as.get(`${SCHEDULES}/${schedule._id}`))).unsubscribed).toEqual([{ email }]);
+    expect((await must(company.as.get(`${SCHEDULES_PATH}/${schedule._id}`))).unsubscribed).toEqual([{ email }]);
     expect(countTo(email)).toBe(1);
   });
 
@@ -125,7 +134,7 @@ describe('an outside address that has not agreed to scheduled mails', () => {
       /^insert into "mail_consents"/,
       () => scheduleTo(email),
       (changed) =>
-        must(company.as.post(SCHEDULES, { json: scheduleOf(chart, { recipients: [{ email }] }), env: changed })),
+        must(company.as.post(SCHEDULES_PATH, { json: scheduleOf(chart, { recipients: [{ email }] }), env: changed })),
     );
     expect(countTo(email)).toBe(1);
   });
@@ -144,7 +153,7 @@ describe('an outside address that has not agreed to scheduled mails', () => {
         /^insert into "mail_consents"/,
         () => answer(email, what),
         (changed) =>
-          must(company.as.post(SCHEDULES, { json: scheduleOf(chart, { recipients: [{ email }] }), env: changed })),
+          must(company.as.post(SCHEDULES_PATH, { json: scheduleOf(chart, { recipients: [{ email }] }), env: changed })),
       );
       expect(countTo(email)).toBe(0);
     }
@@ -207,7 +216,7 @@ describe('an outside address that agreed to scheduled mails', () => {
     expect((await run(schedule)).sent).toBe(1);
     expect(await run(schedule)).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['too_many_mails'] });
     // A new schedule does not begin to count anew.
-    await must(company.as.delete(`${SCHEDULES}/${schedule._id}`));
+    await must(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`));
     expect(await run(await scheduleTo(email))).toMatchObject({ sent: 0, problems: ['too_many_mails'] });
     await aDayPasses('scheduled_mails', 'sent_at', email);
     expect((await run(await scheduleTo(email))).sent).toBe(1);
@@ -226,7 +235,7 @@ describe('an outside address that agreed to scheduled mails', () => {
     const mine = await scheduleTo(email);
     const { _id } = await aSchedule(other.as, theirs, { recipients: [{ email }] });
     const queue = aHeldQueue();
-    await must(company.as.post(`${SCHEDULES}/${mine._id}/run`, { env: queue.env }));
+    await must(company.as.post(`${SCHEDULES_PATH}/${mine._id}/run`, { env: queue.env }));
     await overtaken(
       /^insert into "schedule_deliveries"/,
       async () => expect((await runNow(other.as, _id)).last_run.sent).toBe(1),
@@ -235,7 +244,7 @@ describe('an outside address that agreed to scheduled mails', () => {
     expect(countTo(email)).toBe(1);
     // What was not sent does not count.
     expect(await countOf('scheduled_mails where email = ?', email)).toBe(50);
-    const { last_run } = await must(company.as.get(`${SCHEDULES}/${mine._id}`));
+    const { last_run } = await must(company.as.get(`${SCHEDULES_PATH}/${mine._id}`));
     expect(last_run).toMatchObject({ sent: 0, skipped: 1, problems: ['too_many_mails'] });
   });
 
@@ -245,7 +254,7 @@ describe('an outside address that agreed to scheduled mails', () => {
     await wasSent(email, 49);
     const schedule = await scheduleTo(email);
     const queue = aHeldQueue();
-    await must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env: queue.env }));
+    await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
     await whileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => deliverHeld(queue));
     later(2 * 60_000);
     await deliverHeld(queue);

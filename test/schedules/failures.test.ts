@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { EMAIL, mailTo, whileMailIsDown, whileMailIsRefused } from '../support/mail.ts';
 import { failingAt } from '../support/outage.ts';
@@ -8,10 +8,10 @@ import { countOf, overtaken, rivalBefore, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
-import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, countTo, deliverHeld, type HeldQueue, runNow, SCHEDULES } from './support.ts';
+import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { aHeldQueue, aSchedule, countTo, deliverHeld, type HeldQueue, runNow, SCHEDULES_PATH } from './support.ts';
 
-type Made = Answer['body'];
+type Made = ApiResponse['body'];
 
 let company: Company;
 let one: Made;
@@ -25,7 +25,7 @@ afterEach(resetClock);
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const get = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES}/${_id}`));
+const get = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES_PATH}/${_id}`));
 const aReader = () =>
   aUser(company, {
     can: ['dashboards:get', 'visualizations:execute', 'dashboards:schedule', 'visualizations:schedule'],
@@ -36,12 +36,12 @@ const ofRun = (id: string) =>
 /** A run by hand whose message waits in a queue. */
 async function aWaitingRun(schedule: Made): Promise<HeldQueue> {
   const queue = aHeldQueue();
-  await must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env: queue.env }));
+  await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
   return queue;
 }
 
 describe('three failed runs of a schedule in a row', () => {
-  it('pause the schedule, and its creator is told once', async () => {
+  it('pause the schedule, and notify its creator once', async () => {
     const maker = await aReader();
     const schedule = await aSchedule(maker.as, failing, {
       name: 'Broken',
@@ -68,8 +68,10 @@ describe('three failed runs of a schedule in a row', () => {
   it('are counted from zero after a success, and after a change of the schedule', async () => {
     const maker = await aReader();
     const schedule = await aSchedule(maker.as, failing, { recipients: [{ user_id: maker.id }] });
-    const target = (target_id: string) => must(company.as.put(`${SCHEDULES}/${schedule._id}`, { json: { target_id } }));
-    const sql = (text: string) => must(company.as.put(`${VISUALIZATIONS}/${failing._id}`, { json: { sql: text } }));
+    const target = (target_id: string) =>
+      must(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json: { target_id } }));
+    const sql = (text: string) =>
+      must(company.as.put(`${VISUALIZATIONS_PATH}/${failing._id}`, { json: { sql: text } }));
     await runNow(company.as, schedule._id);
     await runNow(company.as, schedule._id);
     await sql('SELECT 1 AS one');
@@ -113,7 +115,7 @@ describe('a deletion before or during a run', () => {
     const { id, email } = await aReader();
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const queue = await aWaitingRun(schedule);
-    await must(company.as.delete(`${DASHBOARDS}/${dashboard._id}`));
+    await must(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`));
     await deliverHeld(queue);
     expect(countTo(email)).toBe(0);
     expect(queue.messages).toEqual([]);
@@ -127,7 +129,7 @@ describe('a deletion before or during a run', () => {
     const [message] = queue.messages as [JobMessage];
     await overtaken(
       /^select .* from "dashboards"/,
-      () => must(company.as.delete(`${DASHBOARDS}/${dashboard._id}`)),
+      () => must(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`)),
       (env) => deliver(message, { ...queue.env, EMAIL, ...env }),
     );
     expect(countTo(email)).toBe(0);
@@ -140,7 +142,7 @@ describe('a deletion before or during a run', () => {
     const [message] = queue.messages as [JobMessage];
     await overtaken(
       /^insert into "schedule_deliveries"/,
-      () => must(company.as.delete(`${SCHEDULES}/${schedule._id}`)),
+      () => must(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`)),
       (env) => deliver(message, { ...queue.env, EMAIL, ...env }),
     );
     expect(countTo(email)).toBe(0);
@@ -151,7 +153,7 @@ describe('a deletion before or during a run', () => {
     const dashboard = await aDashboard(company.as, [one]);
     const condition = { visualization_id: one._id, column: 'one', op: 'gt', value: 0 };
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: company.owner.id }], condition });
-    await must(company.as.put(`${DASHBOARDS}/${dashboard._id}`, { json: { layout: [] } }));
+    await must(company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: [] } }));
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
       status: 'failed',
       problems: ['condition_failed'],
@@ -160,7 +162,7 @@ describe('a deletion before or during a run', () => {
 });
 
 describe('an empty dashboard', () => {
-  it('is mailed as an empty one', async () => {
+  it('is mailed although it has no visualizations', async () => {
     const schedule = await aSchedule(company.as, await aDashboard(company.as, []), {
       recipients: [{ user_id: company.owner.id }],
     });
@@ -370,7 +372,7 @@ describe('a manual run of a schedule', () => {
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
     const { env } = aHeldQueue();
     const headers = { 'idempotency-key': crypto.randomUUID() };
-    const run = (sending = {}) => company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env, ...sending });
+    const run = (sending = {}) => company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env, ...sending });
     for (let at = 0; at < 5; at += 1) {
       expect((await run()).status).toBe(202);
       later(at + 1);
@@ -396,7 +398,7 @@ describe('a manual run of a schedule', () => {
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
     const queue = aHeldQueue();
     const headers = { 'idempotency-key': crypto.randomUUID() };
-    const run = () => must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { headers, env: queue.env }));
+    const run = () => must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { headers, env: queue.env }));
     expect(await run()).toEqual(await run());
     expect(queue.messages).toHaveLength(1);
   });

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { overtaken, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, SCHEDULES, scheduleOf } from './support.ts';
+import { aDashboard, aVisualization, DASHBOARDS_PATH } from '../visualizations/support.ts';
+import { aHeldQueue, aSchedule, SCHEDULES_PATH, scheduleOf } from './support.ts';
 
 let company: Company;
-let chart: Answer['body'];
+let chart: ApiResponse['body'];
 let me: { user_id: string };
 beforeAll(async () => {
   company = await aCompany();
@@ -17,15 +17,15 @@ beforeAll(async () => {
 
 const INSERT = /^insert into "schedules"/;
 const UPDATE = /^update "schedules"/;
-const pathOf = ({ _id }: Answer['body']) => `${SCHEDULES}/${_id}`;
+const pathOf = ({ _id }: ApiResponse['body']) => `${SCHEDULES_PATH}/${_id}`;
 
 describe('a schedule', () => {
   it('is not made for a dashboard that is deleted meanwhile', async () => {
     const target = await aDashboard(company.as, [chart]);
     const answer = await overtaken(
       INSERT,
-      () => must(company.as.delete(`${DASHBOARDS}/${target._id}`)),
-      (env) => company.as.post(SCHEDULES, { json: scheduleOf(target, { recipients: [me] }), env }),
+      () => must(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
+      (env) => company.as.post(SCHEDULES_PATH, { json: scheduleOf(target, { recipients: [me] }), env }),
     );
     expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
     expect(await rowOf('select id from schedules where target_id = ?', target._id)).toBeNull();
@@ -38,7 +38,7 @@ describe('a schedule', () => {
     const json = { target_type: 'dashboard', target_id: target._id, recipients: [{ user_id: other.id }] };
     const answer = await overtaken(
       UPDATE,
-      () => must(company.as.delete(`${DASHBOARDS}/${target._id}`)),
+      () => must(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
       (env) => company.as.put(pathOf(schedule), { json, env }),
     );
     expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);

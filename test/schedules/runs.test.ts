@@ -2,8 +2,8 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
-import { aContext, aMember, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
-import type { Answer } from '../support/api.ts';
+import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { later, resetClock, runScheduled, standAt } from '../support/clock.ts';
 import { EMAIL, mailTo } from '../support/mail.ts';
 import { rowOf } from '../support/rival.ts';
@@ -20,10 +20,10 @@ import {
   hasAgreed,
   runDue,
   runNow,
-  SCHEDULES,
+  SCHEDULES_PATH,
 } from './support.ts';
 
-type Made = Answer['body'];
+type Made = ApiResponse['body'];
 /** A mail as Cloudflare's binding takes it. */
 type Taken = Mail & { attachments?: { filename: string; type: string; disposition: string; content: Uint8Array }[] };
 
@@ -55,7 +55,7 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 const HOUR = 60 * 60 * 1000;
-const get = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES}/${_id}`));
+const get = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES_PATH}/${_id}`));
 const newest = (email: string): Taken => mailTo(email) as Taken;
 
 let addresses = 0;
@@ -166,7 +166,7 @@ describe('a scheduled mail', () => {
     expect(newest(email).text).toContain('EMPTY\nYou may not see this.');
   });
 
-  it('stays short enough for mail programs, whatever it shows', async () => {
+  it('stays short enough for mail clients, whatever it shows', async () => {
     const wide = `SELECT ${Array.from({ length: 6 }, (_, at) => `repeat('ä<', 400) AS "c${at}"`).join(', ')} FROM generate_series(1, 50)`;
     const charts = [];
     for (let at = 0; at < 8; at += 1) charts.push(await aVisualization(company.as, wide, { name: `Wide ${at}` }));
@@ -328,7 +328,7 @@ describe('the content that a recipient of a scheduled mail gets', () => {
     await runNow(company.as, byAttribute._id);
     expect(newest(east.email).text).toContain('TOTAL\n60\n');
     // Who lacks the attribute is refused, at once and later.
-    const refused = await company.as.put(`${SCHEDULES}/${byAttribute._id}`, {
+    const refused = await company.as.put(`${SCHEDULES_PATH}/${byAttribute._id}`, {
       json: { recipients: [{ email: none.email }] },
     });
     expect(refused.status).toBe(422);
@@ -338,8 +338,8 @@ describe('the content that a recipient of a scheduled mail gets', () => {
     const { email, contextId, memberId } = await anAddress();
     const other = await anAddress();
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ email }, { email: other.email }] });
-    await must(company.as.delete(`${CONTEXTS}/${contextId}/members/${memberId}`));
-    await must(company.as.put(`${CONTEXTS}/${other.contextId}/grants`, { json: { grants: [] } }));
+    await must(company.as.delete(`${CONTEXTS_PATH}/${contextId}/members/${memberId}`));
+    await must(company.as.put(`${CONTEXTS_PATH}/${other.contextId}/grants`, { json: { grants: [] } }));
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
       sent: 0,
       skipped: 2,
@@ -398,7 +398,7 @@ describe('an occurrence of a schedule', () => {
     const due = Date.now() - 1000;
     await env.CONTROL_DB.prepare('update schedules set next_run_at = ? where id = ?').bind(due, schedule._id).run();
     const json = { ...changeable(await get(schedule)), name: 'Renamed' };
-    await must(company.as.put(`${SCHEDULES}/${schedule._id}`, { json }));
+    await must(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json }));
     await runDue();
     expect(countTo(email)).toBe(1);
     const { last_run, next_run_at } = await get(schedule);
@@ -417,8 +417,8 @@ describe('an occurrence of a schedule', () => {
     const queue = aHeldQueue();
     await runScheduled(queue.env);
     resetClock();
-    await must(company.as.put(`${SCHEDULES}/${pausedLater._id}`, { json: { status: 'paused' } }));
-    await must(company.as.delete(`${SCHEDULES}/${gone._id}`));
+    await must(company.as.put(`${SCHEDULES_PATH}/${pausedLater._id}`, { json: { status: 'paused' } }));
+    await must(company.as.delete(`${SCHEDULES_PATH}/${gone._id}`));
     standAt(due + 1);
     await deliverHeld(queue);
     expect(countTo(email)).toBe(0);
@@ -432,7 +432,7 @@ describe('an occurrence of a schedule', () => {
     const { email, id } = await aUser(company, { can: ['dashboards:get'] });
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const queue = aHeldQueue();
-    await must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env: queue.env }));
+    await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
     const [message] = queue.messages as [JobMessage];
     // In whatever order they come: those that decide are brought about in failures.test.ts.
     await Promise.all([deliver(message, { ...queue.env, EMAIL }), deliver(message, { ...queue.env, EMAIL })]);

@@ -1,12 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, dashboardGrant } from '../share-portal/support.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { fieldsOf, NOBODY } from '../support/console.ts';
 import { rowOf } from '../support/rival.ts';
 import { allow, aServiceAccountThat, must, withServiceToken } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
-import { aSchedule, SCHEDULES, scheduleOf } from './support.ts';
+import {
+  aDashboard,
+  aVisualization,
+  DASHBOARDS_PATH,
+  parameter,
+  VISUALIZATIONS_PATH,
+} from '../visualizations/support.ts';
+import { aSchedule, SCHEDULES_PATH, scheduleOf } from './support.ts';
 
 type Made = Awaited<ReturnType<typeof aVisualization>>;
 
@@ -23,7 +29,7 @@ beforeAll(async () => {
 });
 
 const post = (json: Record<string, unknown>, target = dashboard, as = company.as) =>
-  as.post(SCHEDULES, { json: scheduleOf(target, { recipients: [me], ...json }) });
+  as.post(SCHEDULES_PATH, { json: scheduleOf(target, { recipients: [me], ...json }) });
 
 const condition = (more: object) => ({
   condition: { visualization_id: visualization._id, column: 'one', op: 'gt', value: 1, ...more },
@@ -43,7 +49,7 @@ describe('a schedule', () => {
       condition: { visualization_id: visualization._id, column: 'one', op: 'gt', value: 0 },
       status: 'active',
     };
-    const { status, body, headers } = await company.as.post(SCHEDULES, { json: sent });
+    const { status, body, headers } = await company.as.post(SCHEDULES_PATH, { json: sent });
     expect([status, body]).toEqual([
       201,
       {
@@ -57,17 +63,17 @@ describe('a schedule', () => {
         updated_at: expect.any(String),
       },
     ]);
-    const path = `${SCHEDULES}/${body._id}`;
+    const path = `${SCHEDULES_PATH}/${body._id}`;
     expect(headers.get('location')).toBe(path);
     const read = await company.as.get(path);
     expect(read.body).toEqual(body);
     expect(read.headers.get('etag')).toMatch(/^".+"$/);
-    expect((await company.as.get(`${SCHEDULES}?search=of THE`)).body).toEqual({
+    expect((await company.as.get(`${SCHEDULES_PATH}?search=of THE`)).body).toEqual({
       total: 1,
       quantity: 1,
       records: [body],
     });
-    expect((await company.as.get(`${SCHEDULES}?search=nothing`)).body.total).toBe(0);
+    expect((await company.as.get(`${SCHEDULES_PATH}?search=nothing`)).body.total).toBe(0);
 
     const paused = await must(company.as.put(path, { json: { status: 'paused', condition: null } }));
     expect(paused).toMatchObject({ status: 'paused', next_run_at: null, condition: null, name: sent.name });
@@ -91,7 +97,7 @@ describe('a schedule', () => {
       cron: '0 8 * * *',
       recipients: [me],
     };
-    expect(await must(company.as.post(SCHEDULES, { json }))).toMatchObject({
+    expect(await must(company.as.post(SCHEDULES_PATH, { json }))).toMatchObject({
       parameters: {},
       time_zone: 'UTC',
       format: 'summary',
@@ -159,11 +165,11 @@ describe('a schedule', () => {
     ]);
     const { _id } = await aSchedule(company.as, dashboard, { recipients: [me] });
     for (const method of ['get', 'put', 'delete'] as const) {
-      expect((await stranger.as[method](`${SCHEDULES}/${_id}`, { ...(method === 'put' && { json: {} }) })).status).toBe(
-        404,
-      );
+      expect(
+        (await stranger.as[method](`${SCHEDULES_PATH}/${_id}`, { ...(method === 'put' && { json: {} }) })).status,
+      ).toBe(404);
     }
-    expect((await stranger.as.post(`${SCHEDULES}/${_id}/run`)).status).toBe(404);
+    expect((await stranger.as.post(`${SCHEDULES_PATH}/${_id}/run`)).status).toBe(404);
   });
 
   it('needs parameters that fit the dashboard that it sends', async () => {
@@ -175,7 +181,7 @@ describe('a schedule', () => {
     expect(fieldsOf(await post({}, target))).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
     expect(fieldsOf(await post({ parameters: { region: ['a', 'b'] } }, target))[2]).toBe('parameters.region');
     const { _id } = await must(post({ parameters: { region: 'north' } }, target));
-    const changed = await company.as.put(`${SCHEDULES}/${_id}`, { json: { parameters: {} } });
+    const changed = await company.as.put(`${SCHEDULES_PATH}/${_id}`, { json: { parameters: {} } });
     expect(fieldsOf(changed)).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
   });
 
@@ -184,12 +190,12 @@ describe('a schedule', () => {
     const target = await aDashboard(company.as, [chart]);
     const ofDashboard = await aSchedule(company.as, target, { recipients: [me] });
     const ofChart = await aSchedule(company.as, chart, { recipients: [me] });
-    const get = async ({ _id }: { _id: string }) => (await company.as.get(`${SCHEDULES}/${_id}`)).status;
-    expect((await company.as.delete(`${VISUALIZATIONS}/${chart._id}`)).status).toBe(409);
+    const get = async ({ _id }: { _id: string }) => (await company.as.get(`${SCHEDULES_PATH}/${_id}`)).status;
+    expect((await company.as.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)).status).toBe(409);
     expect([await get(ofDashboard), await get(ofChart)]).toEqual([200, 200]);
-    await must(company.as.delete(`${DASHBOARDS}/${target._id}`));
+    await must(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`));
     expect([await get(ofDashboard), await get(ofChart)]).toEqual([404, 200]);
-    await must(company.as.delete(`${VISUALIZATIONS}/${chart._id}`));
+    await must(company.as.delete(`${VISUALIZATIONS_PATH}/${chart._id}`));
     expect([await get(ofDashboard), await get(ofChart)]).toEqual([404, 404]);
     expect(
       await rowOf('select * from schedule_recipients where schedule_id in (?, ?)', ofDashboard._id, ofChart._id),
@@ -198,7 +204,7 @@ describe('a schedule', () => {
 
   it('is changed and deleted only under the version that was read', async () => {
     const { _id } = await aSchedule(company.as, dashboard, { recipients: [me] });
-    const path = `${SCHEDULES}/${_id}`;
+    const path = `${SCHEDULES_PATH}/${_id}`;
     const { headers } = await company.as.get(path);
     const tag = { headers: { 'if-match': headers.get('etag') as string } };
     expect((await company.as.get(path, { headers: { 'if-none-match': headers.get('etag') as string } })).status).toBe(
@@ -222,10 +228,10 @@ describe('a schedule', () => {
       _id,
     );
     const json = scheduleOf(chart, { recipients: [{ user_id: full.owner.id }] });
-    const { status, body } = await full.as.post(SCHEDULES, { json });
+    const { status, body } = await full.as.post(SCHEDULES_PATH, { json });
     expect([status, body.error]).toEqual([409, 'TOO_MANY_SCHEDULES']);
-    await must(full.as.delete(`${SCHEDULES}/${_id}`));
-    await must(full.as.post(SCHEDULES, { json }));
+    await must(full.as.delete(`${SCHEDULES_PATH}/${_id}`));
+    await must(full.as.post(SCHEDULES_PATH, { json }));
   });
 });
 
@@ -238,7 +244,7 @@ describe('the permission to schedule', () => {
     const mine = await must(post({ name: 'Mine', recipients: [{ user_id: id }] }, dashboard, as));
     const theirs = await aSchedule(company.as, other, { recipients: [me] });
     const ofChart = await aSchedule(company.as, visualization, { recipients: [me] });
-    const { records } = await must(as.get(`${SCHEDULES}?per_page=100`));
+    const { records } = await must(as.get(`${SCHEDULES_PATH}?per_page=100`));
     const ids = records.map(({ _id }: { _id: string }) => _id);
     expect([ids.includes(mine._id), ids.includes(theirs._id), ids.includes(ofChart._id)]).toEqual([true, false, false]);
     const refused = await post({}, other, as);
@@ -248,14 +254,14 @@ describe('the permission to schedule', () => {
     ]);
     expect((await post({}, visualization, as)).body.details.action).toBe('visualizations:schedule');
     for (const one of [theirs, ofChart, { _id: NOBODY }]) {
-      const path = `${SCHEDULES}/${one._id}`;
+      const path = `${SCHEDULES_PATH}/${one._id}`;
       expect((await as.get(path)).status).toBe(403);
       expect((await as.put(path, { json: { name: 'x' } })).status).toBe(403);
       expect((await as.delete(path)).status).toBe(403);
       expect((await as.post(`${path}/run`)).status).toBe(403);
     }
     // Neither does a change lead to something else.
-    const moved = await as.put(`${SCHEDULES}/${mine._id}`, { json: { target_id: other._id } });
+    const moved = await as.put(`${SCHEDULES_PATH}/${mine._id}`, { json: { target_id: other._id } });
     expect(moved.status).toBe(403);
   });
 
@@ -266,7 +272,7 @@ describe('the permission to schedule', () => {
       deniedOn: [arn('dashboard', dashboard._id)],
     });
     expect((await post({}, dashboard, as)).status).toBe(403);
-    const { records } = await must(as.get(`${SCHEDULES}?per_page=100`));
+    const { records } = await must(as.get(`${SCHEDULES_PATH}?per_page=100`));
     expect(records.some(({ target_id }: { target_id: string }) => target_id === dashboard._id)).toBe(false);
     expect(records.some(({ target_id }: { target_id: string }) => target_id === visualization._id)).toBe(true);
   });
@@ -276,8 +282,8 @@ describe('the permission to schedule', () => {
     const { _id } = await aSchedule(company.as, target, { recipients: [me] });
     const action = `${type}s:get`;
     const { as } = await aUser(company, { can: ['*'], denied: [action], deniedOn: [arn(type, target._id)] });
-    const path = `${SCHEDULES}/${_id}`;
-    const { records } = await must(as.get(`${SCHEDULES}?per_page=100`));
+    const path = `${SCHEDULES_PATH}/${_id}`;
+    const { records } = await must(as.get(`${SCHEDULES_PATH}?per_page=100`));
     expect(JSON.stringify(records)).not.toContain(target._id);
     for (const answer of [as.get(path), as.put(path, { json: { format: 'csv' } }), as.post(`${path}/run`)]) {
       const { status, body } = await answer;
@@ -302,14 +308,14 @@ describe('the permission to schedule', () => {
   ])('allows no condition from a user who $who', async ({ rights: { deniedOn, ...rights }, action }) => {
     const on = { visualization: arn('visualization', visualization._id) };
     const { as, id } = await aUser(company, { ...rights, ...(deniedOn && { deniedOn: deniedOn(on) }) });
-    const refused = async (answer: Promise<Answer>) => {
+    const refused = async (answer: Promise<ApiResponse>) => {
       const { status, body } = await answer;
       expect([status, body.details.action]).toEqual([403, action]);
     };
     const asked = condition({});
     const { _id } = await must(post(asked));
     const plain = await must(post({}));
-    const put = (schedule: string, json: object) => as.put(`${SCHEDULES}/${schedule}`, { json });
+    const put = (schedule: string, json: object) => as.put(`${SCHEDULES_PATH}/${schedule}`, { json });
     await refused(post(asked, dashboard, as));
     await refused(put(plain._id, asked));
     for (const change of [
@@ -322,19 +328,19 @@ describe('the permission to schedule', () => {
     ]) {
       await refused(put(_id, change));
     }
-    await refused(as.post(`${SCHEDULES}/${_id}/run`));
-    expect((await as.post(`${SCHEDULES}/${plain._id}/run`)).status).toBe(deniedOn ? 403 : 202);
+    await refused(as.post(`${SCHEDULES_PATH}/${_id}/run`));
+    expect((await as.post(`${SCHEDULES_PATH}/${plain._id}/run`)).status).toBe(deniedOn ? 403 : 202);
     // Whoever looks after the dashboard can have it end.
     expect((await must(put(_id, { status: 'paused' }))).status).toBe('paused');
-    await must(as.delete(`${SCHEDULES}/${_id}`));
+    await must(as.delete(`${SCHEDULES_PATH}/${_id}`));
   });
 
   it('is needed for every schedule', async () => {
     const { as } = await aUser(company, { can: ['dashboards:update', 'visualizations:share'] });
-    expect((await as.get(SCHEDULES)).status).toBe(403);
+    expect((await as.get(SCHEDULES_PATH)).status).toBe(403);
     expect((await post({}, dashboard, as)).status).toBe(403);
     const none = await aUser(company, { can: ['visualizations:schedule'] });
-    const { records } = await must(none.as.get(`${SCHEDULES}?per_page=100`));
+    const { records } = await must(none.as.get(`${SCHEDULES_PATH}?per_page=100`));
     expect(new Set(records.map(({ target_type }: { target_type: string }) => target_type))).toEqual(
       new Set(['visualization']),
     );
@@ -372,7 +378,7 @@ describe('an address as recipient of a schedule', () => {
     const refused = await post({ recipients: [{ email }], parameters: { region: 'north' } }, target);
     expect(fieldsOf(refused)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
     const { _id } = await must(post({ recipients: [{ email }] }, target));
-    const changed = await company.as.put(`${SCHEDULES}/${_id}`, { json: { parameters: { region: 'south' } } });
+    const changed = await company.as.put(`${SCHEDULES_PATH}/${_id}`, { json: { parameters: { region: 'south' } } });
     expect(fieldsOf(changed)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
   });
 
@@ -382,7 +388,7 @@ describe('an address as recipient of a schedule', () => {
     const { _id } = await must(post({ recipients: [me, { email }] }));
     const [member] = members as [{ id: string }];
     await must(company.as.delete(`/api/v1/share-contexts/${id}/members/${member.id}`));
-    const put = (json: object) => company.as.put(`${SCHEDULES}/${_id}`, { json });
+    const put = (json: object) => company.as.put(`${SCHEDULES_PATH}/${_id}`, { json });
     expect((await put({ name: 'Another', recipients: [me, { email }] })).status).toBe(200);
     expect((await put({ recipients: [me] })).status).toBe(200);
     expect(fieldsOf(await put({ recipients: [me, { email }] }))[2]).toBe('recipients.1.email');

@@ -2,14 +2,14 @@ import { env } from 'cloudflare:test';
 import { newId } from '../../src/kernel/ids.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
-import type { Answer, Caller } from '../support/api.ts';
+import type { ApiResponse, Caller } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
 import { EMAIL, mailsTo } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
 import type { Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
 
-export const SCHEDULES = '/v1/schedules';
+export const SCHEDULES_PATH = '/v1/schedules';
 
 /** A queue that keeps its messages until the test delivers them. */
 export function aHeldQueue() {
@@ -56,7 +56,7 @@ export const aSchedule = (
   as: Caller,
   target: { _id: string; layout?: unknown },
   json: Record<string, unknown> = {},
-): Promise<Answer['body']> => must(as.post(SCHEDULES, { json: scheduleOf(target, json) }));
+): Promise<ApiResponse['body']> => must(as.post(SCHEDULES_PATH, { json: scheduleOf(target, json) }));
 
 export const scheduleOf = (target: { _id: string; layout?: unknown }, json: Record<string, unknown> = {}) => ({
   name: 'Every morning',
@@ -79,7 +79,7 @@ export const changeable = ({
   format,
   condition,
   status,
-}: Answer['body']) => ({
+}: ApiResponse['body']) => ({
   name,
   target_type,
   target_id,
@@ -93,11 +93,15 @@ export const changeable = ({
 });
 
 /** Runs a schedule and does all that the run leads to. @returns the schedule afterwards */
-export async function runNow(as: Caller, id: string, changed: Record<string, unknown> = {}): Promise<Answer['body']> {
+export async function runNow(
+  as: Caller,
+  id: string,
+  changed: Record<string, unknown> = {},
+): Promise<ApiResponse['body']> {
   const queue = aHeldQueue();
-  await must(as.post(`${SCHEDULES}/${id}/run`, { env: queue.env }));
+  await must(as.post(`${SCHEDULES_PATH}/${id}/run`, { env: queue.env }));
   await deliverHeld(queue, changed);
-  return must(as.get(`${SCHEDULES}/${id}`));
+  return must(as.get(`${SCHEDULES_PATH}/${id}`));
 }
 
 /** The scheduled run of this minute, and all that it hands out. */

@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, anOutsider } from '../share-portal/support.ts';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { EMAIL, mailTo } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
 import { aVisualization } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, countTo, hasAgreed, runNow, SCHEDULES, unsubscribeLinkIn } from './support.ts';
+import { aHeldQueue, aSchedule, countTo, hasAgreed, runNow, SCHEDULES_PATH, unsubscribeLinkIn } from './support.ts';
 
 let company: Company;
-let chart: Answer['body'];
+let chart: ApiResponse['body'];
 let outsider: string;
 beforeAll(async () => {
   company = await aProvisionedCompany();
@@ -26,10 +26,10 @@ const ONE_CLICK = {
 };
 const press = (path: string, sending: Parameters<typeof call>[2] = ONE_CLICK) => call('POST', path, sending);
 const linkTo = (email: string): string => unsubscribeLinkIn(mailTo(email)).pathname;
-const get = async ({ _id }: Answer['body']) => must(company.as.get(`${SCHEDULES}/${_id}`));
+const get = async ({ _id }: ApiResponse['body']) => must(company.as.get(`${SCHEDULES_PATH}/${_id}`));
 
 /** A schedule to the owner and an outsider, which has sent them a mail. */
-async function sent(): Promise<Answer['body']> {
+async function aSentSchedule(): Promise<ApiResponse['body']> {
   const recipients = [{ user_id: company.owner.id }, { email: outsider }];
   const schedule = await aSchedule(company.as, chart, { recipients });
   await runNow(company.as, schedule._id);
@@ -38,7 +38,7 @@ async function sent(): Promise<Answer['body']> {
 
 describe('every scheduled mail', () => {
   it('has a link to unsubscribe, in its text and in its headers', async () => {
-    await sent();
+    await aSentSchedule();
     const { html, headers = {} } = mailTo(outsider);
     const link = unsubscribeLinkIn(mailTo(outsider)).href;
     expect(link).toMatch(/^https:\/\/api\.test\/unsubscribe\/[\w-]{90,120}$/);
@@ -57,7 +57,7 @@ describe('every scheduled mail', () => {
 
 describe('the link to unsubscribe', () => {
   it('opens a page that by itself unsubscribes nobody', async () => {
-    const schedule = await sent();
+    const schedule = await aSentSchedule();
     const path = linkTo(outsider);
     for (const [query, accepted, lang] of [
       ['', 'pt', 'pt-BR'],
@@ -77,7 +77,7 @@ describe('the link to unsubscribe', () => {
   });
 
   it('unsubscribes its recipient from its schedule, with one click, and from nothing else', async () => {
-    const [schedule, other] = [await sent(), await sent()];
+    const [schedule, other] = [await aSentSchedule(), await aSentSchedule()];
     const path = linkTo(outsider);
     const { status } = await press(path);
     expect(status).toBe(200);
@@ -107,13 +107,13 @@ describe('the link to unsubscribe', () => {
       { ...ONE_CLICK, headers: { ...ONE_CLICK.headers, origin: 'https://mail.example.com' } },
     ],
   ])('can be requested with %s', async (_what, sending) => {
-    const schedule = await sent();
+    const schedule = await aSentSchedule();
     expect((await press(linkTo(outsider), sending)).status).toBe(200);
     expect((await get(schedule)).unsubscribed).toEqual([{ email: outsider }]);
   });
 
   it('leaves an audit record without its token', async () => {
-    await sent();
+    await aSentSchedule();
     await press(linkTo(outsider));
     const { results } = await must(signed(company.apiKey).get('/admin/audit-events?quantity=100'));
     const found = results.filter(({ action }: { action: string }) => action === 'schedules:unsubscribe');
@@ -124,7 +124,7 @@ describe('the link to unsubscribe', () => {
 
 describe('an unsubscribed recipient', () => {
   it('is the only one: a token that was changed, or is for another schedule, unsubscribes nobody', async () => {
-    const [schedule, other] = [await sent(), await sent()];
+    const [schedule, other] = [await aSentSchedule(), await aSentSchedule()];
     const token = linkTo(outsider).split('/').at(-1) as string;
     const [version, companyId] = token.split('-') as [string, string];
     // It may have hyphens of its own.
@@ -151,8 +151,8 @@ describe('an unsubscribed recipient', () => {
   });
 
   it('within the company stays so when the schedule is saved, until removed and added again', async () => {
-    const schedule = await sent();
-    const path = `${SCHEDULES}/${schedule._id}`;
+    const schedule = await aSentSchedule();
+    const path = `${SCHEDULES_PATH}/${schedule._id}`;
     const [me, them] = [{ user_id: company.owner.id }, { email: outsider }];
     await press(linkTo(company.owner.email));
     const put = (json: object) => must(company.as.put(path, { json }));
@@ -168,8 +168,8 @@ describe('an unsubscribed recipient', () => {
   });
 
   it('outside the company stays so even when added again: the address has ended the schedule for good', async () => {
-    const schedule = await sent();
-    const path = `${SCHEDULES}/${schedule._id}`;
+    const schedule = await aSentSchedule();
+    const path = `${SCHEDULES_PATH}/${schedule._id}`;
     const [me, them] = [{ user_id: company.owner.id }, { email: outsider }];
     await press(linkTo(outsider));
     const put = (json: object) => must(company.as.put(path, { json }));
@@ -187,7 +187,7 @@ describe('an outside address', () => {
   const HTML = { headers: { ...ONE_CLICK.headers, accept: 'text/html,*/*;q=0.8' }, body: '' };
 
   it('can choose on the page between this mail and all of the company, without scripts', async () => {
-    await sent();
+    await aSentSchedule();
     const { headers, body } = await call('GET', linkTo(outsider));
     expect(headers.get('content-security-policy')).toContain("form-action 'self'");
     expect(body).toMatch(/<form method="post" action="\?locale=en"><button class="primary">Unsubscribe<\/button>/);
@@ -201,8 +201,8 @@ describe('an outside address', () => {
     expect((await everything(linkTo(company.owner.email))).status).toBe(404);
   });
 
-  it('is told on a page what it unsubscribed from, if a browser asks', async () => {
-    const schedule = await sent();
+  it('gets a page that names the unsubscribed schedule, if the request is from a browser', async () => {
+    const schedule = await aSentSchedule();
     const { status, body } = await press(`${linkTo(outsider)}?locale=es`, HTML);
     expect([status, body]).toEqual([200, expect.stringContaining('Listo: no volverás a recibir este correo.')]);
     expect((await get(schedule)).unsubscribed).toEqual([{ email: outsider }]);
@@ -248,7 +248,7 @@ describe('a recipient who unsubscribes while a run is under way', () => {
     await runNow(company.as, schedule._id);
     const path = linkTo(email);
     const queue = aHeldQueue();
-    await must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env: queue.env }));
+    await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
     await overtaken(
       /^insert into "schedule_deliveries"/,
       async () => expect((await press(path)).status).toBe(200),
@@ -265,7 +265,7 @@ describe('a recipient who unsubscribes while a run is under way', () => {
     await runNow(company.as, schedule._id);
     const path = linkTo(email);
     const queue = aHeldQueue();
-    await must(company.as.post(`${SCHEDULES}/${schedule._id}/run`, { env: queue.env }));
+    await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
     await overtaken(
       /^insert into "schedule_deliveries"/,
       async () => expect((await press(`${path}?scope=company`)).status).toBe(200),

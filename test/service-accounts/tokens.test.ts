@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
-import { aConcept, PREFIX } from '../knowledge/support.ts';
+import { aConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aShare } from '../shares/support.ts';
 import { bearer, type Caller } from '../support/api.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const LISTED = '/v1/visualizations';
+const LISTED_PATH = '/v1/visualizations';
 
 describe('POST /tokens', () => {
   it('gives any service account a token for as long as expires_in says', async () => {
@@ -86,7 +86,7 @@ describe('a service token', () => {
   it('has the permissions of its service account, by the groups of that account', async () => {
     const robot = await aServiceAccountThat(company, allow('visualizations:list'));
     const as = await withServiceToken(robot);
-    expect((await as.get(LISTED)).status).toBe(200);
+    expect((await as.get(LISTED_PATH)).status).toBe(200);
     expect((await as.get('/v1/dashboards')).status).toBe(403);
     const { actions, policies, is_owner, user_id } = (await as.get('/v1/auth/permissions')).body;
     expect([actions, policies.length, is_owner, user_id]).toEqual([['visualizations:list'], 1, false, robot.id]);
@@ -104,7 +104,7 @@ describe('a service token', () => {
     const as = await withServiceToken(robot);
     const counted = async () => {
       const { env, calls } = countedD1();
-      return [(await as.get(LISTED, { env })).status, calls()];
+      return [(await as.get(LISTED_PATH, { env })).status, calls()];
     };
     forgetPrincipals();
     expect([await counted(), await counted(), await counted()]).toEqual([
@@ -154,7 +154,7 @@ describe('a service token is refused on the next request after', () => {
     const { id: accountId } = await must(admin.post('/accounts', { json: { name: `Of a robot ${Math.random()}` } }));
     const robot = await aServiceAccount(company, [], accountId);
     const as = await withServiceToken(robot);
-    for (let times = 0; times < 2; times += 1) expect((await as.get(LISTED)).status).toBe(403);
+    for (let times = 0; times < 2; times += 1) expect((await as.get(LISTED_PATH)).status).toBe(403);
     return { robot, accountId, as };
   }
   type Known = Awaited<ReturnType<typeof known>>;
@@ -174,7 +174,7 @@ describe('a service token is refused on the next request after', () => {
       const of = await known();
       await end(of);
       forget();
-      const { status, body } = await of.as.get(LISTED);
+      const { status, body } = await of.as.get(LISTED_PATH);
       expect([status, body.error]).toEqual([401, 'UNAUTHORIZED']);
     }
   });
@@ -184,16 +184,16 @@ describe('a service token is refused on the next request after', () => {
     const json = { expires_at: new Date(Date.now() + 30_000).toISOString() };
     const key = await must(admin.post(`/service-accounts/${robot.id}/keys`, { json }));
     const as = await withServiceToken({ as: signed(key) });
-    expect((await as.get(LISTED)).status).toBe(403);
+    expect((await as.get(LISTED_PATH)).status).toBe(403);
     later(31_000);
-    expect((await as.get(LISTED)).status).toBe(401);
+    expect((await as.get(LISTED_PATH)).status).toBe(401);
   });
 
   it('a revocation of its own key, and not of another key of its service account', async () => {
     const { robot, as } = await known();
     const other = await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
     await must(admin.delete(`/service-accounts/${robot.id}/keys/${other.id}`));
-    expect((await as.get(LISTED)).status).toBe(403);
+    expect((await as.get(LISTED_PATH)).status).toBe(403);
   });
 });
 
@@ -228,7 +228,7 @@ describe('a resource made with a service token', () => {
     const dashboard = await aDashboard(as, [visualization]);
     const share = await aShare(made, dashboard._id);
     const conceptId = await aConcept(as);
-    const { versions, records = versions } = (await as.get(`${PREFIX}/concepts/${conceptId}/versions`)).body;
+    const { versions, records = versions } = (await as.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}/versions`)).body;
     expect([visualization.created_by_user_id, dashboard.created_by_user_id, share.created_by]).toEqual([id, id, id]);
     expect(records[0].changed_by_user_id).toBe(id);
     const event = await vi.waitFor(
@@ -268,7 +268,7 @@ describe('a resource made with a service token', () => {
     return { groupId, token: await withServiceToken(await aServiceAccount(made, [groupId])) };
   }
 
-  it('is announced by mail with the name of the service account, without the link in that name', async () => {
+  it('is announced by mail with the name of the service account, in which a URL is not linked', async () => {
     const json = { name: 'Robot of https://evil.test/now' };
     await must(signed(made.apiKey).patch(`/service-accounts/${id}`, { json }));
     const invited = 'invited@robot.test';

@@ -5,7 +5,7 @@ import { aConsoleGroup } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
-import { EVENTS, expectTypes } from './support.ts';
+import { EVENTS_PATH, expectTypes } from './support.ts';
 
 let company: Company;
 let hidden: { _id: string };
@@ -32,15 +32,15 @@ const denied = async (action: string) => {
 describe.each(['dashboards:get', 'dashboards:share'])('events of a dashboard on which %s is denied', (action) => {
   it('are neither listed, counted nor shown, nor are those of a context that grants it', async () => {
     const as = await denied(action);
-    const all = (await must(company.as.get(`${EVENTS}?per_page=100`))).records;
-    const body = await must(as.get(`${EVENTS}?per_page=100`));
+    const all = (await must(company.as.get(`${EVENTS_PATH}?per_page=100`))).records;
+    const body = await must(as.get(`${EVENTS_PATH}?per_page=100`));
     expect(body.total).toBe(2);
     expect(body.records.map(({ share_id }: { share_id: string }) => share_id)).toEqual([
       shares.open.id,
       shares.open.id,
     ]);
     const first = all.find(({ share_id }: { share_id: string }) => share_id === shares.hidden.id);
-    expect((await as.get(`${EVENTS}/${first.id}`)).status).toBe(404);
+    expect((await as.get(`${EVENTS_PATH}/${first.id}`)).status).toBe(404);
   });
 
   it('are neither counted nor named in analytics', async () => {
@@ -61,12 +61,12 @@ describe('events of a member of a share context that is denied to the caller', (
     const context = await aContext(company, []);
     const member_id = await make();
     await aMember(company.as, context.id, { member_type, member_id });
-    const path = `${EVENTS}?share_context_id=${context.id}&type=member.added`;
+    const path = `${EVENTS_PATH}?share_context_id=${context.id}&type=member.added`;
     await expect.poll(async () => (await must(company.as.get(path))).total).toBe(1);
     const [event] = (await must(company.as.get(path))).records;
     const deniedOn = [`arn:svc:${kind.replace('%', company.id)}${member_id}`];
     const { as } = await aUser(company, { can: ['*'], denied: [action], deniedOn });
     expect((await must(as.get(path))).total).toBe(0);
-    expect((await as.get(`${EVENTS}/${event.id}`)).status).toBe(404);
+    expect((await as.get(`${EVENTS_PATH}/${event.id}`)).status).toBe(404);
   });
 });

@@ -9,7 +9,7 @@ import {
   aContext,
   aMember,
   anOutsider,
-  CONTEXTS,
+  CONTEXTS_PATH,
   dashboardGrant,
   inPortal,
   verifyCode,
@@ -18,9 +18,9 @@ import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts
 import { resetClock } from '../support/clock.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { EVENTS, expectTypes } from './support.ts';
+import { EVENTS_PATH, expectTypes } from './support.ts';
 
-const ANALYTICS = '/api/v1/share-analytics';
+const ANALYTICS_PATH = '/api/v1/share-analytics';
 
 /** Puts events into the database as their queue does. */
 async function deliver(events: ShareEvent[]): Promise<void> {
@@ -113,17 +113,17 @@ describe('the list of share events', () => {
     expect(created).toMatchObject({ actor: { kind: 'user', id: company.owner.id, email: company.owner.email } });
     const times = events.map(({ occurred_at }) => occurred_at as string);
     expect(times).toEqual(times.toSorted().reverse());
-    expect((await company.as.get(`${EVENTS}/${created?.id}`)).body).toEqual(created);
-    const byType = await company.as.get(`${EVENTS}?share_id=${share.id}&type=share.denied`);
+    expect((await company.as.get(`${EVENTS_PATH}/${created?.id}`)).body).toEqual(created);
+    const byType = await company.as.get(`${EVENTS_PATH}?share_id=${share.id}&type=share.denied`);
     expect(byType.body.total).toBe(3);
-    const later = await company.as.get(`${EVENTS}?share_id=${share.id}&from=2099-01-01T00:00:00Z`);
+    const later = await company.as.get(`${EVENTS_PATH}?share_id=${share.id}&from=2099-01-01T00:00:00Z`);
     expect(later.body.total).toBe(0);
   });
 
   it('has what happened to a context, its members and outsiders', async () => {
     const email = 'ana@partner.test';
     const context = await aContext(company, [dashboardGrant(id)], [email]);
-    await company.as.put(`${CONTEXTS}/${context.id}`, { json: { name: 'Partners' } });
+    await company.as.put(`${CONTEXTS_PATH}/${context.id}`, { json: { name: 'Partners' } });
     await verifyCode(company, email, '0000-0000');
     const { as, tokens } = await anOutsider(company, email);
     const portal = inPortal(as, context.id, id);
@@ -131,9 +131,9 @@ describe('the list of share events', () => {
     await portal.execute();
     await portal.execute({ least: 1 });
     const extra = await aMember(company.as, context.id, { member_type: 'external_email', email: 'b@c.test' });
-    await company.as.delete(`${CONTEXTS}/${context.id}/members/${extra.id}`);
-    await company.as.put(`${CONTEXTS}/${context.id}/grants`, { json: { grants: [dashboardGrant(id)] } });
-    await company.as.delete(`${CONTEXTS}/${context.id}`);
+    await company.as.delete(`${CONTEXTS_PATH}/${context.id}/members/${extra.id}`);
+    await company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants: [dashboardGrant(id)] } });
+    await company.as.delete(`${CONTEXTS_PATH}/${context.id}`);
     const events = await expectTypes(company, `share_context_id=${context.id}`, [
       'context.created',
       'member.added',
@@ -148,7 +148,7 @@ describe('the list of share events', () => {
     ]);
     const executed = events.find(({ type }) => type === 'share.executed');
     expect(executed?.actor).toEqual({ kind: 'external', id: tokens.user.id, email });
-    const auth = await company.as.get(`${EVENTS}?per_page=100`);
+    const auth = await company.as.get(`${EVENTS_PATH}?per_page=100`);
     const types = auth.body.records.filter(({ target_type }: { target_type: unknown }) => target_type === null);
     const ofAna = types.filter(({ actor }: { actor: { email: string } }) => actor.email === email);
     expect(ofAna.map(({ type }: { type: string }) => type).sort()).toEqual([
@@ -159,7 +159,7 @@ describe('the list of share events', () => {
     expect(JSON.stringify(auth.body)).not.toMatch(/\d{4}-\d{4}"/);
   });
 
-  it('has what happened to embeds', async () => {
+  it('includes events of embeds', async () => {
     const token = await anEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
     const embed = embedOf('v', token);
     await embed.info();
@@ -173,9 +173,9 @@ describe('the list of share events', () => {
       'embed.denied',
       'embed.denied',
     ]);
-    const { body } = await company.as.get(`${EVENTS}?type=embed.key_rotated`);
+    const { body } = await company.as.get(`${EVENTS_PATH}?type=embed.key_rotated`);
     expect(body.records).toMatchObject([{ target_type: null, actor: { kind: 'user' } }]);
-    const all = await company.as.get(`${EVENTS}?per_page=100`);
+    const all = await company.as.get(`${EVENTS_PATH}?per_page=100`);
     expect(JSON.stringify(all.body)).not.toContain(token);
   });
 
@@ -184,21 +184,21 @@ describe('the list of share events', () => {
     const event = anEvent(companyId, {});
     await deliver([event, event, { nonsense: true } as never, anEvent(companyId, {})]);
     await deliver([event]);
-    expect((await as.get(EVENTS)).body.total).toBe(2);
+    expect((await as.get(EVENTS_PATH)).body.total).toBe(2);
   });
 
   it('has no events of another company', async () => {
     const other = await aCompany();
-    expect((await other.as.get(EVENTS)).body).toEqual({ total: 0, page: 1, per_page: 20, records: [] });
-    const { body } = await company.as.get(`${EVENTS}?per_page=1`);
-    expect((await other.as.get(`${EVENTS}/${body.records[0].id}`)).status).toBe(404);
-    expect((await company.as.get(`${EVENTS}/${'0'.repeat(24)}`)).body.error_code).toBe('NOT_FOUND');
+    expect((await other.as.get(EVENTS_PATH)).body).toEqual({ total: 0, page: 1, per_page: 20, records: [] });
+    const { body } = await company.as.get(`${EVENTS_PATH}?per_page=1`);
+    expect((await other.as.get(`${EVENTS_PATH}/${body.records[0].id}`)).status).toBe(404);
+    expect((await company.as.get(`${EVENTS_PATH}/${'0'.repeat(24)}`)).body.error_code).toBe('NOT_FOUND');
   });
 
   it.each(['type=nothing', 'target_type=table', 'from=yesterday', 'page=0', 'per_page=101'])(
     'refuses the filter %s',
     async (query) => {
-      expect((await company.as.get(`${EVENTS}?${query}`)).status).toBe(422);
+      expect((await company.as.get(`${EVENTS_PATH}?${query}`)).status).toBe(422);
     },
   );
 });
@@ -242,12 +242,12 @@ describe('the permission to read share events', () => {
     for (const [who, as] of Object.entries(callers)) {
       for (const [query, allowed] of Object.entries(queries)) {
         const expected = allowed.includes(who) ? 200 : 403;
-        for (const path of [EVENTS, ANALYTICS]) {
+        for (const path of [EVENTS_PATH, ANALYTICS_PATH]) {
           expect([who, path, query, (await as.get(`${path}?${query}`)).status]).toEqual([who, path, query, expected]);
         }
       }
     }
-    const one = async (as: Company['as'], id: string) => (await as.get(`${EVENTS}/${id}`)).status;
+    const one = async (as: Company['as'], id: string) => (await as.get(`${EVENTS_PATH}/${id}`)).status;
     expect(await one(callers.dashboards, ofDashboard)).toBe(200);
     expect(await one(callers.dashboards, ofVisualization)).toBe(403);
     expect(await one(callers.dashboards, ofNone)).toBe(403);
@@ -255,7 +255,7 @@ describe('the permission to read share events', () => {
     expect(await one(callers.neither, '0'.repeat(24))).toBe(403);
     // Events from when the context showed something else are shown to those who may see that.
     const query = `share_context_id=${contexts.dashboard}&per_page=100`;
-    const seen = async (as: Company['as']) => (await as.get(`${EVENTS}?${query}`)).body.records;
+    const seen = async (as: Company['as']) => (await as.get(`${EVENTS_PATH}?${query}`)).body.records;
     const types = (records: { target_type: string }[]) => new Set(records.map(({ target_type }) => target_type));
     expect(types(await seen(callers.dashboards))).toEqual(new Set(['dashboard']));
   });
@@ -287,7 +287,7 @@ describe('share analytics', () => {
       seen('2024-03-11T00:00:00Z', { viewer: 'a' }),
       seen('2024-03-04T10:00:00Z', { type: 'context.updated' }),
     ]);
-    const ask = async (query: string) => (await company.as.get(`${ANALYTICS}?${query}`)).body;
+    const ask = async (query: string) => (await company.as.get(`${ANALYTICS_PATH}?${query}`)).body;
     const week = 'from=2024-03-04T00:00:00Z&to=2024-03-10T23:59:59.999Z';
     const none = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
     const byDay = await ask(week);
@@ -332,7 +332,7 @@ describe('share analytics', () => {
     const seen = (daysAgo: number, viewer: string) => anEvent(id, { occurredAt: day - daysAgo * DAY_MS, viewer });
     await deliver([seen(120, 'a'), seen(120, 'b'), seen(100, 'a'), seen(91, 'a'), seen(89, 'a'), seen(5, 'c')]);
     const from = new Date(day - 125 * DAY_MS).toISOString();
-    const ask = async () => (await as.get(`${ANALYTICS}?from=${from}&interval=week&time_zone=Asia/Tokyo`)).body;
+    const ask = async () => (await as.get(`${ANALYTICS_PATH}?from=${from}&interval=week&time_zone=Asia/Tokyo`)).body;
     const before = await ask();
     expect([before.totals.executed, before.unique_viewers]).toEqual([6, 3]);
     await settle(id);
@@ -355,7 +355,7 @@ describe('share analytics', () => {
       seen('2026-11-02T05:00:00Z', 'a'),
     ]);
     const ask = async (query: string) =>
-      (await as.get(`${ANALYTICS}?${query}&time_zone=America/New_York`)).body.series.map(
+      (await as.get(`${ANALYTICS_PATH}?${query}&time_zone=America/New_York`)).body.series.map(
         ({ start, executed, unique_viewers }: Record<string, unknown>) => [start, executed, unique_viewers],
       );
     expect(await ask('from=2026-10-31T04:00:00Z&to=2026-11-02T12:00:00Z')).toEqual([
@@ -383,6 +383,6 @@ describe('share analytics', () => {
     ['an unknown interval', 'interval=minute'],
   ])('refuse %s', async (_what, query) => {
     const { as } = await aCompany();
-    expect((await as.get(`${ANALYTICS}?${query}`)).status).toBe(422);
+    expect((await as.get(`${ANALYTICS_PATH}?${query}`)).status).toBe(422);
   });
 });

@@ -6,12 +6,12 @@ import { call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
-const EVENTS = '/api/v1/share-events';
+const EVENTS_PATH = '/api/v1/share-events';
 const FOREIGN = 'https://evil.test';
 
 let company: Company;
 let dashboard: string;
-let made = 0;
+let createdCount = 0;
 beforeAll(async () => {
   company = await aCompany();
   dashboard = (await aSalesDashboard(company)).dashboard._id;
@@ -28,12 +28,12 @@ interface Event {
 
 /** All events there are, once what happens now has come through the queue too. */
 async function allEvents(): Promise<Event[]> {
-  made += 1;
+  createdCount += 1;
   const { id } = await aContext(company);
-  await company.as.put(`/api/v1/share-contexts/${id}`, { json: { name: `Last ${made}` } });
+  await company.as.put(`/api/v1/share-contexts/${id}`, { json: { name: `Last ${createdCount}` } });
   return vi.waitFor(
     async () => {
-      const { body } = await company.as.get(`${EVENTS}?per_page=100`);
+      const { body } = await company.as.get(`${EVENTS_PATH}?per_page=100`);
       const last = (event: { share_context_id: string; type: string }) => event.share_context_id === id;
       expect(body.records.filter(last)).toHaveLength(2);
       return body.records;

@@ -1,14 +1,14 @@
 import { expect, vi } from 'vitest';
 import type { Company } from '../support/worlds.ts';
 
-export const EVENTS = '/api/v1/share-events';
+export const EVENTS_PATH = '/api/v1/share-events';
 
 /** Waits until the events of a query are these types, in any order. */
 export async function expectTypes({ as }: Pick<Company, 'as'>, query: string, types: string[]) {
   let found: Record<string, unknown>[] = [];
   await vi.waitFor(
     async () => {
-      const { body } = await as.get(`${EVENTS}?per_page=100&${query}`);
+      const { body } = await as.get(`${EVENTS_PATH}?per_page=100&${query}`);
       found = body.records;
       expect(found.map(({ type }) => type).sort()).toEqual([...types].sort());
     },

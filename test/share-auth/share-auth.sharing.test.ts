@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { aContext, anOutsider, CONTEXTS, portalCodeOf, requestCode, verifyCode } from '../share-portal/support.ts';
+import { aContext, anOutsider, CONTEXTS_PATH, portalCodeOf, requestCode, verifyCode } from '../share-portal/support.ts';
 import { bearer, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { mailsTo, whileMailIsDown } from '../support/mail.ts';
@@ -12,13 +12,13 @@ import { aCompany, type Company } from '../support/worlds.ts';
 let company: Company;
 let context: { id: string; members: { id: string }[] };
 let email: string;
-let made = 0;
+let createdCount = 0;
 beforeAll(async () => {
   company = await aCompany();
 });
 beforeEach(async () => {
-  made += 1;
-  email = `ana-${made}@partner.test`;
+  createdCount += 1;
+  email = `ana-${createdCount}@partner.test`;
   context = await aContext(company, [], [email]);
 });
 afterEach(resetClock);
@@ -115,7 +115,7 @@ describe('a sign-in to the portal', () => {
   it('accepts a code only for its address, its company and the portal', async () => {
     const other = await aCompany();
     await aContext(other, [], [email]);
-    const somebody = `bob-${made}@partner.test`;
+    const somebody = `bob-${createdCount}@partner.test`;
     await aContext(company, [], [somebody]);
     await requestCode(company, email);
     const code = portalCodeOf(email);
@@ -127,7 +127,7 @@ describe('a sign-in to the portal', () => {
 
   it('refuses a member who was removed since the code was sent', async () => {
     await requestCode(company, email);
-    await company.as.delete(`${CONTEXTS}/${context.id}/members/${context.members[0]?.id}`);
+    await company.as.delete(`${CONTEXTS_PATH}/${context.id}/members/${context.members[0]?.id}`);
     expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(400);
   });
 
@@ -139,7 +139,7 @@ describe('a sign-in to the portal', () => {
 
 describe('a request for a portal code', () => {
   it('has the same answer for any address, and mails members only', async () => {
-    const stranger = `stranger-${made}@x.test`;
+    const stranger = `stranger-${createdCount}@x.test`;
     const answers = [
       await requestCode(company, email),
       await requestCode(company, stranger),
@@ -215,7 +215,7 @@ describe('portal tokens', () => {
     expect((await company.as.get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('are refused on other routes, and tokens of the console cannot be refreshed here', async () => {
+  it('are refused outside the portal, and console tokens cannot be refreshed on the portal', async () => {
     const { as, tokens } = await anOutsider(company, email);
     for (const path of ['/v1/auth/me', '/v1/managed-tables', '/api/v1/share-contexts', '/api/v1/share-events']) {
       expect([path, (await as.get(path)).status]).toEqual([path, 401]);

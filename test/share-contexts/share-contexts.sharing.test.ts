@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aContext, aMember, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
+import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
 import { aShare, policy } from '../shares/support.ts';
 import { bearer } from '../support/api.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -25,7 +25,8 @@ const visualizationGrant = (id: string, policies: unknown[] = []) => ({
   target_id: id,
   filter_policies: policies,
 });
-const put = (id: string, grants: unknown, as = company.as) => as.put(`${CONTEXTS}/${id}/grants`, { json: { grants } });
+const put = (id: string, grants: unknown, as = company.as) =>
+  as.put(`${CONTEXTS_PATH}/${id}/grants`, { json: { grants } });
 
 describe('a share context', () => {
   it('is made with its grants', async () => {
@@ -34,7 +35,7 @@ describe('a share context', () => {
       visualizationGrant(visualization._id),
     ];
     const json = { name: 'Região Sul', description: 'Partners', grants };
-    const { status, body } = await company.as.post(CONTEXTS, { json });
+    const { status, body } = await company.as.post(CONTEXTS_PATH, { json });
     expect([status, body]).toEqual([
       201,
       {
@@ -48,20 +49,25 @@ describe('a share context', () => {
         updated_at: expect.any(String),
       },
     ]);
-    expect((await company.as.get(`${CONTEXTS}/${body.id}`)).body).toEqual(body);
-    expect((await company.as.get(CONTEXTS)).body).toMatchObject({ total: 1, page: 1, per_page: 20, records: [body] });
-    const again = await company.as.post(CONTEXTS, { json });
+    expect((await company.as.get(`${CONTEXTS_PATH}/${body.id}`)).body).toEqual(body);
+    expect((await company.as.get(CONTEXTS_PATH)).body).toMatchObject({
+      total: 1,
+      page: 1,
+      per_page: 20,
+      records: [body],
+    });
+    const again = await company.as.post(CONTEXTS_PATH, { json });
     expect(again.body.slug).toMatch(/^regiao-sul-[0-9a-f]{8}$/);
-    const taken = await company.as.post(CONTEXTS, { json: { ...json, slug: 'regiao-sul' } });
+    const taken = await company.as.post(CONTEXTS_PATH, { json: { ...json, slug: 'regiao-sul' } });
     expect([taken.status, taken.body.error_code]).toEqual([409, 'SLUG_DUPLICATE']);
   });
 
   it('keeps the fields that a change does not send', async () => {
     const { id, slug } = await aContext(company, [dashboardGrant(dashboard._id)]);
-    const { status, body } = await company.as.put(`${CONTEXTS}/${id}`, { json: { name: 'Other' } });
+    const { status, body } = await company.as.put(`${CONTEXTS_PATH}/${id}`, { json: { name: 'Other' } });
     expect([status, body]).toMatchObject([200, { name: 'Other', slug, grants: [dashboardGrant(dashboard._id)] }]);
     const other = await aContext(company);
-    const taken = await company.as.put(`${CONTEXTS}/${other.id}`, { json: { slug } });
+    const taken = await company.as.put(`${CONTEXTS_PATH}/${other.id}`, { json: { slug } });
     expect([taken.status, taken.body.error_code]).toEqual([409, 'SLUG_DUPLICATE']);
   });
 
@@ -69,18 +75,20 @@ describe('a share context', () => {
     const { id } = await aContext(company, [dashboardGrant(dashboard._id)]);
     const { status, body } = await put(id, [visualizationGrant(visualization._id)]);
     expect([status, body.grants]).toEqual([200, [visualizationGrant(visualization._id)]]);
-    expect((await company.as.get(`${CONTEXTS}/${id}`)).body.grants).toEqual([visualizationGrant(visualization._id)]);
+    expect((await company.as.get(`${CONTEXTS_PATH}/${id}`)).body.grants).toEqual([
+      visualizationGrant(visualization._id),
+    ]);
     expect((await put(id, [])).body.grants).toEqual([]);
   });
 
   it('is deleted, with its shares revoked', async () => {
     const { id } = await aContext(company, [dashboardGrant(dashboard._id)], ['a@x.test']);
     const share = await aShare(company, dashboard._id, { share_context_id: id });
-    expect((await company.as.delete(`${CONTEXTS}/${id}`)).status).toBe(204);
+    expect((await company.as.delete(`${CONTEXTS_PATH}/${id}`)).status).toBe(204);
     for (const answer of [
-      await company.as.get(`${CONTEXTS}/${id}`),
-      await company.as.delete(`${CONTEXTS}/${id}`),
-      await company.as.get(`${CONTEXTS}/${id}/members`),
+      await company.as.get(`${CONTEXTS_PATH}/${id}`),
+      await company.as.delete(`${CONTEXTS_PATH}/${id}`),
+      await company.as.get(`${CONTEXTS_PATH}/${id}/members`),
     ]) {
       expect([answer.status, answer.body.error_code]).toEqual([404, 'NOT_FOUND']);
     }
@@ -90,7 +98,8 @@ describe('a share context', () => {
 
   it('names the member that it does not find, and the types of members that there are', async () => {
     const { id } = await aContext(company);
-    const add = async (json: object) => (await company.as.post(`${CONTEXTS}/${id}/members`, { json })).body.details;
+    const add = async (json: object) =>
+      (await company.as.post(`${CONTEXTS_PATH}/${id}/members`, { json })).body.details;
     for (const member_type of ['internal_user', 'group'])
       expect(await add({ member_type, member_id: UNKNOWN })).toMatchObject({ field: 'member_id', reason: 'not_found' });
     expect(await add({ member_type: 'team', member_id: UNKNOWN })).toEqual([
@@ -106,7 +115,7 @@ describe('a share context', () => {
     const gone = await aDashboard(company.as, [visualization]);
     const { id } = await aContext(company, [dashboardGrant(gone._id), dashboardGrant(dashboard._id)]);
     await company.as.delete(`/v1/dashboards/${gone._id}`);
-    expect((await company.as.get(`${CONTEXTS}/${id}`)).body.grants).toEqual([dashboardGrant(dashboard._id)]);
+    expect((await company.as.get(`${CONTEXTS_PATH}/${id}`)).body.grants).toEqual([dashboardGrant(dashboard._id)]);
   });
 
   it.each([
@@ -115,7 +124,7 @@ describe('a share context', () => {
     ['an unknown target type', { grants: [{ target_type: 'table', target_id: UNKNOWN }] }],
     ['too many grants', { grants: Array.from({ length: 101 }, () => dashboardGrant(UNKNOWN)) }],
   ])('is refused with %s', async (_what, more) => {
-    const { status, body } = await company.as.post(CONTEXTS, { json: { name: 'Circle', ...more } });
+    const { status, body } = await company.as.post(CONTEXTS_PATH, { json: { name: 'Circle', ...more } });
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
@@ -124,7 +133,7 @@ describe('a share context', () => {
     const unfit = [dashboardGrant(dashboard._id, [policy('nothing', 'hidden')])];
     const compared = [visualizationGrant(visualization._id, [policy('region', 'locked', ['a', 'b'], 'select')])];
     for (const grants of [twice, unfit, compared]) {
-      const { status, body } = await company.as.post(CONTEXTS, { json: { name: 'Circle', grants } });
+      const { status, body } = await company.as.post(CONTEXTS_PATH, { json: { name: 'Circle', grants } });
       expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
       expect(body.details[0].field).toMatch(/^grants\.\d+\./);
     }
@@ -135,22 +144,24 @@ describe('a share context', () => {
     const foreign = await aVisualization(other.as, 'SELECT 1');
     for (const id of [UNKNOWN, foreign._id, 'x']) {
       const json = { name: 'Circle', grants: [visualizationGrant(id)] };
-      expect((await company.as.post(CONTEXTS, { json })).status).toBe(404);
+      expect((await company.as.post(CONTEXTS_PATH, { json })).status).toBe(404);
     }
     const { id } = await aContext(company);
     const own = await aContext(other);
     for (const answer of [
-      await other.as.get(`${CONTEXTS}/${id}`),
-      await other.as.put(`${CONTEXTS}/${id}`, { json: { name: 'x' } }),
+      await other.as.get(`${CONTEXTS_PATH}/${id}`),
+      await other.as.put(`${CONTEXTS_PATH}/${id}`, { json: { name: 'x' } }),
       await put(id, [], other.as),
-      await other.as.delete(`${CONTEXTS}/${id}`),
-      await other.as.get(`${CONTEXTS}/${id}/members`),
-      await other.as.post(`${CONTEXTS}/${id}/members`, { json: { member_type: 'external_email', email: 'a@b.test' } }),
-      await other.as.delete(`${CONTEXTS}/${own.id}/members/${UNKNOWN}`),
+      await other.as.delete(`${CONTEXTS_PATH}/${id}`),
+      await other.as.get(`${CONTEXTS_PATH}/${id}/members`),
+      await other.as.post(`${CONTEXTS_PATH}/${id}/members`, {
+        json: { member_type: 'external_email', email: 'a@b.test' },
+      }),
+      await other.as.delete(`${CONTEXTS_PATH}/${own.id}/members/${UNKNOWN}`),
     ]) {
       expect([answer.status, answer.body.error_code]).toEqual([404, 'NOT_FOUND']);
     }
-    expect((await other.as.get(CONTEXTS)).body.total).toBe(1);
+    expect((await other.as.get(CONTEXTS_PATH)).body.total).toBe(1);
   });
 });
 
@@ -181,21 +192,23 @@ describe('the permission to share', () => {
       for (const [what, expected] of Object.entries(row)) {
         const id = contexts[what as keyof typeof contexts];
         const answers = [
-          await as.get(`${CONTEXTS}/${id}`),
-          await as.put(`${CONTEXTS}/${id}`, { json: { description: 'x' } }),
-          await as.get(`${CONTEXTS}/${id}/members`),
+          await as.get(`${CONTEXTS_PATH}/${id}`),
+          await as.put(`${CONTEXTS_PATH}/${id}`, { json: { description: 'x' } }),
+          await as.get(`${CONTEXTS_PATH}/${id}/members`),
         ];
         for (const { status } of answers) expect([who, what, status]).toEqual([who, what, expected]);
         if (expected === 403) {
           const refused = [
             await put(id, [], as),
-            await as.delete(`${CONTEXTS}/${id}`),
-            await as.post(`${CONTEXTS}/${id}/members`, { json: { member_type: 'external_email', email: 'a@b.test' } }),
+            await as.delete(`${CONTEXTS_PATH}/${id}`),
+            await as.post(`${CONTEXTS_PATH}/${id}/members`, {
+              json: { member_type: 'external_email', email: 'a@b.test' },
+            }),
           ];
           for (const { status, body } of refused) expect([status, body.error_code]).toEqual([403, 'FORBIDDEN']);
         }
       }
-      const { status, body } = await as.get(`${CONTEXTS}?per_page=100`);
+      const { status, body } = await as.get(`${CONTEXTS_PATH}?per_page=100`);
       if (who === 'neither') expect(status).toBe(403);
       else {
         const listed = body.records.map(({ id }: { id: string }) => id);
@@ -217,10 +230,10 @@ describe('the permission to share', () => {
     expect((await put(id, [dashboardGrant(bare._id)], dashboards)).status).toBe(200);
     expect((await put(id, [dashboardGrant(dashboard._id)], both)).status).toBe(200);
     const json = { name: 'Circle', grants: [visualizationGrant(visualization._id)] };
-    expect((await dashboards.post(CONTEXTS, { json })).status).toBe(403);
-    expect((await neither.post(CONTEXTS, { json: {} })).status).toBe(403);
-    expect((await neither.get(`${CONTEXTS}/${UNKNOWN}`)).status).toBe(403);
-    expect((await bearer('x').post(CONTEXTS, { json: {} })).status).toBe(401);
+    expect((await dashboards.post(CONTEXTS_PATH, { json })).status).toBe(403);
+    expect((await neither.post(CONTEXTS_PATH, { json: {} })).status).toBe(403);
+    expect((await neither.get(`${CONTEXTS_PATH}/${UNKNOWN}`)).status).toBe(403);
+    expect((await bearer('x').post(CONTEXTS_PATH, { json: {} })).status).toBe(401);
   });
 });
 
@@ -230,7 +243,7 @@ describe('the members of a share context', () => {
     const user = await aUser(company);
     const groups = await company.as.get('/v1/groups?per_page=1');
     const group = groups.body.records[0]._id;
-    const outside = await company.as.post(`${CONTEXTS}/${id}/members`, {
+    const outside = await company.as.post(`${CONTEXTS_PATH}/${id}/members`, {
       json: { member_type: 'external_email', email: 'Ana@Partner.test' },
     });
     expect([outside.status, outside.body]).toEqual([
@@ -249,18 +262,18 @@ describe('the members of a share context', () => {
       member_id: group,
       email: null,
     });
-    const { body } = await company.as.get(`${CONTEXTS}/${id}/members`);
+    const { body } = await company.as.get(`${CONTEXTS_PATH}/${id}/members`);
     expect([body.total, body.records.map((member: { member_type: string }) => member.member_type).sort()]).toEqual([
       3,
       ['external_email', 'group', 'internal_user'],
     ]);
-    expect((await company.as.get(`${CONTEXTS}/${id}`)).body.member_count).toBe(3);
+    expect((await company.as.get(`${CONTEXTS_PATH}/${id}`)).body.member_count).toBe(3);
   });
 
   it('are added once, and refused with 409 after that', async () => {
     const { id } = await aContext(company);
     const json = { member_type: 'external_email', email: 'a@b.test' };
-    const add = () => company.as.post(`${CONTEXTS}/${id}/members`, { json });
+    const add = () => company.as.post(`${CONTEXTS_PATH}/${id}/members`, { json });
     expect((await add()).status).toBe(201);
     const again = await add();
     expect([again.status, again.body.error_code]).toEqual([409, 'MEMBER_DUPLICATE']);
@@ -268,10 +281,10 @@ describe('the members of a share context', () => {
 
   it('are removed once, and then not found', async () => {
     const { id, members } = await aContext(company, [], ['a@b.test']);
-    const path = `${CONTEXTS}/${id}/members/${members[0]?.id}`;
+    const path = `${CONTEXTS_PATH}/${id}/members/${members[0]?.id}`;
     expect((await company.as.delete(path)).status).toBe(204);
     expect((await company.as.delete(path)).status).toBe(404);
-    expect((await company.as.get(`${CONTEXTS}/${id}/members`)).body.total).toBe(0);
+    expect((await company.as.get(`${CONTEXTS_PATH}/${id}/members`)).body.total).toBe(0);
   });
 
   it.each([
@@ -283,13 +296,13 @@ describe('the members of a share context', () => {
     ['an unknown group', { member_type: 'group', member_id: 'x' }, 404],
   ])('are refused with %s', async (_what, json, expected) => {
     const { id } = await aContext(company);
-    expect((await company.as.post(`${CONTEXTS}/${id}/members`, { json })).status).toBe(expected);
+    expect((await company.as.post(`${CONTEXTS_PATH}/${id}/members`, { json })).status).toBe(expected);
   });
 
   it('are not users or groups of another company', async () => {
     const other = await aCompany();
     const { id } = await aContext(company);
     const json = { member_type: 'internal_user', member_id: other.owner.id };
-    expect((await company.as.post(`${CONTEXTS}/${id}/members`, { json })).status).toBe(404);
+    expect((await company.as.post(`${CONTEXTS_PATH}/${id}/members`, { json })).status).toBe(404);
   });
 });

@@ -4,7 +4,7 @@ import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
 import { aContext, aMember, anOutsider, dashboardGrant, inPortal } from './support.ts';
 
-const PORTAL = '/api/v1/share-portal';
+const PORTAL_PATH = '/api/v1/share-portal';
 
 let company: Company;
 let hidden: { _id: string };
@@ -32,7 +32,7 @@ describe('the portal', () => {
     async (action) => {
       const as = await memberDenied(action);
       for (const path of [`dashboards?context_id=${contextId}`, `${company.slug}/dashboards`]) {
-        const body = await must(as.get(`${PORTAL}/${path}`));
+        const body = await must(as.get(`${PORTAL_PATH}/${path}`));
         expect([body.total, idsIn(body)]).toEqual([1, [open._id]]);
       }
     },
@@ -42,7 +42,7 @@ describe('the portal', () => {
     const as = await memberDenied('dashboards:get');
     const portal = inPortal(as, contextId, hidden._id);
     expect((await portal.execute()).status).toBe(403);
-    expect((await as.get(`${PORTAL}/dashboards/${hidden._id}?context_id=${contextId}`)).status).toBe(403);
+    expect((await as.get(`${PORTAL_PATH}/dashboards/${hidden._id}?context_id=${contextId}`)).status).toBe(403);
     expect((await inPortal(as, contextId, open._id).execute()).status).toBe(200);
   });
 
@@ -50,6 +50,6 @@ describe('the portal', () => {
     const email = 'guest@portal-denied.test';
     await aMember(company.as, contextId, { member_type: 'external_email', email });
     const { as } = await anOutsider(company, email);
-    expect((await must(as.get(`${PORTAL}/dashboards?context_id=${contextId}`))).total).toBe(2);
+    expect((await must(as.get(`${PORTAL_PATH}/dashboards?context_id=${contextId}`))).total).toBe(2);
   });
 });

@@ -2,21 +2,21 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aSalesDashboard, aShare, policy, regionsIn, regionsOf, someSales } from '../shares/support.ts';
 import { bearer, call } from '../support/api.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aContext, aMember, anOutsider, CONTEXTS, dashboardGrant, inPortal } from './support.ts';
+import { aContext, aMember, anOutsider, CONTEXTS_PATH, dashboardGrant, inPortal } from './support.ts';
 
-const PORTAL = '/api/v1/share-portal';
+const PORTAL_PATH = '/api/v1/share-portal';
 const UNKNOWN = '0'.repeat(24);
 
 let company: Company;
 let dashboard: { _id: string; slug: string; name: string };
-let made = 0;
+let createdCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
   await someSales(company);
   dashboard = (await aSalesDashboard(company)).dashboard;
 });
 
-const anAddress = () => `viewer-${++made}@partner.test`;
+const anAddress = () => `viewer-${++createdCount}@partner.test`;
 
 /** A context that shows the dashboard under these policies, and a member of it, signed in. */
 async function aViewer(...policies: unknown[]) {
@@ -34,7 +34,7 @@ describe('the portal', () => {
     const { as, context, email } = await aViewer();
     const other = await aContext(company, [dashboardGrant(dashboard._id)], [email]);
     await aContext(company, [dashboardGrant(dashboard._id)]);
-    const contexts = (await as.get(`${PORTAL}/contexts`)).body;
+    const contexts = (await as.get(`${PORTAL_PATH}/contexts`)).body;
     expect(contexts).toMatchObject({ total: 2, page: 1, per_page: 20 });
     expect(contexts.records).toContainEqual({
       id: context.id,
@@ -43,7 +43,7 @@ describe('the portal', () => {
       description: '',
       context_id: context.id,
     });
-    expect((await as.get(`${PORTAL}/${company.slug}/contexts`)).body).toEqual(contexts);
+    expect((await as.get(`${PORTAL_PATH}/${company.slug}/contexts`)).body).toEqual(contexts);
     const entry = (contextId: string) => ({
       id: dashboard._id,
       name: dashboard.name,
@@ -51,17 +51,17 @@ describe('the portal', () => {
       description: '',
       context_id: contextId,
     });
-    const one = (await as.get(`${PORTAL}/dashboards?context_id=${context.id}`)).body;
+    const one = (await as.get(`${PORTAL_PATH}/dashboards?context_id=${context.id}`)).body;
     expect(one).toEqual({ total: 1, page: 1, per_page: 20, records: [entry(context.id)] });
-    const all = (await as.get(`${PORTAL}/${company.slug}/dashboards`)).body;
+    const all = (await as.get(`${PORTAL_PATH}/${company.slug}/dashboards`)).body;
     expect([all.total, all.records]).toEqual([2, expect.arrayContaining([entry(context.id), entry(other.id)])]);
-    const second = (await as.get(`${PORTAL}/${company.slug}/dashboards?page=2&per_page=1`)).body;
+    const second = (await as.get(`${PORTAL_PATH}/${company.slug}/dashboards?page=2&per_page=1`)).body;
     expect([second.total, second.records.length]).toEqual([2, 1]);
   });
 
   it('shows a dashboard, its options and its results, by id and by slugs', async () => {
     const { as, context, portal } = await aViewer();
-    const bySlugs = `${PORTAL}/${company.slug}/dashboards/${dashboard.slug}`;
+    const bySlugs = `${PORTAL_PATH}/${company.slug}/dashboards/${dashboard.slug}`;
     const shown = await portal.get();
     expect([shown.status, shown.body]).toMatchObject([
       200,
@@ -96,12 +96,12 @@ describe('the portal', () => {
     expectInvalid(await portal.execute());
     const member = await aMember(company.as, context.id, { member_type: 'internal_user', member_id: user.id });
     expect(regionsIn((await portal.execute()).body)).toHaveLength(6);
-    expect((await user.as.get(`${PORTAL}/contexts`)).body.total).toBe(1);
-    await company.as.delete(`${CONTEXTS}/${context.id}/members/${member.id}`);
+    expect((await user.as.get(`${PORTAL_PATH}/contexts`)).body.total).toBe(1);
+    await company.as.delete(`${CONTEXTS_PATH}/${context.id}/members/${member.id}`);
     expectInvalid(await portal.execute());
 
-    const name = `Analysts ${++made}`;
-    const json = { name, slug: `analysts-${made}`, description: 'People who look at data' };
+    const name = `Analysts ${++createdCount}`;
+    const json = { name, slug: `analysts-${createdCount}`, description: 'People who look at data' };
     const group = (await company.as.post('/v1/groups', { json })).body._id;
     await aMember(company.as, context.id, { member_type: 'group', member_id: group });
     expectInvalid(await portal.execute());
@@ -114,7 +114,7 @@ describe('the portal', () => {
   it('does not treat a user as the outsider with the same address', async () => {
     const user = await aUser(company);
     await aContext(company, [dashboardGrant(dashboard._id)], [user.email]);
-    expect((await user.as.get(`${PORTAL}/contexts`)).body.total).toBe(0);
+    expect((await user.as.get(`${PORTAL_PATH}/contexts`)).body.total).toBe(0);
   });
 
   it('is refused without a token', async () => {
@@ -130,7 +130,7 @@ describe('the portal', () => {
       ['POST', `dashboards/${dashboard._id}/execute`],
       ['POST', `${company.slug}/dashboards/${dashboard.slug}/execute`],
     ] as const) {
-      const { status, body } = await call(method, `${PORTAL}/${path}`, method === 'POST' ? { json: {} } : {});
+      const { status, body } = await call(method, `${PORTAL_PATH}/${path}`, method === 'POST' ? { json: {} } : {});
       expect([path, status, body.error_code]).toEqual([path, 401, 'TOKEN_INVALID']);
     }
   });
@@ -144,14 +144,14 @@ describe('the context_id of a portal request', () => {
     const foreign = await aContext(other);
     for (const id of ['', 'x', UNKNOWN, stranger.id, foreign.id, "' or true --"]) {
       const query = `context_id=${encodeURIComponent(id)}`;
-      expectInvalid(await as.get(`${PORTAL}/dashboards?${query}`));
-      expectInvalid(await as.get(`${PORTAL}/dashboards/${dashboard._id}?${query}`));
-      expectInvalid(await as.get(`${PORTAL}/dashboards/${dashboard._id}/filters/regions/options?${query}`));
-      expectInvalid(await as.post(`${PORTAL}/dashboards/${dashboard._id}/execute`, { json: { context_id: id } }));
+      expectInvalid(await as.get(`${PORTAL_PATH}/dashboards?${query}`));
+      expectInvalid(await as.get(`${PORTAL_PATH}/dashboards/${dashboard._id}?${query}`));
+      expectInvalid(await as.get(`${PORTAL_PATH}/dashboards/${dashboard._id}/filters/regions/options?${query}`));
+      expectInvalid(await as.post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, { json: { context_id: id } }));
     }
-    expectInvalid(await as.get(`${PORTAL}/dashboards`));
+    expectInvalid(await as.get(`${PORTAL_PATH}/dashboards`));
     for (const context_id of [undefined, null, 1, {}, [stranger.id]]) {
-      expectInvalid(await as.post(`${PORTAL}/dashboards/${dashboard._id}/execute`, { json: { context_id } }));
+      expectInvalid(await as.post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, { json: { context_id } }));
     }
   });
 
@@ -164,16 +164,18 @@ describe('the context_id of a portal request', () => {
         expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
       }
     }
-    expect((await as.get(`${PORTAL}/${company.slug}/dashboards/not-shown?context_id=${context.id}`)).status).toBe(404);
+    expect((await as.get(`${PORTAL_PATH}/${company.slug}/dashboards/not-shown?context_id=${context.id}`)).status).toBe(
+      404,
+    );
   });
 
   it('must be of the company whose slug the path names', async () => {
     const { as, context } = await aViewer();
     const other = await aCompany();
     for (const slug of [other.slug, 'no-such-company']) {
-      expect((await as.get(`${PORTAL}/${slug}/contexts`)).status).toBe(404);
-      expect((await as.get(`${PORTAL}/${slug}/dashboards`)).status).toBe(404);
-      const path = `${PORTAL}/${slug}/dashboards/${dashboard.slug}`;
+      expect((await as.get(`${PORTAL_PATH}/${slug}/contexts`)).status).toBe(404);
+      expect((await as.get(`${PORTAL_PATH}/${slug}/dashboards`)).status).toBe(404);
+      const path = `${PORTAL_PATH}/${slug}/dashboards/${dashboard.slug}`;
       expect((await as.get(`${path}?context_id=${context.id}`)).status).toBe(404);
       expect((await as.post(`${path}/execute`, { json: { context_id: context.id } })).status).toBe(404);
     }
@@ -238,33 +240,33 @@ describe('the next portal request after a change', () => {
   it('shows nothing to a removed member', async () => {
     const { as, context, portal } = await aViewer();
     expect((await portal.execute()).status).toBe(200);
-    await company.as.delete(`${CONTEXTS}/${context.id}/members/${context.members[0]?.id}`);
+    await company.as.delete(`${CONTEXTS_PATH}/${context.id}/members/${context.members[0]?.id}`);
     for (const answer of [await portal.get(), await portal.options('regions'), await portal.execute()]) {
       expectInvalid(answer);
     }
-    expect((await as.get(`${PORTAL}/contexts`)).body.records).toEqual([]);
-    expect((await as.get(`${PORTAL}/${company.slug}/dashboards`)).body.records).toEqual([]);
+    expect((await as.get(`${PORTAL_PATH}/contexts`)).body.records).toEqual([]);
+    expect((await as.get(`${PORTAL_PATH}/${company.slug}/dashboards`)).body.records).toEqual([]);
   });
 
   it('shows nothing under a removed grant', async () => {
     const { as, context, portal } = await aViewer();
     expect((await portal.execute()).status).toBe(200);
-    await company.as.put(`${CONTEXTS}/${context.id}/grants`, { json: { grants: [] } });
+    await company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants: [] } });
     expect((await portal.execute()).status).toBe(404);
-    expect((await as.get(`${PORTAL}/dashboards?context_id=${context.id}`)).body.records).toEqual([]);
+    expect((await as.get(`${PORTAL_PATH}/dashboards?context_id=${context.id}`)).body.records).toEqual([]);
   });
 
   it('is restricted by added policies', async () => {
     const { context, portal } = await aViewer();
     expect(regionsIn((await portal.execute()).body)).toHaveLength(6);
     const grants = [dashboardGrant(dashboard._id, [policy('regions', 'locked', ['north'])])];
-    await company.as.put(`${CONTEXTS}/${context.id}/grants`, { json: { grants } });
+    await company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants } });
     expect(regionsOf((await portal.execute()).body)).toEqual(['north']);
   });
 
   it('is answered 404 for a deleted context', async () => {
     const { context, portal } = await aViewer();
-    await company.as.delete(`${CONTEXTS}/${context.id}`);
+    await company.as.delete(`${CONTEXTS_PATH}/${context.id}`);
     expectInvalid(await portal.execute());
   });
 
@@ -272,11 +274,11 @@ describe('the next portal request after a change', () => {
     const { dashboard: short } = await aSalesDashboard(company, { name: 'Short-lived' });
     const { as, context } = await aViewer();
     const grants = [dashboardGrant(short._id)];
-    await company.as.put(`${CONTEXTS}/${context.id}/grants`, { json: { grants } });
+    await company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants } });
     expect((await inPortal(as, context.id, short._id).execute()).status).toBe(200);
     await company.as.delete(`/v1/dashboards/${short._id}`);
     expect((await inPortal(as, context.id, short._id).execute()).status).toBe(404);
-    expect((await as.get(`${PORTAL}/dashboards?context_id=${context.id}`)).body.total).toBe(0);
+    expect((await as.get(`${PORTAL_PATH}/dashboards?context_id=${context.id}`)).body.total).toBe(0);
   });
 });
 
@@ -318,7 +320,7 @@ describe('the rate limits of the portal', () => {
     const { as } = await aViewer();
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2', RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' } };
     const statuses = [];
-    for (let n = 0; n < 3; n++) statuses.push((await as.get(`${PORTAL}/contexts`, limited)).status);
+    for (let n = 0; n < 3; n++) statuses.push((await as.get(`${PORTAL_PATH}/contexts`, limited)).status);
     expect(statuses).toEqual([200, 200, 429]);
     expect((await bearer(company.token).get('/v1/auth/me')).status).toBe(200);
   });

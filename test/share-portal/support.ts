@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
-import { type Answer, bearer, type Caller, call } from '../support/api.ts';
+import { type ApiResponse, bearer, type Caller, call } from '../support/api.ts';
 import { mailTo } from '../support/mail.ts';
 import type { Company } from '../support/worlds.ts';
 
-export const CONTEXTS = '/api/v1/share-contexts';
+export const CONTEXTS_PATH = '/api/v1/share-contexts';
 
-let made = 0;
+let createdCount = 0;
 
 /** A context with these grants and, from outside, these addresses as members. */
 export async function aContext(
@@ -13,8 +13,8 @@ export async function aContext(
   grants: Record<string, unknown>[] = [],
   emails: string[] = [],
 ): Promise<{ id: string; slug: string; members: { id: string }[] }> {
-  made += 1;
-  const { status, body } = await as.post(CONTEXTS, { json: { name: `Circle ${made}`, grants } });
+  createdCount += 1;
+  const { status, body } = await as.post(CONTEXTS_PATH, { json: { name: `Circle ${createdCount}`, grants } });
   expect([status, body]).toEqual([201, expect.anything()]);
   const members = [];
   for (const email of emails) members.push(await aMember(as, body.id, { member_type: 'external_email', email }));
@@ -23,7 +23,7 @@ export async function aContext(
 
 /** Adds a member and answers it. */
 export async function aMember(as: Caller, contextId: string, json: Record<string, unknown>): Promise<{ id: string }> {
-  const { status, body } = await as.post(`${CONTEXTS}/${contextId}/members`, { json });
+  const { status, body } = await as.post(`${CONTEXTS_PATH}/${contextId}/members`, { json });
   expect([status, body]).toEqual([201, expect.anything()]);
   return body;
 }
@@ -34,7 +34,7 @@ export const dashboardGrant = (id: string, policies: unknown[] = []) => ({
   filter_policies: policies,
 });
 
-export const requestCode = ({ slug }: Pick<Company, 'slug'>, email: string): Promise<Answer> =>
+export const requestCode = ({ slug }: Pick<Company, 'slug'>, email: string): Promise<ApiResponse> =>
   call('POST', '/api/v1/share-auth/request', { json: { company_slug: slug, email } });
 
 export const verifyCode = (
@@ -42,7 +42,8 @@ export const verifyCode = (
   email: string,
   code: string,
   env?: Record<string, string>,
-): Promise<Answer> => call('POST', '/api/v1/share-auth/verify', { json: { company_slug: slug, email, code }, env });
+): Promise<ApiResponse> =>
+  call('POST', '/api/v1/share-auth/verify', { json: { company_slug: slug, email, code }, env });
 
 /** The code of the newest mail to an address, read as a person would. */
 export function portalCodeOf(email: string): string {
@@ -52,7 +53,10 @@ export function portalCodeOf(email: string): string {
 }
 
 /** Signs an outsider in with a mailed code. */
-export async function anOutsider(company: Company, email: string): Promise<{ as: Caller; tokens: Answer['body'] }> {
+export async function anOutsider(
+  company: Company,
+  email: string,
+): Promise<{ as: Caller; tokens: ApiResponse['body'] }> {
   await requestCode(company, email);
   const { status, body } = await verifyCode(company, email, portalCodeOf(email));
   expect(status).toBe(200);

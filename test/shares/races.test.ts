@@ -1,25 +1,25 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { anEmbed } from '../embeds/support.ts';
-import { aContext, aMember, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
+import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { aShare } from './support.ts';
 
 type Env = Record<string, string>;
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 beforeAll(async () => {
   company = await aCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
-const aChart = (): Promise<{ _id: string }> => aVisualization(as, 'SELECT 1');
+const aChart = (): Promise<{ _id: string }> => aVisualization(asOwner, 'SELECT 1');
 const place = (...charts: { _id: string }[]) =>
   charts.map(({ _id }, y) => ({ visualization_id: _id, x: 0, y, w: 4, h: 3 }));
-const rename = (path: string, name: string) => must(as.put(path, { json: { name } }));
+const rename = (path: string, name: string) => must(asOwner.put(path, { json: { name } }));
 const sharesPath = (id: string): string => `/api/v1/dashboards/${id}/shares`;
 const sharePath = (id: string): string => `/api/v1/dashboard-shares/${id}`;
 const codeOf = ({ status, body }: { status: number; body: { error_code?: string; error?: string } }) => [
@@ -28,19 +28,19 @@ const codeOf = ({ status, body }: { status: number; body: { error_code?: string;
 ];
 
 describe.each([
-  ['a dashboard', DASHBOARDS, 'dashboards', async () => ({ layout: [] })],
-  ['a visualization', VISUALIZATIONS, 'visualizations', async () => ({ sql: 'SELECT 1' })],
-  ['a context', CONTEXTS, 'share_contexts', async () => ({ grants: [] })],
+  ['a dashboard', DASHBOARDS_PATH, 'dashboards', async () => ({ layout: [] })],
+  ['a visualization', VISUALIZATIONS_PATH, 'visualizations', async () => ({ sql: 'SELECT 1' })],
+  ['a context', CONTEXTS_PATH, 'share_contexts', async () => ({ grants: [] })],
   [
     'a context with grants',
-    CONTEXTS,
+    CONTEXTS_PATH,
     'share_contexts',
-    async () => ({ grants: [dashboardGrant((await aDashboard(as, []))._id)] }),
+    async () => ({ grants: [dashboardGrant((await aDashboard(asOwner, []))._id)] }),
   ],
 ])('%s', (what, path, table, content) => {
   const making = new RegExp(`^insert into "${table}"`);
   const make = async (json: object, env?: Env) =>
-    as.post(path, { json: { name: `Slug of ${what}`, ...(await content()), ...json }, ...(env && { env }) });
+    asOwner.post(path, { json: { name: `Slug of ${what}`, ...(await content()), ...json }, ...(env && { env }) });
 
   it('gets another slug when somebody takes the slug of its name meanwhile', async () => {
     const answer = await overtaken(
@@ -70,33 +70,33 @@ describe('a dashboard', () => {
     const chart = await aChart();
     const answer = await overtaken(
       /^insert into "dashboards"/,
-      () => must(as.delete(`${VISUALIZATIONS}/${chart._id}`)),
-      (env) => as.post(DASHBOARDS, { json: { name: 'Of nothing', layout: place(chart) }, env }),
+      () => must(asOwner.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)),
+      (env) => asOwner.post(DASHBOARDS_PATH, { json: { name: 'Of nothing', layout: place(chart) }, env }),
     );
     expect(answer.status).toBe(404);
   });
 
   it('does not get a visualization that is deleted meanwhile', async () => {
-    const [chart, { _id }] = [await aChart(), await aDashboard(as, [])];
+    const [chart, { _id }] = [await aChart(), await aDashboard(asOwner, [])];
     const answer = await overtaken(
       /^update "dashboards"/,
-      () => must(as.delete(`${VISUALIZATIONS}/${chart._id}`)),
-      (env) => as.put(`${DASHBOARDS}/${_id}`, { json: { layout: place(chart) }, env }),
+      () => must(asOwner.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)),
+      (env) => asOwner.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: place(chart) }, env }),
     );
     expect(answer.status).toBe(404);
   });
 });
 
 describe.each([
-  ['a dashboard', DASHBOARDS, 'dashboards', () => aDashboard(as, [])],
-  ['a visualization', VISUALIZATIONS, 'visualizations', aChart],
+  ['a dashboard', DASHBOARDS_PATH, 'dashboards', () => aDashboard(asOwner, [])],
+  ['a visualization', VISUALIZATIONS_PATH, 'visualizations', aChart],
 ])('%s', (_what, path, table, make) => {
   it('keeps what somebody else changes meanwhile', async () => {
     const { _id } = await make();
     const answer = await overtaken(
       new RegExp(`^update "${table}"`),
       () => rename(`${path}/${_id}`, 'By the rival'),
-      (env) => as.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
+      (env) => asOwner.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
     );
     expect([answer.status, answer.body]).toEqual([
       200,
@@ -115,7 +115,7 @@ describe.each([
     await overtaken(
       new RegExp(`^update "${table}" set "(id|company_id|name)"`),
       () => anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 172_800 }),
-      (env) => as.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
+      (env) => asOwner.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
     );
     expect((await until())?.embedded_until).toBeGreaterThan(Date.now() + 172_000_000);
   });
@@ -125,35 +125,43 @@ it('a visualization is not deleted when it is put on a dashboard meanwhile', asy
   const chart = await aChart();
   const answer = await overtaken(
     /^delete from "visualizations"/,
-    () => aDashboard(as, [chart]),
-    (env) => as.delete(`${VISUALIZATIONS}/${chart._id}`, { env }),
+    () => aDashboard(asOwner, [chart]),
+    (env) => asOwner.delete(`${VISUALIZATIONS_PATH}/${chart._id}`, { env }),
   );
   expect(answer.status).toBe(409);
 });
 
 describe('a share context', () => {
-  const grantsPath = (id: string): string => `${CONTEXTS}/${id}/grants`;
+  const grantsPath = (id: string): string => `${CONTEXTS_PATH}/${id}/grants`;
   const grantsOf = async (id: string): Promise<string[]> =>
-    (await must(as.get(`${CONTEXTS}/${id}`))).grants.map(({ target_id }: { target_id: string }) => target_id);
+    (await must(asOwner.get(`${CONTEXTS_PATH}/${id}`))).grants.map(({ target_id }: { target_id: string }) => target_id);
   const CHANGED = [409, 'CONFLICT'];
 
   it.each([{}, { slug: 'of-a-changed-dashboard' }])(
     'with %j is not made with a dashboard that changes meanwhile',
     async (json) => {
-      const { _id } = await aDashboard(as, []);
+      const { _id } = await aDashboard(asOwner, []);
       const answer = await overtaken(
         /^insert into "share_contexts"/,
-        () => rename(`${DASHBOARDS}/${_id}`, 'Changed'),
-        (env) => as.post(CONTEXTS, { json: { name: 'Of a changed one', grants: [dashboardGrant(_id)], ...json }, env }),
+        () => rename(`${DASHBOARDS_PATH}/${_id}`, 'Changed'),
+        (env) =>
+          asOwner.post(CONTEXTS_PATH, {
+            json: { name: 'Of a changed one', grants: [dashboardGrant(_id)], ...json },
+            env,
+          }),
       );
       expect(codeOf(answer)).toEqual(CHANGED);
     },
   );
 
   it('keeps the grants that somebody else sets meanwhile, and refuses the later ones', async () => {
-    const [first, second, { id }] = [await aDashboard(as, []), await aDashboard(as, []), await aContext(company, [])];
+    const [first, second, { id }] = [
+      await aDashboard(asOwner, []),
+      await aDashboard(asOwner, []),
+      await aContext(company, []),
+    ];
     const put = (_id: string, env?: Env) =>
-      as.put(grantsPath(id), { json: { grants: [dashboardGrant(_id)] }, ...(env && { env }) });
+      asOwner.put(grantsPath(id), { json: { grants: [dashboardGrant(_id)] }, ...(env && { env }) });
     const answer = await overtaken(
       /^(delete from|insert into) "share_grants"/,
       () => must(put(first._id)),
@@ -164,49 +172,49 @@ describe('a share context', () => {
   });
 
   it('gets no grant of a dashboard that changes meanwhile, and keeps its own', async () => {
-    const [shown, next] = [await aDashboard(as, []), await aDashboard(as, [])];
+    const [shown, next] = [await aDashboard(asOwner, []), await aDashboard(asOwner, [])];
     const { id } = await aContext(company, [dashboardGrant(shown._id)]);
     const answer = await overtaken(
       /^(delete from|insert into) "share_grants"/,
-      () => rename(`${DASHBOARDS}/${next._id}`, 'Changed'),
-      (env) => as.put(grantsPath(id), { json: { grants: [dashboardGrant(next._id)] }, env }),
+      () => rename(`${DASHBOARDS_PATH}/${next._id}`, 'Changed'),
+      (env) => asOwner.put(grantsPath(id), { json: { grants: [dashboardGrant(next._id)] }, env }),
     );
     expect(codeOf(answer)).toEqual(CHANGED);
     expect(await grantsOf(id)).toEqual([shown._id]);
   });
 
   it('is not renamed if its grants change meanwhile', async () => {
-    const [dashboard, { id, slug }] = [await aDashboard(as, []), await aContext(company, [])];
+    const [dashboard, { id, slug }] = [await aDashboard(asOwner, []), await aContext(company, [])];
     const answer = await overtaken(
       /^update "share_contexts"/,
-      () => must(as.put(grantsPath(id), { json: { grants: [dashboardGrant(dashboard._id)] } })),
-      (env) => as.put(`${CONTEXTS}/${id}`, { json: { slug: 'renamed' }, env }),
+      () => must(asOwner.put(grantsPath(id), { json: { grants: [dashboardGrant(dashboard._id)] } })),
+      (env) => asOwner.put(`${CONTEXTS_PATH}/${id}`, { json: { slug: 'renamed' }, env }),
     );
     expect(codeOf(answer)).toEqual(CHANGED);
-    expect((await must(as.get(`${CONTEXTS}/${id}`))).slug).toBe(slug);
+    expect((await must(asOwner.get(`${CONTEXTS_PATH}/${id}`))).slug).toBe(slug);
   });
 
   it('keeps its grants, members and shares if they change while it is deleted', async () => {
-    const dashboard = await aDashboard(as, []);
+    const dashboard = await aDashboard(asOwner, []);
     const { id } = await aContext(company, [dashboardGrant(dashboard._id)]);
-    await aMember(as, id, { member_type: 'external_email', email: 'member@elsewhere.test' });
+    await aMember(asOwner, id, { member_type: 'external_email', email: 'member@elsewhere.test' });
     const share = await aShare(company, dashboard._id, { share_context_id: id });
     const answer = await overtaken(
       /^delete from "share_contexts"/,
-      () => must(as.put(grantsPath(id), { json: { grants: [dashboardGrant(dashboard._id)] } })),
-      (env) => as.delete(`${CONTEXTS}/${id}`, { env }),
+      () => must(asOwner.put(grantsPath(id), { json: { grants: [dashboardGrant(dashboard._id)] } })),
+      (env) => asOwner.delete(`${CONTEXTS_PATH}/${id}`, { env }),
     );
     expect(codeOf(answer)).toEqual(CHANGED);
-    expect((await must(as.get(`${CONTEXTS}/${id}`))).member_count).toBe(1);
+    expect((await must(asOwner.get(`${CONTEXTS_PATH}/${id}`))).member_count).toBe(1);
     expect(await grantsOf(id)).toEqual([dashboard._id]);
     expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: null });
   });
 
   it('leaves the revocation time of shares that were revoked before its deletion', async () => {
-    const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
+    const [dashboard, { id }] = [await aDashboard(asOwner, []), await aContext(company, [])];
     const share = await aShare(company, dashboard._id, { share_context_id: id });
     await rowOf('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
-    await must(as.delete(`${CONTEXTS}/${id}`));
+    await must(asOwner.delete(`${CONTEXTS_PATH}/${id}`));
     expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: 1 });
   });
 });
@@ -214,12 +222,16 @@ describe('a share context', () => {
 describe('a member of a share context', () => {
   const email = 'once@elsewhere.test';
   const add = (id: string, env?: Env) =>
-    as.post(`${CONTEXTS}/${id}/members`, { json: { member_type: 'external_email', email }, ...(env && { env }) });
+    asOwner.post(`${CONTEXTS_PATH}/${id}/members`, {
+      json: { member_type: 'external_email', email },
+      ...(env && { env }),
+    });
   const joining = /^insert into "share_members"/;
 
   it('is not added if the grants of the context change meanwhile', async () => {
-    const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
-    const rival = () => must(as.put(`${CONTEXTS}/${id}/grants`, { json: { grants: [dashboardGrant(dashboard._id)] } }));
+    const [dashboard, { id }] = [await aDashboard(asOwner, []), await aContext(company, [])];
+    const rival = () =>
+      must(asOwner.put(`${CONTEXTS_PATH}/${id}/grants`, { json: { grants: [dashboardGrant(dashboard._id)] } }));
     expect((await overtaken(joining, rival, (env) => add(id, env))).status).toBe(409);
     expect(await countOf('share_members where context_id = ?', id)).toBe(0);
   });
@@ -248,7 +260,7 @@ describe('a member of a share context', () => {
     );
     const rival = () =>
       must(
-        as.post(`${CONTEXTS}/${id}/members`, {
+        asOwner.post(`${CONTEXTS_PATH}/${id}/members`, {
           json: { member_type: 'external_email', email: 'rival@elsewhere.test' },
         }),
       );
@@ -259,52 +271,52 @@ describe('a member of a share context', () => {
 
 describe('a share', () => {
   it('is not made for a context that is deleted meanwhile', async () => {
-    const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
+    const [dashboard, { id }] = [await aDashboard(asOwner, []), await aContext(company, [])];
     const answer = await overtaken(
       /^insert into "dashboard_shares"/,
-      () => must(as.delete(`${CONTEXTS}/${id}`)),
-      (env) => as.post(sharesPath(dashboard._id), { json: { share_type: 'link', share_context_id: id }, env }),
+      () => must(asOwner.delete(`${CONTEXTS_PATH}/${id}`)),
+      (env) => asOwner.post(sharesPath(dashboard._id), { json: { share_type: 'link', share_context_id: id }, env }),
     );
     expect(answer.status).toBe(404);
     expect(await countOf('dashboard_shares where dashboard_id = ?', dashboard._id)).toBe(0);
   });
 
   it('is not moved to a context that is deleted meanwhile', async () => {
-    const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
+    const [dashboard, { id }] = [await aDashboard(asOwner, []), await aContext(company, [])];
     const share = await aShare(company, dashboard._id);
     const answer = await overtaken(
       /^update "dashboard_shares"/,
-      () => must(as.delete(`${CONTEXTS}/${id}`)),
-      (env) => as.put(sharePath(share.id), { json: { share_context_id: id }, env }),
+      () => must(asOwner.delete(`${CONTEXTS_PATH}/${id}`)),
+      (env) => asOwner.put(sharePath(share.id), { json: { share_context_id: id }, env }),
     );
     expect(answer.status).toBe(404);
     expect(await countOf('dashboard_shares where share_context_id = ?', id)).toBe(0);
   });
 
   it('is not changed once it is revoked', async () => {
-    const share = await aShare(company, (await aDashboard(as, []))._id, { name: 'Before' });
+    const share = await aShare(company, (await aDashboard(asOwner, []))._id, { name: 'Before' });
     const answer = await overtaken(
       /^update "dashboard_shares"/,
-      () => must(as.delete(sharePath(share.id))),
-      (env) => as.put(sharePath(share.id), { json: { name: 'After' }, env }),
+      () => must(asOwner.delete(sharePath(share.id))),
+      (env) => asOwner.put(sharePath(share.id), { json: { name: 'After' }, env }),
     );
     expect(answer.status).toBe(409);
     expect(await rowOf('select name from dashboard_shares where id = ?', share.id)).toEqual({ name: 'Before' });
   });
 
   it('keeps the options that somebody else sets meanwhile', async () => {
-    const share = await aShare(company, (await aDashboard(as, []))._id);
+    const share = await aShare(company, (await aDashboard(asOwner, []))._id);
     const set = (embed_options: object, env?: Env) =>
-      as.put(sharePath(share.id), { json: { embed_options }, ...(env && { env }) });
+      asOwner.put(sharePath(share.id), { json: { embed_options }, ...(env && { env }) });
     const rival = () => must(set({ hide_header: true }));
     const answer = await overtaken(/^update "dashboard_shares"/, rival, (env) => set({ hide_controls: true }, env));
     expect(answer.body.embed_options).toMatchObject({ hide_header: true, hide_controls: true });
   });
 
   it('is revoked once by two requests at the same time', async () => {
-    const share = await aShare(company, (await aDashboard(as, []))._id);
+    const share = await aShare(company, (await aDashboard(asOwner, []))._id);
     const revoking = () => rowOf('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
-    await overtaken(/^update "dashboard_shares"/, revoking, (env) => as.delete(sharePath(share.id), { env }));
+    await overtaken(/^update "dashboard_shares"/, revoking, (env) => asOwner.delete(sharePath(share.id), { env }));
     expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: 1 });
   });
 });

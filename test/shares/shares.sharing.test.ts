@@ -6,7 +6,7 @@ import { later, resetClock } from '../support/clock.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
 
-const SHARES = '/api/v1/dashboard-shares';
+const SHARES_PATH = '/api/v1/dashboard-shares';
 
 let company: Company;
 let id: string;
@@ -48,7 +48,7 @@ describe('the creation of a share', () => {
       last_accessed_at: null,
       view_count: 0,
     });
-    const lists = [await company.as.get(`/api/v1/dashboards/${id}/shares`), await company.as.get(SHARES)];
+    const lists = [await company.as.get(`/api/v1/dashboards/${id}/shares`), await company.as.get(SHARES_PATH)];
     for (const { body } of lists) {
       expect(body).toMatchObject({ total: expect.any(Number), page: 1, per_page: 20 });
       const { token: _token, url: _url, ...rest } = share;
@@ -116,10 +116,10 @@ describe('the permission to share dashboards', () => {
     const answers = [
       await as.get(`/api/v1/dashboards/${id}/shares`),
       await as.post(`/api/v1/dashboards/${id}/shares`, { json: {} }),
-      await as.get(SHARES),
-      await as.put(`${SHARES}/${share.id}`, { json: { share_type: 1 } }),
-      await as.delete(`${SHARES}/${share.id}`),
-      await as.delete(`${SHARES}/${'0'.repeat(24)}`),
+      await as.get(SHARES_PATH),
+      await as.put(`${SHARES_PATH}/${share.id}`, { json: { share_type: 1 } }),
+      await as.delete(`${SHARES_PATH}/${share.id}`),
+      await as.delete(`${SHARES_PATH}/${'0'.repeat(24)}`),
       await as.get(`/api/v1/dashboards/${id}/share-filter-candidates`),
       await as.get(`/api/v1/dashboards/${id}/embed-parameter-candidates`),
     ];
@@ -132,9 +132,9 @@ describe('the permission to share dashboards', () => {
     const other = await aShare(company, dashboard._id);
     const on = [`arn:svc:dashboards::${company.id}:dashboard/${id}`];
     const { as } = await aUser(company, { can: ['dashboards:share'], on });
-    expect((await as.put(`${SHARES}/${share.id}`, { json: { name: 'Mine' } })).body.name).toBe('Mine');
-    expect((await as.put(`${SHARES}/${other.id}`, { json: { name: 'Mine' } })).status).toBe(403);
-    expect((await as.delete(`${SHARES}/${other.id}`)).status).toBe(403);
+    expect((await as.put(`${SHARES_PATH}/${share.id}`, { json: { name: 'Mine' } })).body.name).toBe('Mine');
+    expect((await as.put(`${SHARES_PATH}/${other.id}`, { json: { name: 'Mine' } })).status).toBe(403);
+    expect((await as.delete(`${SHARES_PATH}/${other.id}`)).status).toBe(403);
   });
 });
 
@@ -142,7 +142,7 @@ describe('a change of a share', () => {
   it('changes only what is sent', async () => {
     const share = await aShare(company, id, { embed_options: { allowed_origins: ['https://a.test'] } });
     const json = { name: 'Renamed', embed_options: { hide_controls: true } };
-    const { status, body } = await company.as.put(`${SHARES}/${share.id}`, { json });
+    const { status, body } = await company.as.put(`${SHARES_PATH}/${share.id}`, { json });
     expect([status, body]).toMatchObject([
       200,
       {
@@ -163,22 +163,22 @@ describe('a change of a share', () => {
     const share = await aShare(company, id);
     const link = linkOf(share.token);
     expect(regionsIn((await link.execute()).body)).toHaveLength(6);
-    await company.as.put(`${SHARES}/${share.id}`, {
+    await company.as.put(`${SHARES_PATH}/${share.id}`, {
       json: { share_filter_policies: [policy('regions', 'locked', ['east'])] },
     });
     expect(regionsOf((await link.execute()).body)).toEqual(['east']);
     const { id: contextId } = await aContext(company);
-    await company.as.put(`${SHARES}/${share.id}`, { json: { share_context_id: contextId } });
+    await company.as.put(`${SHARES_PATH}/${share.id}`, { json: { share_context_id: contextId } });
     expect((await link.execute()).body.error_code).toBe('AUTH_REQUIRED');
-    await company.as.put(`${SHARES}/${share.id}`, { json: { share_context_id: null } });
+    await company.as.put(`${SHARES_PATH}/${share.id}`, { json: { share_context_id: null } });
     expect((await link.execute()).status).toBe(200);
   });
 
   it('is not found by another company', async () => {
     const share = await aShare(company, id);
     const other = await aCompany();
-    expect((await other.as.put(`${SHARES}/${share.id}`, { json: { name: 'x' } })).status).toBe(404);
-    expect((await other.as.delete(`${SHARES}/${share.id}`)).status).toBe(404);
+    expect((await other.as.put(`${SHARES_PATH}/${share.id}`, { json: { name: 'x' } })).status).toBe(404);
+    expect((await other.as.delete(`${SHARES_PATH}/${share.id}`)).status).toBe(404);
     expect((await linkOf(share.token).execute()).status).toBe(200);
   });
 });
@@ -194,10 +194,10 @@ describe('a share', () => {
   it('ends for good on the next request when it is revoked', async () => {
     const share = await aShare(company, id);
     expect((await linkOf(share.token).execute()).status).toBe(200);
-    expect((await company.as.delete(`${SHARES}/${share.id}`)).status).toBe(204);
+    expect((await company.as.delete(`${SHARES_PATH}/${share.id}`)).status).toBe(204);
     await refused(share.token);
-    expect((await company.as.delete(`${SHARES}/${share.id}`)).status).toBe(204);
-    const changed = await company.as.put(`${SHARES}/${share.id}`, { json: { name: 'Again' } });
+    expect((await company.as.delete(`${SHARES_PATH}/${share.id}`)).status).toBe(204);
+    const changed = await company.as.put(`${SHARES_PATH}/${share.id}`, { json: { name: 'Again' } });
     expect([changed.status, changed.body.error_code]).toEqual([409, 'SHARE_REVOKED']);
     const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares?per_page=100`);
     expect(body.records.find((record: { id: string }) => record.id === share.id).status).toBe('revoked');
@@ -220,7 +220,7 @@ describe('a share', () => {
     for (const { status, body } of [await link.resolve(), await link.options('regions'), await link.execute()]) {
       expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
     }
-    const { body } = await company.as.get(`${SHARES}?per_page=100`);
+    const { body } = await company.as.get(`${SHARES_PATH}?per_page=100`);
     expect(body.records.find((record: { id: string }) => record.id === share.id).status).toBe('revoked');
   });
 });

@@ -1,7 +1,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Attempt, AttemptLimiter } from '../../src/objects/attempt-limiter.ts';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { failingAt } from '../support/outage.ts';
 import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
@@ -27,7 +27,7 @@ const logInFrom = (ip: string, email: string, password: string, rest: { env?: Re
     headers: { 'cf-connecting-ip': ip },
     ...rest,
   });
-const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
+const statuses = (answers: ApiResponse[]) => answers.map(({ status }) => status);
 const limiterOf = (name: string) => env.ATTEMPT_LIMITER.getByName(name) as DurableObjectStub<AttemptLimiter>;
 const passwordOf = (email: string) => `password:${company.id}:${email}`;
 

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailTo } from '../support/mail.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany, aUser, PASSWORD } from '../support/worlds.ts';
 
-const refusal = ({ status, body }: Answer) => [status, body.details?.[0]?.field ?? body.details?.field];
+const refusal = ({ status, body }: ApiResponse) => [status, body.details?.[0]?.field ?? body.details?.field];
 const tokenIn = (email: string) => linkIn(mailTo(email)).searchParams.get('token');
 
 describe('a password made of the names of its user', () => {

@@ -1,6 +1,6 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, BASE_URL, bearer, call } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, bearer, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { codeIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
@@ -222,7 +222,7 @@ describe('a request for a code', () => {
 
   it('sends at most five mails an hour, and the sixth has the same answer and changes nothing', async () => {
     const { email } = await aUser(company);
-    const answers: Answer[] = [];
+    const answers: ApiResponse[] = [];
     const ask = async (env?: Record<string, string>) => {
       answers.push(await request(email, company.slug, env));
     };

@@ -1,4 +1,4 @@
-import { type Answer, type Caller, call } from '../support/api.ts';
+import { type ApiResponse, type Caller, call } from '../support/api.ts';
 import { enrol } from '../support/second-factor.ts';
 import { must } from '../support/signed.ts';
 import { aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
@@ -21,7 +21,8 @@ export const finish = (
   pending_2fa_token: string,
   code: { totp_token?: string; backup_code?: string },
   env?: Record<string, string>,
-): Promise<Answer> => call('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...code }, ...(env && { env }) });
+): Promise<ApiResponse> =>
+  call('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...code }, ...(env && { env }) });
 
 /** Sends a request about the second factor of a caller: `setup`, `enable`, `disable` or `backup-codes`. */
 export const postFactor = (as: Caller, what: string, json: unknown = {}, env?: Record<string, string>) =>

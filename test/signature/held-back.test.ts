@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, it } from 'vitest';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { signedWire, type Wire } from './support.ts';
@@ -13,7 +13,7 @@ afterEach(resetClock);
 const MINUTE = 60_000;
 
 /** Sends a request whose headers come now and whose body comes `ms` later. */
-function sendHeldBack({ method, path, headers, body }: Wire, ms: number): Promise<Answer> {
+function sendHeldBack({ method, path, headers, body }: Wire, ms: number): Promise<ApiResponse> {
   const bytes = new TextEncoder().encode(body);
   const held = new ReadableStream<Uint8Array>(
     {
@@ -34,23 +34,23 @@ function sendHeldBack({ method, path, headers, body }: Wire, ms: number): Promis
 const aGroup = (name: string) =>
   signedWire(company.apiKey, { method: 'POST', path: '/groups', body: JSON.stringify({ name }) });
 
-it('a request whose body is held back is let in while its date is valid', async () => {
+it('a request whose body arrives late is accepted while its date is valid', async () => {
   expect((await sendHeldBack(await aGroup('In time'), 4 * MINUTE)).status).toBe(201);
 });
 
-it('a request whose body is held back is refused when its date has passed', async () => {
+it('a request whose body arrives late is refused once its date has expired', async () => {
   const { status, body } = await sendHeldBack(await aGroup('Too late'), 6 * MINUTE);
   expect([status, body.details?.reason]).toEqual([401, 'clock_skew']);
 });
 
-it('a request whose body is held back is refused for its date before its key is looked up', async () => {
+it('a request whose body arrives late is refused for its date before its key is looked up', async () => {
   const wire = await aGroup('Nobody');
   wire.headers.set('authorization', `HMAC sa_nobody:${'0'.repeat(64)}`);
   expect((await sendHeldBack(wire, 0)).body.details.reason).toBe('unknown_key');
   expect((await sendHeldBack(wire, 6 * MINUTE)).body.details.reason).toBe('clock_skew');
 });
 
-it('a request is let in once, however long the body of its copy is held back', async () => {
+it('a request is accepted once, however late the body of its copy arrives', async () => {
   const wire = await aGroup('Only once');
   expect((await sendHeldBack(wire, 0)).status).toBe(201);
   for (const minutes of [1, 4, 6, 21, 60]) {

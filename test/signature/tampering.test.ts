@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { send, signedWire, type Wire } from './support.ts';
 
@@ -14,7 +14,7 @@ const QUERY = 'dry=1&order_by=-name';
 const BODY = JSON.stringify({ name: 'Tampered', description: 'Never to be made' });
 
 /** What nobody may accept; nor may it be our fault. */
-function expectRefused({ status, body, headers }: Answer): void {
+function expectRefused({ status, body, headers }: ApiResponse): void {
   expect([400, 401, 404, 405, 413]).toContain(status);
   expect(body).toMatchObject({ error: expect.any(String), message: expect.any(String) });
   expect(headers.get('x-correlation-id')).not.toBeNull();

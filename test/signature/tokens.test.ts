@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { filled } from '../../src/http/paths.ts';
+import { fillPath } from '../../src/http/paths.ts';
 import { bearer, call } from '../support/api.ts';
 import { aServiceAccount, withServiceToken } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -37,7 +37,7 @@ const COUNTERPARTS: Record<string, string> = {
 
 describe('a token on a route that takes signed requests', () => {
   it.each(ROUTES)('is refused with the route that takes tokens, whether it is valid or not: $route', async (route) => {
-    const address = filled(route.path, () => 'a'.repeat(24));
+    const address = fillPath(route.path, () => 'a'.repeat(24));
     const counterpart = COUNTERPARTS[route.path];
     const answers = [
       await company.as[route.method](address),

@@ -30,7 +30,7 @@ describe('the configuration of single sign-on', () => {
     }
   });
 
-  it('is answered without the secret, which is stored encrypted', async () => {
+  it('is returned without the secret, which is stored encrypted', async () => {
     const put = await company.as.put(PATH, { json: oidc });
     expect(put.status).toBe(200);
     const { client_secret: _secret, ...open } = oidc;

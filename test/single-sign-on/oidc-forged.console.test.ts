@@ -1,6 +1,6 @@
 import { importJWK, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { answerByForm, answerByRedirect, CONSOLE, configure, sentOn, start, tryStart } from './support.ts';
@@ -48,7 +48,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
     return sign(new SignJWT(Object.fromEntries(Object.entries(all).filter(([name]) => !without.includes(name)))));
   }
 
-  async function answer(forged: Forged): Promise<Answer> {
+  async function answer(forged: Forged): Promise<ApiResponse> {
     const { searchParams } = await start(company);
     const code = await idToken(searchParams.get('nonce'), forged);
     return answerByRedirect(company, { code, state: searchParams.get('state') as string });

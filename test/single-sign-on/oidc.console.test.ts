@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Answer, bearer, call } from '../support/api.ts';
+import { type ApiResponse, bearer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
@@ -41,7 +41,7 @@ describe('a sign-in with an OpenID Provider', () => {
   });
 
   /** Signs in at the provider as a person would. @returns our callback's answer */
-  async function signIn(as: string, to = company): Promise<Answer> {
+  async function signIn(as: string, to = company): Promise<ApiResponse> {
     const back = await visit(await start(to), { login: as, until: callbackUrl(to) });
     return answerByRedirect(to, Object.fromEntries(back.searchParams));
   }
@@ -106,7 +106,7 @@ describe('a sign-in with an OpenID Provider', () => {
     expect((await exchange(code as string)).body.error).toBe('INVALID_SSO_CODE');
   });
 
-  it('accepts an answer of the provider once, even when it comes again meanwhile', async () => {
+  it('accepts a response of the provider once, even when it is replayed at the same time', async () => {
     const back = await visit(await start(company), { login: company.owner.email, until: callbackUrl(company) });
     const answer = (env?: Record<string, string>) =>
       answerByRedirect(company, Object.fromEntries(back.searchParams), env);
@@ -179,7 +179,7 @@ describe('a sign-in with an OpenID Provider', () => {
       return Object.fromEntries(searchParams);
     };
     const [first, second] = [await back(), await back()];
-    let other: Answer | undefined;
+    let other: ApiResponse | undefined;
     const late = await overtaken(
       /^insert into "users"/,
       async () => {
@@ -187,8 +187,8 @@ describe('a sign-in with an OpenID Provider', () => {
       },
       (env) => answerByRedirect(open, second, env),
     );
-    const idOf = async (answer: Answer) => (await must(exchange(sentOn(answer).code as string))).user._id;
-    expect(await idOf(late)).toBe(await idOf(other as Answer));
+    const idOf = async (answer: ApiResponse) => (await must(exchange(sentOn(answer).code as string))).user._id;
+    expect(await idOf(late)).toBe(await idOf(other as ApiResponse));
   });
 });
 

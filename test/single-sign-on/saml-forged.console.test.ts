@@ -92,7 +92,7 @@ describe('the signature of a SAML response', () => {
     expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);
   });
 
-  it('covers the whole address, also with a comment in it', async () => {
+  it('covers the whole NameID, even if it contains a comment', async () => {
     const nameId = `${company.owner.email}<!---->.evil.test`;
     expect(await whoIsLetIn(await world.answer(world.honest('', { nameId })))).toBeNull();
   });

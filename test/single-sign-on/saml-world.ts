@@ -1,4 +1,4 @@
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import {
   type AuthnRequest,
   aSigner,
@@ -28,7 +28,7 @@ export interface SamlWorld {
   /** A response whose assertion is signed and says what is right, but for `changes`. */
   honest(email: string, changes?: Partial<Statement>): (request: AuthnRequest) => string;
   /** Has the provider answer a fresh request of the company (or another) with what `make` makes of it. */
-  answer(make: (request: AuthnRequest) => string, to?: Company): Promise<Answer>;
+  answer(make: (request: AuthnRequest) => string, to?: Company): Promise<ApiResponse>;
 }
 
 export async function aSamlWorld(): Promise<SamlWorld> {
@@ -56,7 +56,7 @@ export async function aSamlWorld(): Promise<SamlWorld> {
 }
 
 /** The address of whoever an answer lets in, or null. */
-export async function whoIsLetIn(answered: Answer): Promise<string | null> {
+export async function whoIsLetIn(answered: ApiResponse): Promise<string | null> {
   const { code } = sentOn(answered);
   return code === null ? null : (await exchange(code)).body.user.email;
 }

@@ -199,7 +199,7 @@ describe('an assertion', () => {
     expect(sentOn(await world.answer(world.honest(company.owner.email, { assertionId })))).toEqual(REFUSED);
   });
 
-  it('is refused a second time with the state of its own sign-in, even when it comes again meanwhile', async () => {
+  it('is refused a second time with the state of its own sign-in, even when it is replayed at the same time', async () => {
     const request = readAuthnRequest(await start(company));
     const fields = {
       SAMLResponse: encoded(world.honest(company.owner.email)(request)),

@@ -1,4 +1,4 @@
-import { type Answer, BASE_URL, call } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, call } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
 
 /** Where the console of the tests takes people back. */
@@ -33,7 +33,7 @@ const secretOfCode = new Map<string, string>();
 /** What the client kept that began the sign-in of a code. */
 export const secretOf = (code: string): string => secretOfCode.get(code) ?? 'none';
 
-export const tryStart = (slug: string, redirectUri: string, variables?: Record<string, string>): Promise<Answer> =>
+export const tryStart = (slug: string, redirectUri: string, variables?: Record<string, string>): Promise<ApiResponse> =>
   call('GET', `/v1/auth/sso/${slug}/start?redirect_uri=${encodeURIComponent(redirectUri)}`, { env: variables });
 
 /** The provider's answer by redirect. */
@@ -41,7 +41,7 @@ export const answerByRedirect = (
   company: Company,
   parameters: Record<string, string>,
   env?: Record<string, string>,
-): Promise<Answer> =>
+): Promise<ApiResponse> =>
   answered(
     parameters,
     call('GET', `/v1/auth/sso/${company.slug}/callback?${new URLSearchParams(parameters)}`, { env }),
@@ -52,11 +52,14 @@ export const answerByForm = (
   company: Company,
   fields: Record<string, string>,
   env?: Record<string, string>,
-): Promise<Answer> =>
+): Promise<ApiResponse> =>
   answered(fields, call('POST', `/v1/auth/sso/${company.slug}/callback`, { body: new URLSearchParams(fields), env }));
 
 /** An answer whose code the client that began this sign-in can exchange. */
-async function answered({ state, RelayState }: Record<string, string>, answering: Promise<Answer>): Promise<Answer> {
+async function answered(
+  { state, RelayState }: Record<string, string>,
+  answering: Promise<ApiResponse>,
+): Promise<ApiResponse> {
   const answer = await answering;
   const secret = secretOfState.get(state ?? RelayState ?? '');
   const code = answer.status === 302 ? sentOn(answer).code : null;
@@ -65,13 +68,20 @@ async function answered({ state, RelayState }: Record<string, string>, answering
 }
 
 /** Exchanges a code, as the client that began its sign-in does. */
-export const exchange = (code: string): Promise<Answer> => tryExchange(code, secretOf(code));
+export const exchange = (code: string): Promise<ApiResponse> => tryExchange(code, secretOf(code));
 
-export const tryExchange = (code: string, exchange_secret?: string, env?: Record<string, string>): Promise<Answer> =>
-  call('POST', '/v1/auth/sso/exchange', { json: { code, exchange_secret }, env });
+export const tryExchange = (
+  code: string,
+  exchange_secret?: string,
+  env?: Record<string, string>,
+): Promise<ApiResponse> => call('POST', '/v1/auth/sso/exchange', { json: { code, exchange_secret }, env });
 
 /** Where an answer sent the person, and with what. */
-export function sentOn({ status, headers, body }: Answer): { to: string; code: string | null; error: string | null } {
+export function sentOn({ status, headers, body }: ApiResponse): {
+  to: string;
+  code: string | null;
+  error: string | null;
+} {
   if (status !== 302) throw new Error(`Expected a redirect, got ${status}: ${JSON.stringify(body)}`);
   const url = new URL(headers.get('location') ?? '');
   const { searchParams } = url;

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Answer, bearer, call } from '../support/api.ts';
+import { type ApiResponse, bearer, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { statusAndCode } from '../support/console.ts';
 import { mailTo } from '../support/mail.ts';
@@ -57,7 +57,7 @@ async function idToken({ claims, without = [], header, key }: Token = {}): Promi
     .sign(key ?? (await importJWK(inject('forgerKey'), 'RS256')));
 }
 
-const signIn = (social_token: unknown, slug = company.slug): Promise<Answer> =>
+const signIn = (social_token: unknown, slug = company.slug): Promise<ApiResponse> =>
   call('POST', '/v1/auth/social', { json: { company_slug: slug, social_token } });
 
 describe('an ID token of an identity provider', () => {
@@ -287,7 +287,7 @@ describe('the provider identity of a user', () => {
   });
 });
 
-describe('the pinned identity of somebody who may do more', () => {
+describe('the pinned identity of a user with more permissions than the caller', () => {
   it.each([
     ['the owner', async () => company.owner.id],
     ['a user with wider permissions', async () => (await aUser(company, { can: ['groups:*'] })).id],
@@ -296,7 +296,7 @@ describe('the pinned identity of somebody who may do more', () => {
     expect((await as.delete(`/v1/users/${await find()}/identities`)).status).toBe(403);
   });
 
-  it('of the owner is deleted by an administrator', async () => {
+  it('can be deleted by an administrator for the owner', async () => {
     expect((await company.as.delete(`/v1/users/${company.owner.id}/identities`)).status).toBe(204);
   });
 });
@@ -347,7 +347,7 @@ describe('the signing keys of an identity provider', () => {
 });
 
 describe('the configuration of social sign-in', () => {
-  it('is empty at first, and then answered as it was set', async () => {
+  it('is empty at first, and then returned as it was set', async () => {
     const other = await aCompany();
     expect((await other.as.get(PATH)).body).toEqual({ providers: [] });
     const providers = [

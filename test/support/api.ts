@@ -7,7 +7,7 @@ export const BASE_URL = 'https://api.test';
 
 /** An answer with its body read: parsed when it is JSON, the bytes of a workbook or an archive, text otherwise. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
-export interface Answer<T = any> {
+export interface ApiResponse<T = any> {
   status: number;
   headers: Headers;
   body: T;
@@ -40,7 +40,7 @@ function bindingsWith(variables: Record<string, string> | undefined): typeof bin
  * Sends a request to the Worker, from the door. Work it defers is done when this resolves. Every answer, of any test, is
  * held against the description of its route.
  */
-export async function call(method: string, path: string, sending: Sending = {}): Promise<Answer> {
+export async function call(method: string, path: string, sending: Sending = {}): Promise<ApiResponse> {
   const headers = new Headers(sending.headers);
   if (sending.json !== undefined) headers.set('content-type', 'application/json');
   const body = sending.json !== undefined ? JSON.stringify(sending.json) : sending.body;

@@ -1,17 +1,17 @@
 import type { Role } from '../../src/permissions/legacy.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
-import type { Answer } from './api.ts';
+import type { ApiResponse } from './api.ts';
 import { must } from './signed.ts';
 import type { Company } from './worlds.ts';
 
-let made = 0;
+let createdCount = 0;
 
 /** What a group is made of on the console, valid unless said otherwise. */
 export const groupInput = (rest: Record<string, unknown> = {}) => {
-  made += 1;
+  createdCount += 1;
   return {
-    name: `Group of the console ${made}`,
-    slug: `console-group-${made}`,
+    name: `Group of the console ${createdCount}`,
+    slug: `console-group-${createdCount}`,
     description: 'A group of the tests.',
     ...rest,
   };
@@ -27,22 +27,22 @@ export const permissionInput = (company: Company, rest: Record<string, unknown> 
 });
 
 export const policyInput = (statements: PolicyStatement[], rest: Record<string, unknown> = {}) => {
-  made += 1;
-  return { name: `Policy of the console ${made}`, document: { version: '2024-01-01', statements }, ...rest };
+  createdCount += 1;
+  return { name: `Policy of the console ${createdCount}`, document: { version: '2024-01-01', statements }, ...rest };
 };
 
 /** A group made by the owner. @returns as the console shows it */
 export const aConsoleGroup = (
   company: Company,
   rest: { roles?: Role[]; permissionIds?: string[] } = {},
-): Promise<Answer['body']> => must(company.as.post('/v1/groups', { json: groupInput(rest) }));
+): Promise<ApiResponse['body']> => must(company.as.post('/v1/groups', { json: groupInput(rest) }));
 
 /** A legacy permission made by the owner. @returns its id */
 export const aPermission = async (company: Company, rest: Record<string, unknown> = {}): Promise<string> =>
   (await must(company.as.post('/v1/permissions', { json: permissionInput(company, rest) })))._id;
 
 /** Puts a user into groups, by the owner. */
-export const enter = (company: Company, userId: string, ...groupIds: string[]): Promise<Answer['body']> =>
+export const enter = (company: Company, userId: string, ...groupIds: string[]): Promise<ApiResponse['body']> =>
   must(company.as.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds } }));
 
 /** The global groups of a company. */
@@ -52,10 +52,10 @@ export async function globalGroups(company: Company): Promise<{ administrators: 
   return { administrators: idOf('administrators'), viewers: idOf('viewers') };
 }
 
-export const statusAndCode = ({ status, body }: Answer) => [status, body.error];
+export const statusAndCode = ({ status, body }: ApiResponse) => [status, body.error];
 
 /** The fields that a 422 names. */
-export const fieldsOf = ({ status, body }: Answer): unknown[] => [
+export const fieldsOf = ({ status, body }: ApiResponse): unknown[] => [
   status,
   body.error,
   ...(body.details as { field: string }[]).map(({ field }) => field),

@@ -3,14 +3,14 @@ import { type Key, sign } from '../../examples/signing/sign.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
-import { type Answer, BASE_URL, bearer, type Caller, call, type Sending } from './api.ts';
+import { type ApiResponse, BASE_URL, bearer, type Caller, call, type Sending } from './api.ts';
 import type { Company } from './worlds.ts';
 
 /** Requests signed with a key, as the published example signs them. */
 export function signed(key: Key): Caller {
   const send =
     (method: string) =>
-    async (path: string, sending: Sending = {}): Promise<Answer> => {
+    async (path: string, sending: Sending = {}): Promise<ApiResponse> => {
       const body =
         sending.json === undefined ? ((sending.body as string | undefined) ?? '') : JSON.stringify(sending.json);
       const headers = { ...(await sign(key, method, BASE_URL + path, body)), ...sending.headers };
@@ -20,7 +20,7 @@ export function signed(key: Key): Caller {
 }
 
 /** A request that must succeed, and its body. */
-export async function must(answer: Promise<Answer>): Promise<Answer['body']> {
+export async function must(answer: Promise<ApiResponse>): Promise<ApiResponse['body']> {
   const { status, body } = await answer;
   if (status >= 300) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body;

@@ -7,14 +7,14 @@ import { users } from '../../src/db/schema/users.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { completeSignIn, type SignedIn } from '../../src/modules/sign-in/complete.ts';
 import { selectUser, type User } from '../../src/modules/users/service.ts';
-import { type Answer, bearer, type Caller, call } from './api.ts';
+import { type ApiResponse, bearer, type Caller, call } from './api.ts';
 import { inContext } from './context.ts';
 
-let made = 0;
+let createdCount = 0;
 
 /** Counts names from 1 again, so that a file makes the same names whichever ran before it. */
 export const countAnew = (): void => {
-  made = 0;
+  createdCount = 0;
 };
 
 /** The password of everybody in the tests. */
@@ -34,13 +34,13 @@ export interface Company {
 }
 
 /** Creates a company through the API. */
-export async function createCompany(overrides: { slug?: string } = {}): Promise<Answer> {
-  made += 1;
-  const slug = overrides.slug ?? `company-${made}-${Math.random().toString(36).slice(2, 8)}`;
+export async function createCompany(overrides: { slug?: string } = {}): Promise<ApiResponse> {
+  createdCount += 1;
+  const slug = overrides.slug ?? `company-${createdCount}-${Math.random().toString(36).slice(2, 8)}`;
   const owner = { email: `owner@${slug}.test`, name: 'Olga Owner', password: PASSWORD };
   return call('POST', '/admin/organizations', {
     headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` },
-    json: { name: `Company ${made}`, slug, owner },
+    json: { name: `Company ${createdCount}`, slug, owner },
   });
 }
 
@@ -76,7 +76,7 @@ const aSession = (companyId: string, userId: string): Promise<SignedIn> =>
     return (await completeSignIn(ctx, user as User)) as SignedIn;
   });
 
-export const logIn = (companySlug: string, email: string, password: string): Promise<Answer> =>
+export const logIn = (companySlug: string, email: string, password: string): Promise<ApiResponse> =>
   call('POST', '/v1/auth/login', { json: { company_slug: companySlug, email, password } });
 
 /**
@@ -92,7 +92,7 @@ export async function aUser(
     deniedOn = ['*'],
   }: { can?: string[]; on?: string[]; denied?: string[]; deniedOn?: string[] } = {},
 ): Promise<{ id: string; email: string; token: string; as: Caller }> {
-  made += 1;
+  createdCount += 1;
   const db = drizzle(env.CONTROL_DB);
   const [id, groupId, policyId, bindingId] = Array.from({ length: 4 }, () => newId(Date.now())) as [
     string,
@@ -101,7 +101,7 @@ export async function aUser(
     string,
   ];
   const now = Date.now();
-  const email = `user-${made}@${company.slug}.test`;
+  const email = `user-${createdCount}@${company.slug}.test`;
   const owned = { companyId: company.id, createdAt: now, updatedAt: now };
   const statements = [
     { effect: 'Allow' as const, actions: can, resources: on },
@@ -110,10 +110,15 @@ export async function aUser(
   const [owner] = await db.select().from(users).where(eq(users.id, company.owner.id));
   await db.batch([
     db.insert(users).values({ ...(owner as typeof users.$inferSelect), ...owned, id, email, isOwner: false }),
-    db.insert(groups).values({ ...owned, id: groupId, name: `Group ${made}`, slug: `group-${made}`, roles: [] }),
     db
-      .insert(policies)
-      .values({ ...owned, id: policyId, name: `Policy ${made}`, document: { version: '2024-01-01', statements } }),
+      .insert(groups)
+      .values({ ...owned, id: groupId, name: `Group ${createdCount}`, slug: `group-${createdCount}`, roles: [] }),
+    db.insert(policies).values({
+      ...owned,
+      id: policyId,
+      name: `Policy ${createdCount}`,
+      document: { version: '2024-01-01', statements },
+    }),
     db.insert(groupPolicies).values({ companyId: company.id, groupId, policyId }),
     db.insert(groupBindings).values({
       id: bindingId,

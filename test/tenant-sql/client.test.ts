@@ -235,7 +235,7 @@ describe('a connection to a company’s Postgres', () => {
       (sql: TenantSql) => sql.transaction((tx) => tx.query('SELECT 1 AS dead'), { statementTimeoutMs: 100 }),
     ],
     ['in the middle of COPY', (sql: TenantSql) => copyIn(sql, 'COPY t FROM STDIN /* dead */', new Uint8Array(), 100)],
-  ])('fails in time when its socket falls silent, %s', async (_, run) => {
+  ])('fails after the grace period when its socket falls silent, %s', async (_, run) => {
     await disturb(companyId, { statement: 'dead', effect: 'fall_silent' });
     const sql = open(url, { ...tunnel(), graceMs: 200 });
     const started = Date.now();
@@ -245,7 +245,7 @@ describe('a connection to a company’s Postgres', () => {
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('fails in time when it cannot be opened', async () => {
+  it('fails after the connect timeout when it cannot be opened', async () => {
     await disturb(companyId, { effect: 'fall_silent' });
     await expect(open(url, { ...tunnel(), connectTimeoutMs: 200 }).query('SELECT 1')).rejects.toMatchObject(
       UNAVAILABLE,

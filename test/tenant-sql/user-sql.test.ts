@@ -79,7 +79,7 @@ describe('a result of user SQL', () => {
     '(SELECT 1 UNION SELECT 2 ORDER BY 1) LIMIT 1',
     'SELECT now() IS NOT NULL',
   ]) {
-    it(`runs: ${text}`, async () => {
+    it(`has rows: ${text}`, async () => {
       expect((await world.run(text)).rows.length).toBeGreaterThan(0);
     });
   }

@@ -12,11 +12,11 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-let named = 0;
+let tableCount = 0;
 
 /** The values that a job's table has in its first column. */
 async function valuesFrom(files: File[], column = 'n') {
-  const job = await load(company, files, { display_name: `arquivo_${++named}` });
+  const job = await load(company, files, { display_name: `arquivo_${++tableCount}` });
   expect(job.error).toBeNull();
   return (await rowsOf(company, job.user_table_id)).map((row) => row[column]);
 }
@@ -41,7 +41,7 @@ describe('a zip file', () => {
     const jobId = await upload(company, [aFile('vendas 2024.zip', zip), aFile('abril.csv', 'n,nome\n5,Eva\n')]);
     const { inferred_schema: schema } = await waiting(company, jobId);
     expect(schema).toMatchObject({ total_row_count_estimate: 5, suggested_table_name: 'vendas_2024' });
-    await confirm(company, jobId, { display_name: `arquivo_${++named}`, columns: schema.columns });
+    await confirm(company, jobId, { display_name: `arquivo_${++tableCount}`, columns: schema.columns });
     const { user_table_id: id, progress } = await finished(company, jobId);
     expect((await rowsOf(company, id)).map(({ n, nome }) => `${n} ${nome}`)).toEqual([
       '1 Ana',
@@ -67,7 +67,7 @@ describe('a zip file', () => {
     const jobId = await upload(company, [aFile('tres.zip', zip)], queue);
     expect(await deliverAll(queue, small)).toBeGreaterThanOrEqual(6);
     const { columns } = (await jobOf(company, jobId)).inferred_schema;
-    await confirm(company, jobId, { display_name: `arquivo_${++named}`, columns }, queue);
+    await confirm(company, jobId, { display_name: `arquivo_${++tableCount}`, columns }, queue);
     expect(await deliverAll(queue, small)).toBeGreaterThanOrEqual(10);
     const { user_table_id: id } = await jobOf(company, jobId);
     expect((await rowsOf(company, id)).map(({ n }) => n)).toEqual(Array.from({ length: 60_000 }, (_, n) => n));

@@ -9,10 +9,10 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-let named = 0;
+let tableCount = 0;
 
 async function rowsFrom(content: string | Bytes) {
-  const job = await load(company, [aFile('dados.csv', content)], { display_name: `entrada_${++named}` });
+  const job = await load(company, [aFile('dados.csv', content)], { display_name: `entrada_${++tableCount}` });
   expect(job.error).toBeNull();
   return (await rowsOf(company, job.user_table_id)).map(({ id: _, ...values }) => values);
 }
@@ -28,7 +28,7 @@ const namesOf = async (content: string): Promise<string[]> =>
   (await look(content)).inferred_schema.columns.map(({ name }: { name: string }) => name);
 
 const TEXT = 'nome,preço\nAção,"1,5"\nÉrica – “fim”,"2,5"\n';
-const SEEN = [
+const EXPECTED_ROWS = [
   { nome: 'Ação', preco: 1.5 },
   { nome: 'Érica – “fim”', preco: 2.5 },
 ];
@@ -53,7 +53,7 @@ describe('an uploaded CSV file', () => {
     ['UTF-16 without a byte order mark', utf16(TEXT, true)],
     ['Windows-1252', windows1252(TEXT)],
   ])('is read in %s', async (_, content) => {
-    expect(await rowsFrom(content)).toEqual(SEEN);
+    expect(await rowsFrom(content)).toEqual(EXPECTED_ROWS);
   });
 
   it.each<[string, string | Bytes, Record<string, unknown>[]]>([

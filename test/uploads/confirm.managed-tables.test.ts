@@ -16,8 +16,8 @@ async function waitingJob(of = company) {
   return { jobId, columns: schema.columns as Record<string, unknown>[] };
 }
 
-let named = 0;
-const aName = () => `tabela_${++named}`;
+let tableCount = 0;
+const aName = () => `tabela_${++tableCount}`;
 
 describe('the confirmation of an upload job', () => {
   it('accepts the inferred columns unchanged', async () => {

@@ -3,7 +3,7 @@ import { aTable, column } from '../managed-tables/support.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, deliverAll, jobOf, upload } from './support.ts';
 
-const JOBS = '/v1/managed-tables/upload-jobs';
+const JOBS_PATH = '/v1/managed-tables/upload-jobs';
 const ON_TABLES = ['managed-tables:list', 'managed-tables:upload'];
 
 let company: Company;
@@ -32,17 +32,17 @@ it('a Deny on a table also denies its upload jobs', async () => {
     deniedOn: [arnOf(secret.tableId)],
   });
 
-  expect((await as.get(`${JOBS}/${secret.jobId}`)).status).toBe(403);
+  expect((await as.get(`${JOBS_PATH}/${secret.jobId}`)).status).toBe(403);
   const { columns } = secret;
-  expect((await as.post(`${JOBS}/${secret.jobId}/confirm`, { json: { columns } })).status).toBe(403);
-  expect((await as.post(`${JOBS}/${secret.jobId}/cancel`)).status).toBe(403);
-  const listed = await as.get(`${JOBS}/active`);
+  expect((await as.post(`${JOBS_PATH}/${secret.jobId}/confirm`, { json: { columns } })).status).toBe(403);
+  expect((await as.post(`${JOBS_PATH}/${secret.jobId}/cancel`)).status).toBe(403);
+  const listed = await as.get(`${JOBS_PATH}/active`);
   expect(listed.body.records.map(({ _id }: { _id: string }) => _id)).toEqual([open.jobId]);
-  expect((await company.as.get(`${JOBS}/active`)).body.records).toHaveLength(2);
+  expect((await company.as.get(`${JOBS_PATH}/active`)).body.records).toHaveLength(2);
   expect(await jobOf(company, secret.jobId)).toMatchObject({ status: 'waiting_confirm' });
 
-  expect((await as.get(`${JOBS}/${open.jobId}`)).status).toBe(200);
-  expect((await as.post(`${JOBS}/${open.jobId}/cancel`)).status).toBe(200);
+  expect((await as.get(`${JOBS_PATH}/${open.jobId}`)).status).toBe(200);
+  expect((await as.post(`${JOBS_PATH}/${open.jobId}/cancel`)).status).toBe(200);
 });
 
 it('a caller with read but not upload permission on a table may read its upload jobs, not confirm or cancel them', async () => {
@@ -52,7 +52,7 @@ it('a caller with read but not upload permission on a table may read its upload 
     denied: ['managed-tables:upload'],
     deniedOn: [arnOf(tableId)],
   });
-  expect((await as.get(`${JOBS}/${jobId}`)).status).toBe(200);
-  expect((await as.post(`${JOBS}/${jobId}/confirm`, { json: { columns } })).status).toBe(403);
-  expect((await as.post(`${JOBS}/${jobId}/cancel`)).status).toBe(403);
+  expect((await as.get(`${JOBS_PATH}/${jobId}`)).status).toBe(200);
+  expect((await as.post(`${JOBS_PATH}/${jobId}/confirm`, { json: { columns } })).status).toBe(403);
+  expect((await as.post(`${JOBS_PATH}/${jobId}/cancel`)).status).toBe(403);
 });

@@ -18,7 +18,7 @@ import {
 import { aBook } from './workbooks.ts';
 
 let company: Company;
-let named = 0;
+let tableCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
@@ -74,7 +74,7 @@ async function ended(jobId: string, columns: Sent[]) {
 
 /** A table with these columns and rows. */
 async function aFilledTable(columns = [INTEGER], rows: Sent[] = [{ n: 1 }, { n: 2 }]) {
-  const name = `cresce_${++named}`;
+  const name = `cresce_${++tableCount}`;
   const id = await aTable(company.as, name, columns);
   const routes = tableRoutes(company.as, id);
   if (rows.length > 0) expect((await routes.insert(rows)).status).toBe(201);

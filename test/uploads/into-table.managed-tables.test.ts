@@ -21,7 +21,7 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-let named = 0;
+let tableCount = 0;
 const COLUMNS = [
   column('codigo', 'integer', false),
   column('nome'),
@@ -31,7 +31,7 @@ const COLUMNS = [
 
 /** A table with two rows. */
 async function aFilledTable(columns = COLUMNS) {
-  const id = await aTable(company.as, `destino_${++named}`, columns);
+  const id = await aTable(company.as, `destino_${++tableCount}`, columns);
   const routes = tableRoutes(company.as, id);
   await routes.insert([
     { codigo: 1, nome: 'Ana', valor: 1.5, dia: '2024-01-31' },
@@ -83,7 +83,7 @@ describe('an upload into an existing table', () => {
     expect((await routes.get()).body).toMatchObject({
       row_count: 4,
       source: 'manual',
-      display_name: `destino_${named}`,
+      display_name: `destino_${tableCount}`,
     });
     expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
   });
@@ -249,7 +249,7 @@ describe('the confirmation of an upload into an existing table', () => {
 describe('an upload into a table with a unique index', () => {
   /** The job that loads rows of these numbers, and the numbers in the table afterwards. */
   async function loaded(mode: string, present: number[], sent: (number | string)[], columns = ['codigo']) {
-    const id = await aTable(company.as, `unico_${++named}`, [column('codigo', 'integer'), column('nome')]);
+    const id = await aTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
     const routes = tableRoutes(company.as, id);
     await routes.insert(present.map((codigo) => ({ codigo })));
     expect((await routes.index(columns, columns[0] === 'codigo')).status).toBe(201);

@@ -137,7 +137,7 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
     expect(await failure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
   });
 
-  it('fail the job where there are none, or none with members', async () => {
+  it('fail the job when there are no objects, or only empty ones', async () => {
     expect(await failure(company, name, written([]))).toMatchObject({ code: 'NO_ROWS' });
     expect(await failure(company, name, written(['{}', '{}']))).toMatchObject({ code: 'NO_COLUMNS' });
   });

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFileOf, aStagedJob } from './staged.ts';
 import { aHeldQueue, inDatabase, jobOf, postFiles, storedFiles, tablesOf } from './support.ts';
@@ -9,7 +9,7 @@ import { aHeldQueue, inDatabase, jobOf, postFiles, storedFiles, tablesOf } from 
 const ANSWERED_MS = 30_000;
 
 let company: Company;
-let made = 0;
+let createdCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
@@ -37,7 +37,7 @@ describe('an upload whose files cannot be stored', () => {
     ['fails', { put: fails }],
     ['hangs', { put: hangs }],
     ['fails, and deletes nothing either', { put: fails, delete: hangs }],
-  ])('is answered with 503 in time, and leaves neither job nor files: R2 %s', async (_what, changed) => {
+  ])('is answered with 503 after a time limit, and leaves neither job nor files: R2 %s', async (_what, changed) => {
     const lines = logged();
     const began = Date.now();
     const { status, body, headers } = await postFiles(company, [aFileOf([1, 2])], {
@@ -77,7 +77,7 @@ const readOnly = (on: boolean) =>
       END $$`);
   });
 
-function isFull({ status, body, headers }: Answer): void {
+function isFull({ status, body, headers }: ApiResponse): void {
   expect([status, body.error_code, headers.get('retry-after')]).toEqual([503, 'MANAGED_DATABASE_FULL', '60']);
   expect(body.error).toMatch(/sem espaço/);
 }
@@ -95,7 +95,7 @@ describe('a company database without disk space', () => {
   });
 
   it('answers an insert of rows with 503', async () => {
-    const name = `cheia_${++made}`;
+    const name = `cheia_${++createdCount}`;
     const table = tableRoutes(company.as, await aTable(company.as, name, [column('n', 'integer')]));
     await fillDisk(`public.${name}`);
     isFull(await table.insert([{ n: 1 }]));
@@ -104,7 +104,7 @@ describe('a company database without disk space', () => {
   });
 
   it('fails an upload job with MANAGED_DATABASE_FULL, and keeps none of its rows', async () => {
-    const name = `cheia_${++made}`;
+    const name = `cheia_${++createdCount}`;
     const id = await aTable(company.as, name, [column('n', 'integer')]);
     const job = await aStagedJob(company, id, [1, 2], 'append');
     await fillDisk(`public.${name}`);
@@ -119,7 +119,10 @@ describe('a company database without disk space', () => {
   });
 
   it('answers every write with 503 while it is read-only, and can still be read', async () => {
-    const table = tableRoutes(company.as, await aTable(company.as, `cheia_${++made}`, [column('n', 'integer')]));
+    const table = tableRoutes(
+      company.as,
+      await aTable(company.as, `cheia_${++createdCount}`, [column('n', 'integer')]),
+    );
     await table.insert([{ n: 1 }]);
     const { id } = (await table.rows()).body.records[0];
     await readOnly(true);

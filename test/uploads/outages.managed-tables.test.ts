@@ -32,14 +32,14 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-let named = 0;
+let tableCount = 0;
 
 /** A confirmed job, and its message. */
 async function aConfirmedJob(queue: ReturnType<typeof aHeldQueue>, into?: string) {
   const jobId = await upload(company, [aFile('dados.csv', aTable(ROWS))], { ...queue, ...(into && { into }) });
   await deliverAll(queue);
   const { columns } = (await jobOf(company, jobId)).inferred_schema;
-  await confirm(company, jobId, { display_name: `queda_${++named}`, columns }, queue);
+  await confirm(company, jobId, { display_name: `queda_${++tableCount}`, columns }, queue);
   const message = queue.messages.shift();
   if (!message) throw new Error('a confirm sends a message');
   return { jobId, message };
@@ -81,7 +81,7 @@ async function finish(queue: ReturnType<typeof aHeldQueue>, jobId: string) {
 describe('a load whose connection is cut at random moments', () => {
   it.each(['create', 'append'])('ends in the mode %s with exactly its rows', async (mode) => {
     const queue = aHeldQueue();
-    const name = `alvo_${++named}`;
+    const name = `alvo_${++tableCount}`;
     const into = mode === 'append' ? await makeTable(company.as, name, [column('codigo', 'integer')]) : undefined;
     const { jobId, message } = await aConfirmedJob(queue, into);
     for (let kill = 0; kill < KILLS; kill += 1) {

@@ -20,20 +20,20 @@ import {
 } from './support.ts';
 
 /** A load has locked nothing yet: a rival here comes first, whole. */
-const BEFORE_ITS_LOCKS = /SELECT status, step, state/;
+const SELECT_JOB_STATUS = /SELECT status, step, state/;
 /** A load has moved its rows, and holds its locks until it commits: a rival here waits for them, and comes after it. */
-const BEFORE_ITS_END = /DROP TABLE/;
+const DROP_STAGING_TABLE = /DROP TABLE/;
 
 let company: Company;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-let named = 0;
+let tableCount = 0;
 
 /** A table with the numbers from 0 below `count`. */
 async function aTableOf(count: number) {
-  const id = await aTable(company.as, `corrida_${++named}`, [column('n', 'integer', false)]);
+  const id = await aTable(company.as, `corrida_${++tableCount}`, [column('n', 'integer', false)]);
   const routes = tableRoutes(company.as, id);
   const rows = Array.from({ length: count }, (_, n) => ({ n }));
   for (let at = 0; at < count; at += 10_000) await routes.insert(rows.slice(at, at + 10_000));
@@ -51,7 +51,7 @@ async function isWhole(id: string): Promise<void> {
 }
 
 describe('a reader of rows that are replaced', () => {
-  it.each([/DELETE FROM "?public/, /INSERT INTO "?public/, BEFORE_ITS_END, /COMMIT/])(
+  it.each([/DELETE FROM "?public/, /INSERT INTO "?public/, DROP_STAGING_TABLE, /COMMIT/])(
     'gets the old rows, without waiting, while the load reaches %s',
     async (statement) => {
       const { id, routes } = await aTableOf(6);
@@ -85,8 +85,8 @@ describe('two loads into one table', () => {
     ['upsert', 'replace'],
   ])('%s and %s', (first, second) => {
     it.each([
-      ['the first is done before the second locks anything', BEFORE_ITS_LOCKS, true],
-      ['the first waits for the second', BEFORE_ITS_END, false],
+      ['the first is done before the second locks anything', SELECT_JOB_STATUS, true],
+      ['the first waits for the second', DROP_STAGING_TABLE, false],
     ])('end as if one came after the other: %s', async (_order, statement, isFirstFirst) => {
       const { id } = await aTableOf(OLD.length);
       const one = await aStagedJob(company, id, A, first, keyOf(first));
@@ -207,16 +207,16 @@ describe('a load beside manual changes of the same table', () => {
 
   it('is done after changes that come before its locks', async () => {
     const CHANGED = [200, 204, 201];
-    const appended = await changedAt(BEFORE_ITS_LOCKS, 'append');
+    const appended = await changedAt(SELECT_JOB_STATUS, 'append');
     expect(appended).toEqual({ statuses: CHANGED, rows: [99, 2, 3, 77, 78, ...LOADED] });
-    expect(await changedAt(BEFORE_ITS_LOCKS, 'replace')).toEqual({ statuses: CHANGED, rows: LOADED });
+    expect(await changedAt(SELECT_JOB_STATUS, 'replace')).toEqual({ statuses: CHANGED, rows: LOADED });
   });
 
   it('is done before changes that wait for its locks', async () => {
-    const appended = await changedAt(BEFORE_ITS_END, 'append');
+    const appended = await changedAt(DROP_STAGING_TABLE, 'append');
     expect(appended).toEqual({ statuses: [200, 204, 201], rows: [99, 2, 3, ...LOADED, 77, 78] });
     // What it replaces is gone for whoever waited.
-    const replaced = await changedAt(BEFORE_ITS_END, 'replace');
+    const replaced = await changedAt(DROP_STAGING_TABLE, 'replace');
     expect(replaced).toEqual({ statuses: [404, 404, 201], rows: [...LOADED, 77, 78] });
   });
 });
@@ -225,7 +225,7 @@ describe('an upload into a table', () => {
   const changes: [what: string, change: (routes: ReturnType<typeof tableRoutes>) => Promise<{ status: number }>][] = [
     ['emptied', (routes) => routes.truncate()],
     ['deleted', (routes) => routes.delete()],
-    ['renamed', (routes) => routes.put({ display_name: `outra_${named}` })],
+    ['renamed', (routes) => routes.put({ display_name: `outra_${tableCount}` })],
   ];
 
   it.each(changes)(
@@ -240,7 +240,9 @@ describe('an upload into a table', () => {
       await confirm(company, started.body.job_id, { columns: schema.columns });
       expect(await finished(company, started.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
       expect(await inTable(id)).toEqual(what === 'emptied' ? [10, 11] : [0, 1, 2, 10, 11]);
-      expect((await routes.get()).body.display_name).toBe(what === 'renamed' ? `outra_${named}` : `corrida_${named}`);
+      expect((await routes.get()).body.display_name).toBe(
+        what === 'renamed' ? `outra_${tableCount}` : `corrida_${tableCount}`,
+      );
       await isWhole(id);
     },
   );

@@ -16,7 +16,7 @@ import { arriving, bytesOfJob, csvOf, PIECE, sameBytes } from './tus.ts';
 const COUNT = inject('randomUploads');
 const SENDER = 'a'.repeat(24);
 /** What everything is sent of. */
-const ALL = csvOf(3 * PIECE, 11);
+const FILE_BYTES = csvOf(3 * PIECE, 11);
 
 describe('resumable uploads whose client, network, Worker, store and database fail at random', () => {
   let company: Company;
@@ -88,8 +88,8 @@ describe('resumable uploads whose client, network, Worker, store and database fa
           (random.chance(0.94)
             ? random.upTo(200_000)
             : random.of([PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 7]) - 1);
-        const from = random.upTo(ALL.length - length);
-        const bytes = ALL.subarray(from, from + length);
+        const from = random.upTo(FILE_BYTES.length - length);
+        const bytes = FILE_BYTES.subarray(from, from + length);
         const id = await begin(length);
         await uploadAll(id, bytes, random);
         if (!sameBytes(await bytesOfJob(company, id), bytes)) failed.push(`seed ${seed + number}, ${length} bytes`);

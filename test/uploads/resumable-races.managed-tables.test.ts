@@ -11,9 +11,22 @@ import { allow, must } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aHeldQueue, deliverAll, inDatabase, jobOf, storedFiles, sweep } from './support.ts';
-import { arriving, begin, begun, bytesOfJob, csvOf, end, idOf, look, offsetIn, PIECE, sameBytes, send } from './tus.ts';
+import {
+  arriving,
+  begin,
+  beginUpload,
+  bytesOfJob,
+  csvOf,
+  end,
+  idOf,
+  look,
+  offsetIn,
+  PIECE,
+  sameBytes,
+  send,
+} from './tus.ts';
 
-const held = () => aHeldQueue().env as never;
+const heldQueueEnv = () => aHeldQueue().env as never;
 const HOUR = 3_600_000;
 
 let company: Company;
@@ -48,7 +61,7 @@ const filesThat = (instead: {
 describe('two requests at once for one resumable upload', () => {
   it('do not both write: one adds its bytes, and the other is refused', async () => {
     const bytes = csvOf(PIECE + 1_000);
-    const path = await begun(company.as, bytes.length);
+    const path = await beginUpload(company.as, bytes.length);
     const refused: number[] = [];
     const sent = await send(
       company.as,
@@ -63,7 +76,7 @@ describe('two requests at once for one resumable upload', () => {
           refused.push((await send(company.as, path, PIECE, csvOf(10, 1))).status);
         },
       }),
-      { env: held() },
+      { env: heldQueueEnv() },
     );
     expect(sent.status).toBe(204);
     expect(refused.slice(0, 4)).toEqual([423, 409, 409, 423]);
@@ -72,11 +85,11 @@ describe('two requests at once for one resumable upload', () => {
 
   it('do not mix their bytes when the first one loses its lease and then wakes up late', async () => {
     const [late, bytes] = [csvOf(PIECE + 10, 1), csvOf(PIECE + 10, 2)];
-    const path = await begun(company.as, bytes.length);
+    const path = await beginUpload(company.as, bytes.length);
     const FILES = filesThat({
       put: async (put) => {
         await endLease(path);
-        expect((await send(company.as, path, 0, arriving(bytes), { env: held() })).status).toBe(204);
+        expect((await send(company.as, path, 0, arriving(bytes), { env: heldQueueEnv() })).status).toBe(204);
         return put();
       },
     });
@@ -88,7 +101,7 @@ describe('two requests at once for one resumable upload', () => {
 
   it('do not mix their bytes when the first one loses its lease and then ends late', async () => {
     const [late, bytes] = [csvOf(20, 1), csvOf(30, 2)];
-    const path = await begun(company.as, bytes.length);
+    const path = await beginUpload(company.as, bytes.length);
     const body = arriving(late, {
       chunk: 10,
       before: async (at) => {
@@ -99,20 +112,20 @@ describe('two requests at once for one resumable upload', () => {
     });
     expect((await send(company.as, path, 0, body)).status).toBe(423);
     expect(offsetIn(await look(company.as, path))).toBe(15);
-    await send(company.as, path, 15, bytes.subarray(15), { env: held() });
+    await send(company.as, path, 15, bytes.subarray(15), { env: heldQueueEnv() });
     expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
   });
 
   it('let the first one continue after its lease expired, if no other has written', async () => {
     const bytes = csvOf(PIECE + 10);
-    const path = await begun(company.as, bytes.length);
+    const path = await beginUpload(company.as, bytes.length);
     const body = arriving(bytes, { chunk: PIECE, before: () => endLease(path).then(() => {}) });
-    expect((await send(company.as, path, 0, body, { env: held() })).status).toBe(204);
+    expect((await send(company.as, path, 0, body, { env: heldQueueEnv() })).status).toBe(204);
     expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
   });
 
   it('keep the second one out while bytes of the first still arrive slowly', async () => {
-    const path = await begun(company.as, 30);
+    const path = await beginUpload(company.as, 30);
     let refused = 0;
     try {
       const body = arriving(csvOf(30), {
@@ -129,7 +142,7 @@ describe('two requests at once for one resumable upload', () => {
           }
         },
       });
-      expect((await send(company.as, path, 0, body, { env: held() })).status).toBe(204);
+      expect((await send(company.as, path, 0, body, { env: heldQueueEnv() })).status).toBe(204);
     } finally {
       resetClock();
     }
@@ -150,7 +163,7 @@ describe('a resumable upload whose object store is down', () => {
 
   it('continues at the offset that HEAD answers', async () => {
     const bytes = csvOf(2 * PIECE + 10);
-    const path = await begun(company.as, bytes.length);
+    const path = await beginUpload(company.as, bytes.length);
     await send(company.as, path, 0, bytes.subarray(0, 10));
     let puts = 0;
     const once = filesThat({ put: (put) => (puts++ === 1 ? Promise.reject(new Error('R2 is away')) : put()) });
@@ -158,11 +171,11 @@ describe('a resumable upload whose object store is down', () => {
     expect([failed.status, failed.body.error_code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
     expect(offsetIn(await look(company.as, path))).toBe(PIECE);
     const unread = filesThat({ get: () => Promise.reject(new Error('R2 is away')) });
-    const short = await begun(company.as, 20);
+    const short = await beginUpload(company.as, 20);
     await send(company.as, short, 0, bytes.subarray(0, 10));
     expect((await send(company.as, short, 10, bytes.subarray(10, 20), { env: unread as never })).status).toBe(503);
-    expect((await send(company.as, short, 10, bytes.subarray(10, 20), { env: held() })).status).toBe(204);
-    await send(company.as, path, PIECE, arriving(bytes.subarray(PIECE)), { env: held() });
+    expect((await send(company.as, short, 10, bytes.subarray(10, 20), { env: heldQueueEnv() })).status).toBe(204);
+    await send(company.as, path, PIECE, arriving(bytes.subarray(PIECE)), { env: heldQueueEnv() });
     expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
   });
 
@@ -170,13 +183,13 @@ describe('a resumable upload whose object store is down', () => {
     const answer = await begin(company.as, 10, { body: csvOf(10), env: away as never });
     expect([answer.status, offsetIn(answer)]).toEqual([201, 0]);
     const path = answer.headers.get('location') as string;
-    expect((await send(company.as, path, 0, csvOf(10), { env: held() })).status).toBe(204);
+    expect((await send(company.as, path, 0, csvOf(10), { env: heldQueueEnv() })).status).toBe(204);
   });
 });
 
 describe('a resumable upload that is deleted', () => {
   it('refuses a request that is still sending, and keeps none of its bytes', async () => {
-    const path = await begun(company.as, 2 * PIECE);
+    const path = await beginUpload(company.as, 2 * PIECE);
     const files = filesThat({
       put: async (put) => {
         expect((await end(company.as, path)).status).toBe(204);
@@ -189,9 +202,9 @@ describe('a resumable upload that is deleted', () => {
   });
 
   it('keeps its bytes when its job was created just before', async () => {
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     const { outcome } = await rivalBeforeStatement(company.id, /DELETE FROM console\.resumable_uploads/, () =>
-      send(company.as, path, 0, csvOf(10), { env: held() }),
+      send(company.as, path, 0, csvOf(10), { env: heldQueueEnv() }),
     );
     expect((await end(company.as, path)).status).toBe(204);
     expect((await outcome).status).toBe(204);
@@ -199,7 +212,7 @@ describe('a resumable upload that is deleted', () => {
   });
 
   it('makes no job when it was deleted just before its last byte was stored', async () => {
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     const { outcome } = await rivalBeforeStatement(company.id, /SET is_finished = true/, () => end(company.as, path));
     const queue = aHeldQueue();
     expect((await send(company.as, path, 0, csvOf(10), { env: queue.env as never })).status).toBe(404);
@@ -212,7 +225,7 @@ describe('a resumable upload that is deleted', () => {
 describe('a complete resumable upload whose job was not created', () => {
   /** All bytes are there, and the request died before it made the job. */
   async function aWholeOne(length = 10): Promise<string> {
-    const path = await begun(company.as, length);
+    const path = await beginUpload(company.as, length);
     const JOBS = { send: () => Promise.reject(new Error('the isolate dies')) };
     await send(company.as, path, 0, csvOf(length), { env: { JOBS } as never });
     await sql(`UPDATE console.resumable_uploads SET is_finished = false WHERE id = '${idOf(path)}'`);
@@ -265,9 +278,9 @@ describe('a complete resumable upload whose job was not created', () => {
   });
 
   it('keeps its files while bytes still come, even if it was begun more than a day ago', async () => {
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     // It was begun more than a day ago when the sweep runs, with a byte of late.
-    await send(company.as, path, 0, csvOf(9), { env: held() });
+    await send(company.as, path, 0, csvOf(9), { env: heldQueueEnv() });
     await sql(`UPDATE console.resumable_uploads SET updated_at = now() + interval '23 h' WHERE id = '${idOf(path)}'`);
     await sweep(aHeldQueue(), 24 * HOUR + 120_000);
     expect(await own(path)).not.toEqual([]);
@@ -295,8 +308,8 @@ describe('a complete resumable upload whose job was not created', () => {
     const tableId = await aTable(company.as, 'some', [column('codigo', 'integer'), column('nome', 'text')]);
     const queue = aHeldQueue();
     const sending = { env: queue.env as never };
-    const keyed = await begun(company.as, 10, { said: { table_id: tableId, mode: 'upsert', key: 'nome' } });
-    const plain = await begun(company.as, 10, { said: { table_id: tableId } });
+    const keyed = await beginUpload(company.as, 10, { said: { table_id: tableId, mode: 'upsert', key: 'nome' } });
+    const plain = await beginUpload(company.as, 10, { said: { table_id: tableId } });
     await sql(
       `UPDATE console.managed_tables SET columns = (SELECT jsonb_agg(c) FROM jsonb_array_elements(columns) AS c WHERE c->>'name' <> 'nome') WHERE id = '${tableId}'`,
     );
@@ -310,20 +323,22 @@ describe('a complete resumable upload whose job was not created', () => {
 
   it('is answered with 423 while its table is locked, and gets its job later', async () => {
     const tableId = await aTable(company.as, 'busy', [column('codigo', 'integer')]);
-    const path = await begun(company.as, 10, { said: { table_id: tableId } });
+    const path = await beginUpload(company.as, 10, { said: { table_id: tableId } });
     await inDatabase(company, (database) =>
       database.transaction(async (tx) => {
         await tx.execute(`SELECT FROM console.managed_tables WHERE id = '${tableId}' FOR UPDATE`);
-        expect((await send(company.as, path, 0, csvOf(10), { env: held() })).status).toBe(423);
+        expect((await send(company.as, path, 0, csvOf(10), { env: heldQueueEnv() })).status).toBe(423);
       }),
     );
-    expect((await look(company.as, path, { env: held() })).headers.get('content-location')).toContain(idOf(path));
+    expect((await look(company.as, path, { env: heldQueueEnv() })).headers.get('content-location')).toContain(
+      idOf(path),
+    );
   });
 });
 
 describe('an expired resumable upload', () => {
   it('is gone before it is swept, and answers 404', async () => {
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     await sql(`UPDATE console.resumable_uploads SET updated_at = now() - interval '25 h' WHERE id = '${idOf(path)}'`);
     expect((await look(company.as, path)).status).toBe(404);
     expect((await send(company.as, path, 0, csvOf(1))).status).toBe(404);
@@ -331,7 +346,7 @@ describe('an expired resumable upload', () => {
   });
 
   it('is kept when a byte arrives while it is swept', async () => {
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     const row = `console.resumable_uploads SET updated_at = now()`;
     const where = `WHERE id = '${idOf(path)}'`;
     await sql(`UPDATE ${row} - interval '25 h' ${where}`);
@@ -359,8 +374,8 @@ describe('the permissions for a resumable upload', () => {
     const table_id = await aTable(company.as, 'asked', [column('codigo', 'integer')]);
     const { bearer: person } = await principalsOf(company);
     await person.may([allow('managed-tables:upload', 'managed-tables:list')]);
-    const path = await begun(person.as, 10, { said: { table_id } });
-    const job = await begun(person.as, 10);
+    const path = await beginUpload(person.as, 10, { said: { table_id } });
+    const job = await beginUpload(person.as, 10);
     expect((await send(person.as, path, 0, csvOf(4))).status).toBe(204);
     const denied = { effect: 'Deny', actions: ['managed-tables:upload'] } as const;
     const resources = [arnOf(company, 'managed-tables:table', table_id)];
@@ -391,7 +406,7 @@ describe('the permissions for a resumable upload', () => {
 describe('a company with nineteen unfinished resumable uploads', () => {
   it('can begin one more, of two at once', async () => {
     const other = await aProvisionedCompany();
-    for (let count = 0; count < 19; count += 1) await begun(other.as, 10);
+    for (let count = 0; count < 19; count += 1) await beginUpload(other.as, 10);
     const { outcome } = await rivalBeforeStatement(other.id, /COMMIT/, () => begin(other.as, 10));
     const statuses = [(await begin(other.as, 10)).status, (await outcome).status];
     expect(statuses.toSorted()).toEqual([201, 429]);

@@ -17,7 +17,7 @@ import {
 import {
   arriving,
   begin,
-  begun,
+  beginUpload,
   bytesOfJob,
   csvOf,
   end,
@@ -28,11 +28,11 @@ import {
   PIECE,
   sameBytes,
   send,
-  UPLOADS,
+  UPLOADS_PATH,
   VERSION,
 } from './tus.ts';
 
-const held = () => aHeldQueue().env as never;
+const heldQueueEnv = () => aHeldQueue().env as never;
 const digest = (algorithm: string, bytes: Uint8Array) =>
   `${algorithm} ${createHash(algorithm).update(bytes).digest('base64')}`;
 
@@ -45,7 +45,7 @@ describe('a resumable upload', () => {
   it('becomes an ordinary upload job once its last byte has arrived', async () => {
     const queue = aHeldQueue();
     const text = Buffer.from(csvTable(100));
-    const path = await begun(company.as, text.length, { said: { filetype: 'text/csv', color: 'blue' } });
+    const path = await beginUpload(company.as, text.length, { said: { filetype: 'text/csv', color: 'blue' } });
     const half = text.length >> 1;
     const first = await send(company.as, path, 0, text.subarray(0, half));
     expect([first.status, offsetIn(first), first.headers.get('content-location')]).toEqual([204, half, null]);
@@ -84,7 +84,7 @@ describe('a resumable upload', () => {
     const tableId = await aTable(company.as, 'destino', [column('codigo', 'integer'), column('nome', 'text')]);
     const text = Buffer.from('codigo,nome\n1,a\n2,b\n');
     const said = { table_id: tableId, mode: 'upsert', key: 'codigo' };
-    const path = await begun(company.as, text.length, { said, body: text, env: queue.env as never });
+    const path = await beginUpload(company.as, text.length, { said, body: text, env: queue.env as never });
     await deliverAll(queue);
     const read = await jobOf(company, idOf(path));
     expect(read).toMatchObject({ status: 'waiting_confirm', mode: 'upsert', key: ['codigo'], user_table_id: tableId });
@@ -98,7 +98,7 @@ describe('a resumable upload', () => {
     const tableId = await aTable(company.as, 'crescente', [column('codigo', 'integer')]);
     const text = Buffer.from('codigo,nome\n1,a\n');
     const said = { table_id: tableId, evolve: 'add' };
-    const path = await begun(company.as, text.length, { said, body: text, env: queue.env as never });
+    const path = await beginUpload(company.as, text.length, { said, body: text, env: queue.env as never });
     await deliverAll(queue);
     const { evolve, inferred_schema: schema } = await jobOf(company, idOf(path));
     expect([evolve, schema.new_columns]).toEqual(['add', [expect.objectContaining({ name: 'nome' })]]);
@@ -106,7 +106,7 @@ describe('a resumable upload', () => {
 
   it('accepts its first bytes, or all, with the request that begins it', async () => {
     const bytes = csvOf(1_000);
-    const whole = await begin(company.as, 1_000, { body: bytes, env: held() });
+    const whole = await begin(company.as, 1_000, { body: bytes, env: heldQueueEnv() });
     expect([whole.status, offsetIn(whole)]).toEqual([201, 1_000]);
     expect(whole.headers.get('content-location')).toMatch(/upload-jobs/);
     const some = await begin(company.as, 1_000, { body: bytes.subarray(0, 10) });
@@ -123,9 +123,9 @@ describe('a resumable upload', () => {
     ['by one chunk', 2.5 * PIECE, 2.5 * PIECE],
   ])('arrives byte for byte: %s', async (_, length, chunk) => {
     const bytes = csvOf(length, chunk);
-    const path = await begun(company.as, length);
+    const path = await beginUpload(company.as, length);
     for (let at = 0; at < length; at += chunk) {
-      const sent = await send(company.as, path, at, arriving(bytes.subarray(at, at + chunk)), { env: held() });
+      const sent = await send(company.as, path, at, arriving(bytes.subarray(at, at + chunk)), { env: heldQueueEnv() });
       expect([sent.status, offsetIn(sent)]).toEqual([204, Math.min(length, at + chunk)]);
     }
     expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
@@ -136,9 +136,9 @@ describe('a resumable upload', () => {
 
   it('arrives byte for byte by forty small requests', async () => {
     const bytes = csvOf(4_000);
-    const path = await begun(company.as, bytes.length);
+    const path = await beginUpload(company.as, bytes.length);
     for (let at = 0; at < bytes.length; at += 100) {
-      await send(company.as, path, at, bytes.subarray(at, at + 100), { env: held() });
+      await send(company.as, path, at, bytes.subarray(at, at + 100), { env: heldQueueEnv() });
     }
     expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
     expect((await storedFiles(company)).filter((key) => key.includes(idOf(path)))).toHaveLength(1);
@@ -148,10 +148,10 @@ describe('a resumable upload', () => {
     'keeps the bytes that arrived before the connection was cut: %i bytes',
     async (cutAfter) => {
       const bytes = csvOf(2 * PIECE + 100);
-      const path = await begun(company.as, bytes.length);
+      const path = await beginUpload(company.as, bytes.length);
       await send(company.as, path, 0, arriving(bytes, { cutAfter })).catch(() => {});
       expect(offsetIn(await look(company.as, path))).toBe(cutAfter);
-      await send(company.as, path, cutAfter, arriving(bytes.subarray(cutAfter)), { env: held() });
+      await send(company.as, path, cutAfter, arriving(bytes.subarray(cutAfter)), { env: heldQueueEnv() });
       expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
     },
   );
@@ -168,7 +168,7 @@ describe('a resumable upload', () => {
   describe('with a checksum', () => {
     it.each(['sha1', 'sha256', 'md5'])('accepts bytes that match the checksum: %s', async (algorithm) => {
       const bytes = csvOf(2_000);
-      const path = await begun(company.as, 2_000);
+      const path = await beginUpload(company.as, 2_000);
       const headers = { 'upload-checksum': digest(algorithm, bytes.subarray(0, 1_500)) };
       const sent = await send(company.as, path, 0, bytes.subarray(0, 1_500), { headers });
       expect([sent.status, offsetIn(sent)]).toEqual([204, 1_500]);
@@ -177,7 +177,7 @@ describe('a resumable upload', () => {
 
     it('keeps no bytes of a request that does not match its checksum, nor whole pieces of them', async () => {
       const bytes = csvOf(2 * PIECE + 10);
-      const path = await begun(company.as, bytes.length);
+      const path = await beginUpload(company.as, bytes.length);
       await send(company.as, path, 0, bytes.subarray(0, 5));
       const headers = { 'upload-checksum': digest('sha1', csvOf(10)) };
       const refused = await send(company.as, path, 5, arriving(bytes.subarray(5)), { headers });
@@ -185,13 +185,13 @@ describe('a resumable upload', () => {
       expect(offsetIn(await look(company.as, path))).toBe(5);
       expect((await storedFiles(company)).filter((key) => key.includes(idOf(path)))).toHaveLength(1);
       const right = { 'upload-checksum': digest('sha256', bytes.subarray(5)) };
-      await send(company.as, path, 5, arriving(bytes.subarray(5)), { headers: right, env: held() });
+      await send(company.as, path, 5, arriving(bytes.subarray(5)), { headers: right, env: heldQueueEnv() });
       expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
     });
 
     it('keeps no bytes of a request that is cut off', async () => {
       const bytes = csvOf(PIECE + 100);
-      const path = await begun(company.as, bytes.length);
+      const path = await beginUpload(company.as, bytes.length);
       const headers = { 'upload-checksum': digest('sha1', bytes) };
       await send(company.as, path, 0, arriving(bytes, { cutAfter: PIECE + 50 }), { headers }).catch(() => {});
       expect(offsetIn(await look(company.as, path))).toBe(0);
@@ -209,7 +209,7 @@ describe('a resumable upload', () => {
     it.each(['crc32 AAAA', 'sha1', 'sha1 ü', 'toString AAAA'])(
       'refuses the malformed or unknown checksum %s',
       async (said) => {
-        const path = await begun(company.as, 10);
+        const path = await beginUpload(company.as, 10);
         const { status, body } = await send(company.as, path, 0, csvOf(10), {
           headers: { 'upload-checksum': Buffer.from(said).toString('latin1') },
         });
@@ -267,7 +267,7 @@ describe('a resumable upload', () => {
     });
 
     it('bytes of another type, offset or length, with an error code for each', async () => {
-      const path = await begun(company.as, 10);
+      const path = await beginUpload(company.as, 10);
       const answers = async (offset: string, body: BodyInit, headers: Record<string, string> = {}) => {
         const answer = await send(company.as, path, 0, body, { headers: { 'upload-offset': offset, ...headers } });
         return [answer.status, answer.body.error_code];
@@ -288,7 +288,7 @@ describe('a resumable upload', () => {
     });
 
     it('more bytes than its length, and keeps none, even where its length is a whole piece', async () => {
-      const path = await begun(company.as, PIECE);
+      const path = await beginUpload(company.as, PIECE);
       const refused = await send(company.as, path, 0, arriving(csvOf(PIECE + 1), { chunk: PIECE }));
       expect(refused.status).toBe(413);
       const after = await look(company.as, path);
@@ -307,15 +307,15 @@ describe('a resumable upload', () => {
 
     it('requests for an unknown or malformed id', async () => {
       for (const id of ['x', 'f'.repeat(24), '%00']) {
-        expect((await look(company.as, `${UPLOADS}/${id}`)).status).toBe(404);
-        expect((await send(company.as, `${UPLOADS}/${id}`, 0, csvOf(1))).status).toBe(404);
-        expect((await end(company.as, `${UPLOADS}/${id}`)).status).toBe(404);
+        expect((await look(company.as, `${UPLOADS_PATH}/${id}`)).status).toBe(404);
+        expect((await send(company.as, `${UPLOADS_PATH}/${id}`, 0, csvOf(1))).status).toBe(404);
+        expect((await end(company.as, `${UPLOADS_PATH}/${id}`)).status).toBe(404);
       }
     });
   });
 
   it('accepts a request without a body, which adds no bytes', async () => {
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     const { status, headers } = await company.as.patch(path, {
       headers: { ...VERSION, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' },
     });
@@ -324,7 +324,7 @@ describe('a resumable upload', () => {
   });
 
   it('accepts bytes by POST with X-HTTP-Method-Override: PATCH', async () => {
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     const headers = { ...VERSION, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
     const post = (more: Record<string, string>) =>
       company.as.post(path, { headers: { ...headers, ...more }, body: csvOf(4) });
@@ -345,7 +345,7 @@ describe('a resumable upload', () => {
   });
 
   it('answers HEAD with its offset and no body', async () => {
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     const authorization = { authorization: `Bearer ${company.token}` };
     const head = await call('HEAD', path, { headers: { ...VERSION, ...authorization } });
     expect([head.status, head.headers.get('upload-offset'), head.body]).toEqual([200, '0', '']);
@@ -354,7 +354,7 @@ describe('a resumable upload', () => {
   });
 
   it('is deleted with its bytes, or without its job and bytes once it is complete', async () => {
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     await send(company.as, path, 0, csvOf(4));
     expect((await end(company.as, path)).status).toBe(204);
     expect((await look(company.as, path)).status).toBe(404);
@@ -362,7 +362,7 @@ describe('a resumable upload', () => {
     expect((await end(company.as, path)).status).toBe(404);
     expect((await storedFiles(company)).filter((key) => key.includes(idOf(path)))).toEqual([]);
 
-    const whole = await begun(company.as, 10, { body: csvOf(10), env: held() });
+    const whole = await beginUpload(company.as, 10, { body: csvOf(10), env: heldQueueEnv() });
     expect((await end(company.as, whole)).status).toBe(204);
     expect((await jobOf(company, idOf(whole))).status).toBe('queued');
     expect((await look(company.as, whole)).status).toBe(404);
@@ -371,7 +371,7 @@ describe('a resumable upload', () => {
 
   it('is visible only to the user who began it', async () => {
     const other = await aUser(company, { can: ['managed-tables:*'] });
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     expect((await look(other.as, path)).status).toBe(404);
     expect((await send(other.as, path, 0, csvOf(1))).status).toBe(404);
     expect((await end(other.as, path)).status).toBe(404);
@@ -379,7 +379,7 @@ describe('a resumable upload', () => {
   });
 
   it('answers OPTIONS of any origin with its protocol version, extensions and CORS headers', async () => {
-    for (const path of [UPLOADS, `${UPLOADS}/x`]) {
+    for (const path of [UPLOADS_PATH, `${UPLOADS_PATH}/x`]) {
       const { status, headers } = await call('OPTIONS', path, { headers: { origin: 'https://page.test' } });
       expect(status).toBe(204);
       expect(Object.fromEntries(headers)).toMatchObject({
@@ -390,7 +390,7 @@ describe('a resumable upload', () => {
         'tus-checksum-algorithm': 'sha1,sha256,md5',
       });
       const namesIn = (header: string) => headers.get(header)?.split(',') ?? [];
-      const own = path === UPLOADS ? ['Upload-Length', 'Upload-Metadata'] : ['Upload-Offset'];
+      const own = path === UPLOADS_PATH ? ['Upload-Length', 'Upload-Metadata'] : ['Upload-Offset'];
       const sent = ['Authorization', 'Tus-Resumable', 'Upload-Checksum', ...own];
       expect(namesIn('access-control-allow-headers')).toEqual(expect.arrayContaining(sent));
       const read = ['Location', 'Content-Location', 'Upload-Offset', 'Upload-Length', 'Upload-Expires', 'Tus-Version'];
@@ -401,7 +401,7 @@ describe('a resumable upload', () => {
   });
 
   it('is deleted, with its bytes, after 24 hours without a new byte', async () => {
-    const path = await begun(company.as, 10);
+    const path = await beginUpload(company.as, 10);
     await send(company.as, path, 0, csvOf(4));
     const queue = aHeldQueue();
     const HOUR = 3_600_000;
@@ -418,13 +418,13 @@ describe('a company', () => {
   it('has at most twenty unfinished resumable uploads', async () => {
     const company = await aProvisionedCompany();
     const paths: string[] = [];
-    for (let count = 0; count < 20; count += 1) paths.push(await begun(company.as, 10));
+    for (let count = 0; count < 20; count += 1) paths.push(await beginUpload(company.as, 10));
     const refused = await begin(company.as, 10);
     expect([refused.status, refused.body.details.reason]).toEqual([429, 'resumable_upload.too_many']);
     await end(company.as, paths[0] as string);
-    paths[0] = await begun(company.as, 10);
-    await send(company.as, paths[1] as string, 0, csvOf(10), { env: held() });
-    await begun(company.as, 10);
+    paths[0] = await beginUpload(company.as, 10);
+    await send(company.as, paths[1] as string, 0, csvOf(10), { env: heldQueueEnv() });
+    await beginUpload(company.as, 10);
     expect((await begin(company.as, 10)).status).toBe(429);
   });
 });

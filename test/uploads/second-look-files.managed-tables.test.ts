@@ -23,7 +23,7 @@ import { aBook } from './workbooks.ts';
 type Bytes = Uint8Array<ArrayBuffer>;
 
 let company: Company;
-let named = 0;
+let tableCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
@@ -51,7 +51,7 @@ async function look(jobId: string, said: unknown) {
 
 async function rowsWhenConfirmed(jobId: string) {
   const { columns } = (await jobOf(company, jobId)).inferred_schema;
-  expect((await confirm(company, jobId, { display_name: `vista_${++named}`, columns }, queue)).status).toBe(200);
+  expect((await confirm(company, jobId, { display_name: `vista_${++tableCount}`, columns }, queue)).status).toBe(200);
   await deliverAll(queue);
   const job = await finished(company, jobId);
   expect(job).toMatchObject({ status: 'done' });

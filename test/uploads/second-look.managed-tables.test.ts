@@ -22,7 +22,7 @@ import {
 import { aBook, aSheet } from './workbooks.ts';
 
 let company: Company;
-let named = 0;
+let tableCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
@@ -56,7 +56,7 @@ async function look(jobId: string, said: unknown) {
 /** The rows that a job's files come to when what was inferred is confirmed. */
 async function rowsWhenConfirmed(jobId: string) {
   const { columns } = (await jobOf(company, jobId)).inferred_schema;
-  const { status } = await confirm(company, jobId, { display_name: `olhar_${++named}`, columns }, queue);
+  const { status } = await confirm(company, jobId, { display_name: `olhar_${++tableCount}`, columns }, queue);
   expect(status).toBe(200);
   await deliverAll(queue);
   const job = await finished(company, jobId);
@@ -311,7 +311,7 @@ describe('a second analysis of an upload job', () => {
   });
 
   it('does not turn lines of another user’s file into column names for a caller who may not read rows', async () => {
-    const into = await aTable(company.as, `alvo_${++named}`, [column('n', 'integer')]);
+    const into = await aTable(company.as, `alvo_${++tableCount}`, [column('n', 'integer')]);
     const jobId = await upload(company, [aFile('a.csv', 'n,x\n1,segredo\n')], { ...queue, into });
     await deliverAll(queue);
     const uploader = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] });

@@ -33,7 +33,7 @@ export async function read(
   return jobOf(company, body.job_id);
 }
 
-let named = 0;
+let tableCount = 0;
 
 /** The types of what was inferred, by name, and the rows when that is confirmed, without their ids. */
 export async function table(
@@ -49,7 +49,7 @@ export async function table(
   const answer = await confirm(
     company,
     job._id,
-    { display_name: `tipo_${++named}_${name.length}`, columns, ...changes },
+    { display_name: `tipo_${++tableCount}_${name.length}`, columns, ...changes },
     queue,
   );
   expect(answer.status).toBe(200);

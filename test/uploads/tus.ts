@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
 import { listSegments, type StoredFile } from '../../src/modules/uploads/receive.ts';
-import type { Answer, Caller, Sending } from '../support/api.ts';
+import type { ApiResponse, Caller, Sending } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
 import { inDatabase } from './support.ts';
 
-export const UPLOADS = '/v1/managed-tables/uploads';
+export const UPLOADS_PATH = '/v1/managed-tables/uploads';
 export const PIECE = 8 * 1024 * 1024;
 export const VERSION = { 'tus-resumable': '1.0.0' };
 const TYPE = { 'content-type': 'application/offset+octet-stream' };
@@ -22,7 +22,7 @@ export interface Beginning extends Sending {
 
 /** Begins an upload of so many bytes, as tus does. */
 export const begin = (as: Caller, length: number, { said, headers, body, ...sending }: Beginning = {}) =>
-  as.post(UPLOADS, {
+  as.post(UPLOADS_PATH, {
     ...sending,
     ...(body !== undefined && { body }),
     headers: {
@@ -35,7 +35,7 @@ export const begin = (as: Caller, length: number, { said, headers, body, ...send
   });
 
 /** The same. @returns its path */
-export async function begun(as: Caller, length: number, beginning: Beginning = {}): Promise<string> {
+export async function beginUpload(as: Caller, length: number, beginning: Beginning = {}): Promise<string> {
   const { status, headers, body } = await begin(as, length, beginning);
   if (status !== 201) throw new Error(`The upload was answered ${status}: ${JSON.stringify(body)}`);
   return headers.get('location') as string;
@@ -47,7 +47,7 @@ export const send = (
   offset: number,
   body: BodyInit,
   sending: Sending = {},
-): Promise<Answer> =>
+): Promise<ApiResponse> =>
   as.patch(path, {
     ...sending,
     body,
@@ -59,7 +59,7 @@ export const look = (as: Caller, path: string, sending: Sending = {}) => as.get(
 
 export const end = (as: Caller, path: string) => as.delete(path, { headers: VERSION });
 
-export const offsetIn = ({ headers }: Answer): number => Number(headers.get('upload-offset'));
+export const offsetIn = ({ headers }: ApiResponse): number => Number(headers.get('upload-offset'));
 
 export const idOf = (path: string): string => path.split('/').at(-1) as string;
 

@@ -1,26 +1,26 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFileOf, aStagedJob } from './staged.ts';
 import { aHeldQueue, inDatabase, load, postFiles, rowsOf, undo } from './support.ts';
 
 /** An undo has locked nothing yet: a rival here comes first, whole. */
-const BEFORE_ITS_LOCKS = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
+const SELECT_UNDO_STATE = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
 /** An undo has changed the rows, and holds its locks until it commits: a rival here waits for them. */
-const BEFORE_ITS_END = /SET undone_at = /;
+const SET_UNDONE_AT = /SET undone_at = /;
 /** An undo has locked the table that its load made, and found it free: a rival here waits. */
-const BEFORE_IT_DELETES = /SET deleted_at = /;
+const SET_DELETED_AT = /SET deleted_at = /;
 
 let company: Company;
-let named = 0;
+let tableCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 async function aLoadedTable(mode: string) {
-  const id = await aTable(company.as, `disputa_${++named}`, [column('n', 'integer')]);
+  const id = await aTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
   const routes = tableRoutes(company.as, id);
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
   const job = await aStagedJob(company, id, [10, 11], mode);
@@ -38,8 +38,8 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
   const BEFORE = [0, 1, 2];
 
   it.each([
-    ['finds it undone', BEFORE_ITS_LOCKS],
-    ['waits for it, and finds it undone', BEFORE_ITS_END],
+    ['finds it undone', SELECT_UNDO_STATE],
+    ['waits for it, and finds it undone', SET_UNDONE_AT],
   ])('is done once when two come at the same time: the second %s', async (_what, statement) => {
     const { jobId, numbers, isWhole } = await aLoadedTable(mode);
     const { outcome } = await rivalBeforeStatement(company.id, statement, () => undo(company, jobId));
@@ -62,7 +62,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
       const key = second === 'upsert' ? ['n'] : [];
       const first = await aLoadedTable(mode);
       const before = await aStagedJob(company, first.id, [20], second, key);
-      const overtaking = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, before.publish);
+      const overtaking = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, before.publish);
       expect(reasonOf(await undo(company, first.jobId))).toBe('later_load');
       expect(await overtaking.outcome).toBe('done');
       expect(await first.numbers()).toEqual(second === 'replace' ? [20] : [...LOADED, 20]);
@@ -70,7 +70,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
 
       const other = await aLoadedTable(mode);
       const after = await aStagedJob(company, other.id, [20], second, key);
-      const waiting = await rivalBeforeStatement(company.id, BEFORE_ITS_END, after.publish);
+      const waiting = await rivalBeforeStatement(company.id, SET_UNDONE_AT, after.publish);
       expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
       expect(await waiting.outcome).toBe('done');
       expect(await other.numbers()).toEqual(second === 'replace' ? [20] : [...BEFORE, 20]);
@@ -93,8 +93,8 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
       ];
     };
     for (const [statement, statuses] of [
-      [BEFORE_ITS_LOCKS, [200, 204, 201]],
-      [BEFORE_ITS_END, [404, 404, 201]],
+      [SELECT_UNDO_STATE, [200, 204, 201]],
+      [SET_UNDONE_AT, [404, 404, 201]],
     ] as const) {
       const { id, routes, jobId, numbers, isWhole } = await aLoadedTable(mode);
       const rows = (await rowsOf(company, id)) as { id: string; n: number }[];
@@ -116,12 +116,12 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
     ['table_deleted', 'deleted', (routes: ReturnType<typeof tableRoutes>) => routes.delete()],
   ])('is refused as %s where its table is %s first, and otherwise succeeds', async (reason, _what, change) => {
     const first = await aLoadedTable(mode);
-    const before = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, () => change(first.routes));
+    const before = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, () => change(first.routes));
     expect(reasonOf(await undo(company, first.jobId))).toBe(reason);
     expect((await before.outcome).status).toBeLessThan(300);
 
     const other = await aLoadedTable(mode);
-    const after = await rivalBeforeStatement(company.id, BEFORE_ITS_END, () => change(other.routes));
+    const after = await rivalBeforeStatement(company.id, SET_UNDONE_AT, () => change(other.routes));
     expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
     expect((await after.outcome).status).toBeLessThan(300);
     if (reason === 'table_deleted') expect((await other.routes.restore()).status).toBe(200);
@@ -131,7 +131,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
 
   it('shows readers the rows from before, without a wait, until it ends', async () => {
     const { jobId, numbers } = await aLoadedTable(mode);
-    const { outcome } = await rivalBeforeStatement(company.id, BEFORE_ITS_END, numbers);
+    const { outcome } = await rivalBeforeStatement(company.id, SET_UNDONE_AT, numbers);
     expect(reasonOf(await undo(company, jobId))).toBe('undone');
     expect(await outcome).toEqual(LOADED);
     expect(await numbers()).toEqual(BEFORE);
@@ -140,15 +140,15 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
 
 describe('the undo of an upload that made a table', () => {
   async function aMadeTable() {
-    const job = await load(company, [aFileOf([10, 11])], { display_name: `feita_${++named}` });
+    const job = await load(company, [aFileOf([10, 11])], { display_name: `feita_${++tableCount}` });
     const routes = tableRoutes(company.as, job.user_table_id);
     return { id: job.user_table_id as string, jobId: job._id as string, routes };
   }
-  const statusOf = ({ status, body }: Answer) => [status, body?.removed ?? body?.inserted];
+  const statusOf = ({ status, body }: ApiResponse) => [status, body?.removed ?? body?.inserted];
 
   it.each([
-    ['finds it undone', BEFORE_ITS_LOCKS],
-    ['waits for it, and finds it undone', BEFORE_ITS_END],
+    ['finds it undone', SELECT_UNDO_STATE],
+    ['waits for it, and finds it undone', SET_UNDONE_AT],
   ])('is done once when two come at the same time: the second %s', async (_what, statement) => {
     const { jobId, routes } = await aMadeTable();
     const { outcome } = await rivalBeforeStatement(company.id, statement, () => undo(company, jobId));
@@ -161,12 +161,12 @@ describe('the undo of an upload that made a table', () => {
 
   it('comes before or after an insert of rows', async () => {
     const first = await aMadeTable();
-    const before = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, () => first.routes.insert([{ n: 77 }]));
+    const before = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, () => first.routes.insert([{ n: 77 }]));
     expect(statusOf(await undo(company, first.jobId))).toEqual([200, 3]);
     expect(statusOf(await before.outcome)).toEqual([201, 1]);
 
     const other = await aMadeTable();
-    const after = await rivalBeforeStatement(company.id, BEFORE_IT_DELETES, () => other.routes.insert([{ n: 77 }]));
+    const after = await rivalBeforeStatement(company.id, SET_DELETED_AT, () => other.routes.insert([{ n: 77 }]));
     expect(statusOf(await undo(company, other.jobId))).toEqual([200, 2]);
     expect((await after.outcome).status).toBe(404);
     expect((await other.routes.restore()).status).toBe(200);
@@ -176,7 +176,7 @@ describe('the undo of an upload that made a table', () => {
   it('comes before an upload into the table, or is refused while that one is unfinished', async () => {
     const into = (id: string) => postFiles(company, [aFileOf([20])], { ...aHeldQueue(), into: id });
     const first = await aMadeTable();
-    const before = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, () => into(first.id));
+    const before = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, () => into(first.id));
     expect(await undo(company, first.jobId)).toMatchObject({
       status: 409,
       body: { error_code: 'MANAGED_TABLE_LOCKED' },
@@ -184,7 +184,7 @@ describe('the undo of an upload that made a table', () => {
     expect((await before.outcome).status).toBe(201);
 
     const other = await aMadeTable();
-    const after = await rivalBeforeStatement(company.id, BEFORE_IT_DELETES, () => into(other.id));
+    const after = await rivalBeforeStatement(company.id, SET_DELETED_AT, () => into(other.id));
     expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
     expect((await after.outcome).status).toBe(404);
   });
@@ -203,7 +203,7 @@ describe('replaced rows that are kept for an undo', () => {
   });
 
   it('include a manual change that comes just before they are replaced', async () => {
-    const id = await aTable(company.as, `disputa_${++named}`, [column('n', 'integer')]);
+    const id = await aTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
     const routes = tableRoutes(company.as, id);
     await routes.insert([{ n: 0 }, { n: 1 }]);
     const [zero] = (await routes.rows()).body.records;

@@ -8,14 +8,14 @@ import { aFile, aHeldQueue, inDatabase, jobOf, load, rowsOf, sweep, undo, upload
 const HOUR = 60 * 60_000;
 
 let company: Company;
-let named = 0;
+let tableCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 /** A table with the numbers 0, 1 and 2. */
 async function aFilledTable() {
-  const name = `desfeita_${++named}`;
+  const name = `desfeita_${++tableCount}`;
   const id = await aTable(company.as, name, [column('n', 'integer')]);
   const routes = tableRoutes(company.as, id);
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
@@ -228,7 +228,7 @@ describe('an upload', () => {
   it('can be undone after its table was renamed, or deleted and restored', async () => {
     const { routes, into, numbers } = await aFilledTable();
     const jobId = await into('replace', [10, 11]);
-    await routes.put({ display_name: `renomeada_${named}` });
+    await routes.put({ display_name: `renomeada_${tableCount}` });
     await routes.delete();
     await routes.restore();
     expect(await undone(jobId)).toEqual(UNDONE(2, 3));

@@ -19,7 +19,7 @@ import {
 } from './support.ts';
 
 let company: Company;
-let named = 0;
+let tableCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
@@ -28,7 +28,7 @@ const COLUMNS = [column('code', 'text'), column('store', 'integer'), column('nam
 
 /** A table with three rows, of which the codes are unique. */
 async function aFilledTable(columns = COLUMNS) {
-  const id = await aTable(company.as, `mesclada_${++named}`, columns);
+  const id = await aTable(company.as, `mesclada_${++tableCount}`, columns);
   const routes = tableRoutes(company.as, id);
   const inserted = await routes.insert([
     { code: 'a', store: 1, name: 'Ana', price: 1.5 },
@@ -150,7 +150,7 @@ describe('an upsert', () => {
 
   it('by id does not change a column called source_id', async () => {
     const columns = [column('source_id'), column('name')];
-    const id = await aTable(company.as, `mesclada_${++named}`, columns);
+    const id = await aTable(company.as, `mesclada_${++tableCount}`, columns);
     await tableRoutes(company.as, id).insert([{ source_id: 's', name: 'n' }]);
     const [row] = await rowsOf(company, id);
     const job = await load(
@@ -280,7 +280,7 @@ describe('an upsert', () => {
   });
 
   it('makes no more than ten indexes when another request makes one at the same moment', async () => {
-    const id = await aTable(company.as, `mesclada_${++named}`, [column('n', 'integer'), column('m', 'integer')]);
+    const id = await aTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer'), column('m', 'integer')]);
     const path = `/v1/managed-tables/${id}/indexes`;
     const make = () => company.as.post(path, { json: { columns: ['m'] } });
     for (let n = 0; n < 9; n += 1) expect((await make()).status).toBe(201);
@@ -320,7 +320,7 @@ describe('two upserts', () => {
     ['is done first', /SELECT status, step, state/],
     ['waits for the first', /DROP TABLE/],
   ])('both succeed, and insert each key once: the second %s', async (_what, statement) => {
-    const id = await aTable(company.as, `mesclada_${++named}`, [column('n', 'integer')]);
+    const id = await aTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
     const one = await aStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
     const other = await aStagedJob(company, id, [3, 4], 'upsert', ['n']);
     const { outcome } = await rivalBeforeStatement(company.id, statement, other.publish);
@@ -339,7 +339,7 @@ describe('an upsert of a key that another request gives to a row at the same mom
     ['first', /LOCK TABLE/],
     ['meanwhile', /INSERT INTO "public"/],
   ])('leaves the key unique: the other request comes %s', async (when, statement) => {
-    const id = await aTable(company.as, `mesclada_${++named}`, [column('n', 'integer')]);
+    const id = await aTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
     const routes = tableRoutes(company.as, id);
     await routes.insert([{ n: 1 }]);
     // Making the index would hold the table, too.

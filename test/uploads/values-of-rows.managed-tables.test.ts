@@ -4,7 +4,7 @@ import type { Caller } from '../support/api.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aFile, finished, jobOf, load, postFiles, upload, waiting } from './support.ts';
 
-const JOBS = '/v1/managed-tables/upload-jobs';
+const JOBS_PATH = '/v1/managed-tables/upload-jobs';
 /** Stands in every file and table, and in no answer to somebody who may not read rows. */
 const SECRET = 'salario-9731';
 
@@ -12,7 +12,7 @@ let company: Company;
 /** May do everything with tables but read or change their rows; and but read them. */
 let uploader: Caller;
 let writer: Caller;
-let named = 0;
+let tableCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
@@ -20,10 +20,10 @@ beforeAll(async () => {
   writer = (await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] })).as;
 });
 
-const seenBy = async (as: Caller, jobId: string) => (await as.get(`${JOBS}/${jobId}`)).body;
+const seenBy = async (as: Caller, jobId: string) => (await as.get(`${JOBS_PATH}/${jobId}`)).body;
 
 async function aFilledTable() {
-  const id = await aTable(company.as, `valores_${++named}`, [column('code'), column('n', 'integer')]);
+  const id = await aTable(company.as, `valores_${++tableCount}`, [column('code'), column('n', 'integer')]);
   const routes = tableRoutes(company.as, id);
   const rows = [
     { code: SECRET, n: 1 },
@@ -36,7 +36,7 @@ async function aFilledTable() {
 describe('an upload job that is read by somebody without permission to read rows', () => {
   it('shows everything but the values of its files', async () => {
     const csv = `Salarios\nnome;${'n'};x\n${SECRET};1;1\nb;2;${SECRET}\n\nFonte: ${SECRET}\n`;
-    const jobId = await upload(company, [aFile(`f_${++named}.csv`, csv)]);
+    const jobId = await upload(company, [aFile(`f_${++tableCount}.csv`, csv)]);
     const whole = await waiting(company, jobId);
     expect(JSON.stringify(whole.inferred_schema)).toContain(SECRET);
     const seen = await seenBy(uploader, jobId);
@@ -54,10 +54,10 @@ describe('an upload job that is read by somebody without permission to read rows
         })),
       },
     });
-    const { records } = (await uploader.get(`${JOBS}/active`)).body;
+    const { records } = (await uploader.get(`${JOBS_PATH}/active`)).body;
     expect(records.map(({ _id }: { _id: string }) => _id)).toContain(jobId);
     expect(JSON.stringify(records)).not.toContain(SECRET);
-    await company.as.post(`${JOBS}/${jobId}/cancel`);
+    await company.as.post(`${JOBS_PATH}/${jobId}/cancel`);
   });
 
   it('shows no values of its ignored columns', async () => {
@@ -68,7 +68,7 @@ describe('an upload job that is read by somebody without permission to read rows
     ]);
     const seen = await seenBy(uploader, jobId);
     expect(seen.inferred_schema.ignored_columns).toMatchObject([{ name: 'extra', evidence: { distinct_sample: [] } }]);
-    await company.as.post(`${JOBS}/${jobId}/cancel`);
+    await company.as.post(`${JOBS_PATH}/${jobId}/cancel`);
   });
 
   const FAILING: [string, string, { mode?: string; key?: string[] }, (id: string) => Promise<unknown>][] = [
@@ -118,7 +118,7 @@ describe('an upload into a table', () => {
       expect(refused).toMatchObject({ status: 403, body: { details: { action: 'managed-tables:data-write' } } });
       const jobId = await upload({ ...company, as: writer }, files(), sent);
       const { columns } = (await waiting(company, jobId)).inferred_schema;
-      const path = `${JOBS}/${jobId}/confirm`;
+      const path = `${JOBS_PATH}/${jobId}/confirm`;
       expect((await uploader.post(path, { json: { columns } })).status).toBe(403);
       expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
       expect((await writer.post(path, { json: { columns } })).status).toBe(200);
@@ -130,8 +130,8 @@ describe('an upload into a table', () => {
     const { id } = await aFilledTable();
     const appended = await load({ ...company, as: uploader }, [aFile('f.csv', 'code,n\na,3\n')], {}, { into: id });
     expect(appended).toMatchObject({ status: 'done' });
-    expect((await uploader.post(`${JOBS}/${appended._id}/undo`)).status).toBe(403);
-    expect((await writer.post(`${JOBS}/${appended._id}/undo`)).status).toBe(200);
+    expect((await uploader.post(`${JOBS_PATH}/${appended._id}/undo`)).status).toBe(403);
+    expect((await writer.post(`${JOBS_PATH}/${appended._id}/undo`)).status).toBe(200);
   });
 });
 

@@ -11,11 +11,11 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-let named = 0;
+let tableCount = 0;
 
 /** The rows that a file becomes, without their ids. */
 async function rowsFrom(name: string, content: Bytes | string) {
-  const job = await load(company, [aFile(name, content)], { display_name: `planilha_${++named}` });
+  const job = await load(company, [aFile(name, content)], { display_name: `planilha_${++tableCount}` });
   expect(job.error).toBeNull();
   const rows = await rowsOf(company, job.user_table_id);
   return rows.map(({ id: _, ...values }) => values);
@@ -109,7 +109,7 @@ describe('a workbook', () => {
       evidence: { counter_example: { value: 'caro', line: 7 } },
     });
     const job = await load(company, [aFile('preços.xlsx', aBook({ sheets: [{ rows }] }))], {
-      display_name: `planilha_${++named}`,
+      display_name: `planilha_${++tableCount}`,
       columns: schema.columns.map((column: object, index: number) => (index ? { ...column, type: 'decimal' } : column)),
     });
     expect(job).toMatchObject({
@@ -127,7 +127,7 @@ describe('a workbook', () => {
     const jobId = await upload(company, [aFile('grande.xlsx', aSheet(rows))], queue);
     expect(await deliverAll(queue, small)).toBeGreaterThanOrEqual(8);
     const { columns } = (await jobOf(company, jobId)).inferred_schema;
-    await confirm(company, jobId, { display_name: `planilha_${++named}`, columns }, queue);
+    await confirm(company, jobId, { display_name: `planilha_${++tableCount}`, columns }, queue);
     await deliverAll(queue, small);
     const job = await jobOf(company, jobId);
     expect(job).toMatchObject({ status: 'done', progress: { rows_processed: count } });

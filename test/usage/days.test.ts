@@ -12,7 +12,7 @@ import { resetClock, standAt } from '../support/clock.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, load, sweep } from '../uploads/support.ts';
-import { aVisualization, DASHBOARDS, someSales, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aVisualization, DASHBOARDS_PATH, someSales, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { operator, pathOf, today } from './support.ts';
 
 const DAY = 24 * 3_600_000;
@@ -132,11 +132,11 @@ describe('the usage counts of executions and loaded rows', () => {
     const before = await today(company);
     const good = await aVisualization(company.as, 'SELECT count(*) FROM sales');
     const bad = await aVisualization(company.as, 'SELECT 1 / (count(*) - 6) FROM sales');
-    await must(company.as.post(`${VISUALIZATIONS}/${good._id}/execute`, { json: {} }));
-    await company.as.post(`${VISUALIZATIONS}/${bad._id}/execute`, { json: {} });
+    await must(company.as.post(`${VISUALIZATIONS_PATH}/${good._id}/execute`, { json: {} }));
+    await company.as.post(`${VISUALIZATIONS_PATH}/${bad._id}/execute`, { json: {} });
     await moreThan(company, before, { executions: 2 });
     const { dashboard } = await aSalesDashboard(company);
-    const widgets = (await must(company.as.get(`${DASHBOARDS}/${dashboard._id}`))).layout.length;
+    const widgets = (await must(company.as.get(`${DASHBOARDS_PATH}/${dashboard._id}`))).layout.length;
     const { token } = await aShare(company, dashboard._id);
     await must(linkOf(token).execute());
     await moreThan(company, before, { executions: 2 + widgets });

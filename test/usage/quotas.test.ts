@@ -2,9 +2,9 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aModel, proposal } from '../knowledge/model.ts';
-import { aConcept, PREFIX } from '../knowledge/support.ts';
+import { aConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
-import { type Answer, bearer, call } from '../support/api.ts';
+import { type ApiResponse, bearer, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { mailsTo, whileMailIsDown } from '../support/mail.ts';
 import { overtaken, rowOf } from '../support/rival.ts';
@@ -23,10 +23,14 @@ import {
   upload,
   waiting,
 } from '../uploads/support.ts';
-import { begin, begun, end } from '../uploads/tus.ts';
+import { begin, beginUpload, end } from '../uploads/tus.ts';
 import { operator, pathOf, setQuotas, today, usageOf } from './support.ts';
 
-const refusal = ({ status, body }: Answer) => ({ status, code: body.error_code ?? body.error, details: body.details });
+const refusal = ({ status, body }: ApiResponse) => ({
+  status,
+  code: body.error_code ?? body.error,
+  details: body.details,
+});
 const refused = (quota: string, limit: number, use: number) => ({
   status: 403,
   code: 'QUOTA_EXCEEDED',
@@ -197,7 +201,7 @@ describe('the quota of mails per day', () => {
 
 describe('the quota of AI model calls per day', () => {
   const generate = (company: Company, concept: string, changed: Record<string, string>) =>
-    company.as.post(`${PREFIX}/suggestions/concepts/${concept}/generate`, { env: changed });
+    company.as.post(`${KNOWLEDGE_PATH}/suggestions/concepts/${concept}/generate`, { env: changed });
 
   it('is checked before each call, retries included', async () => {
     const company = await aCompany();
@@ -303,7 +307,7 @@ describe('the quotas of tables and files', () => {
     const { file_bytes: use } = await usageOf(company);
     const file = aFile('cities.csv', 'a\nRio\n');
     await setQuotas(company, { file_bytes: use + file.size });
-    const path = await begun(company.as, file.size);
+    const path = await beginUpload(company.as, file.size);
     expect(await usageOf(company)).toMatchObject({ file_bytes: use + file.size });
     const full = refused('file_bytes', use + file.size, use + file.size);
     expect(refusal(await begin(company.as, 1))).toEqual(full);

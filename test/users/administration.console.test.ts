@@ -171,7 +171,7 @@ describe('the deletion of a user', () => {
 describe('the link of an invitation', () => {
   const shown = (token: string) => call('GET', `/v1/users/invitation?token=${encodeURIComponent(token)}`);
 
-  it('tells its holder whom it is for, and nothing more', async () => {
+  it('reveals to its holder only the user it is for', async () => {
     const { email, token } = await anInvited();
     const { status, body } = await shown(token);
     expect([status, body]).toEqual([

@@ -13,19 +13,19 @@ const DAY = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';
 
 let company: Company;
-let made = 0;
+let createdCount = 0;
 beforeAll(async () => {
   company = await aCompany();
 });
 afterEach(resetClock);
 
-const anEmail = () => `guest-${++made}@${company.slug}.test`;
+const anEmail = () => `guest-${++createdCount}@${company.slug}.test`;
 const invite = (json: Record<string, unknown>) => company.as.post('/v1/users/invite', { json });
 const accept = (email: string, token = linkIn(mailTo(email)).searchParams.get('token')) =>
   call('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD } });
 
 describe('an invitation', () => {
-  it('makes an invited user with teams and groups, and mails a link that lets them in', async () => {
+  it('creates an invited user with teams and groups, and mails a link to accept the invitation', async () => {
     const email = anEmail();
     const { _id: groupId } = await aConsoleGroup(company, {
       roles: [{ name: 'Reader', target: 'users', actions: ['read'] }],

@@ -5,7 +5,7 @@ import { commit, openControlDb, recordReads, runDependentWrite } from '../../src
 import { visualizations } from '../../src/db/schema/visualizations.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aVisualization, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
 let company: Company;
 let ids: string[];
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 const rename = (id: string | undefined, name: string) =>
-  must(company.as.put(`${VISUALIZATIONS}/${id}`, { json: { name } }));
+  must(company.as.put(`${VISUALIZATIONS_PATH}/${id}`, { json: { name } }));
 const isOther = new Error('It is another version.');
 
 /** Reads names of visualizations; what `work` writes after that depends on them. */
@@ -41,7 +41,7 @@ const write = (db: ReturnType<typeof openControlDb>, id = ids[2] as string, desc
       .returning({ id: visualizations.id }),
   });
 const writtenTo = async (id = ids[2]) =>
-  (await company.as.get(`${VISUALIZATIONS}/${id}`)).body.description === 'Written';
+  (await company.as.get(`${VISUALIZATIONS_PATH}/${id}`)).body.description === 'Written';
 
 describe('a database write that depends on rows that were read', () => {
   it('is applied while all of those rows are the same', async () => {
@@ -54,7 +54,7 @@ describe('a database write that depends on rows that were read', () => {
     ['made equal to another', () => rename(ids[0], 'Two')],
     ['made different from another', () => rename(ids[1], 'Three')],
     ['joined by another', () => aVisualization(company.as, 'SELECT 1', { name: 'Four' })],
-    ['deleted', () => company.as.delete(`${VISUALIZATIONS}/${ids[0]}`)],
+    ['deleted', () => company.as.delete(`${VISUALIZATIONS_PATH}/${ids[0]}`)],
   ])('is not applied when one of those rows was %s', async (_, rival) => {
     const writing = dependingOnNames('all', async (db) => {
       await rival();

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import type { Kind } from './kinds.ts';
 
 /** Whether an answer says, in the words of its surface, that it is another version. */
-const isPrecondition = (path: string, { status, body }: Answer) =>
+const isPrecondition = (path: string, { status, body }: ApiResponse) =>
   status === 412 &&
   (path.startsWith('/scim/') ||
     (body.error_code ?? body.error) === (/^\/(v1|api)\//.test(path) ? 'PRECONDITION_FAILED' : 'PreconditionFailed'));

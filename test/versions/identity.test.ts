@@ -5,9 +5,9 @@ import { overtaken } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, signed } from '../support/signed.ts';
 import { aCompany, logIn } from '../support/worlds.ts';
 import { describeVersions } from './held.ts';
-import { IDENTITY } from './kinds.ts';
+import { IDENTITY_KINDS } from './kinds.ts';
 
-describeVersions(IDENTITY);
+describeVersions(IDENTITY_KINDS);
 
 const tagOf = async (by: Caller, path: string) => (await by.get(path)).headers.get('etag') as string;
 

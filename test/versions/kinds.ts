@@ -1,17 +1,17 @@
 import { env } from 'cloudflare:test';
-import { aPublished, ENDPOINTS } from '../data-api/support.ts';
+import { aPublished, ENDPOINTS_PATH } from '../data-api/support.ts';
 import { aDirectory, aDirectoryGroup, aDirectoryUser, patch } from '../directory/support.ts';
 import { aQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
-import { aConcept, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
-import { aSchedule, SCHEDULES } from '../schedules/support.ts';
+import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import { aSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { aShare } from '../shares/support.ts';
 import { bearer, type Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, permissionInput, policyInput } from '../support/console.ts';
 import { addPasskey, anAuthenticator } from '../support/passkeys.ts';
 import { aGroup, allow, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
 import { aCompany, type Company, PASSWORD } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
-import { anEndpoint as aWebhookEndpoint, ENDPOINTS as WEBHOOKS } from '../webhooks/support.ts';
+import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { anEndpoint as aWebhookEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
 
 /** A record that has versions, and how it is changed. */
 export interface Kind {
@@ -32,10 +32,10 @@ export interface Kind {
   table: string;
 }
 
-let made = 0;
+let createdCount = 0;
 const aName = (): string => {
-  made += 1;
-  return `Versioned ${made}`;
+  createdCount += 1;
+  return `Versioned ${createdCount}`;
 };
 
 const organization = (company: Company) => signed(company.apiKey);
@@ -56,7 +56,7 @@ const ofDirectory = (kind: 'Users' | 'Groups'): Kind => ({
   table: kind.toLowerCase(),
 });
 
-export const IDENTITY: Kind[] = [
+export const IDENTITY_KINDS: Kind[] = [
   ofDirectory('Users'),
   ofDirectory('Groups'),
   {
@@ -156,35 +156,38 @@ export const IDENTITY: Kind[] = [
   },
 ];
 
-const SHARES = '/api/v1/dashboard-shares';
-const CONTEXTS = '/api/v1/share-contexts';
+const SHARES_PATH = '/api/v1/dashboard-shares';
+const CONTEXTS_PATH = '/api/v1/share-contexts';
 
 const aContext = async ({ as }: Company): Promise<string> =>
-  `${CONTEXTS}/${(await must(as.post(CONTEXTS, { json: { name: aName() } }))).id}`;
+  `${CONTEXTS_PATH}/${(await must(as.post(CONTEXTS_PATH, { json: { name: aName() } }))).id}`;
 
-export const SHARING: Kind[] = [
+export const SHARING_KINDS: Kind[] = [
   {
     name: 'a visualization',
-    route: `${VISUALIZATIONS}/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${VISUALIZATIONS}/${(await aVisualization(as, 'SELECT 1'))._id}` }),
+    route: `${VISUALIZATIONS_PATH}/{id}`,
+    make: async ({ as }) => ({ by: as, path: `${VISUALIZATIONS_PATH}/${(await aVisualization(as, 'SELECT 1'))._id}` }),
     change: 'put',
     changes: (name) => ({ name }),
     table: 'visualizations',
   },
   {
     name: 'a dashboard',
-    route: `${DASHBOARDS}/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${DASHBOARDS}/${(await aDashboard(as, []))._id}` }),
+    route: `${DASHBOARDS_PATH}/{id}`,
+    make: async ({ as }) => ({ by: as, path: `${DASHBOARDS_PATH}/${(await aDashboard(as, []))._id}` }),
     change: 'put',
     changes: (name) => ({ name }),
     table: 'dashboards',
   },
   {
     name: 'a schedule',
-    route: `${SCHEDULES}/{id}`,
+    route: `${SCHEDULES_PATH}/{id}`,
     async make({ as, owner }) {
       const recipients = [{ user_id: owner.id }];
-      return { by: as, path: `${SCHEDULES}/${(await aSchedule(as, await aDashboard(as, []), { recipients }))._id}` };
+      return {
+        by: as,
+        path: `${SCHEDULES_PATH}/${(await aSchedule(as, await aDashboard(as, []), { recipients }))._id}`,
+      };
     },
     change: 'put',
     changes: (name) => ({ name }),
@@ -216,10 +219,10 @@ export const SHARING: Kind[] = [
   },
   {
     name: 'an endpoint of the Data API',
-    route: `${ENDPOINTS}/{id}`,
+    route: `${ENDPOINTS_PATH}/{id}`,
     async make(company) {
       const { _id } = await aPublished(company, 'SELECT 1 AS one');
-      return { by: company.as, path: `${ENDPOINTS}/${_id}` };
+      return { by: company.as, path: `${ENDPOINTS_PATH}/${_id}` };
     },
     change: 'put',
     changes: (name) => ({ name }),
@@ -227,7 +230,7 @@ export const SHARING: Kind[] = [
   },
   {
     name: 'a share context',
-    route: `${CONTEXTS}/{id}`,
+    route: `${CONTEXTS_PATH}/{id}`,
     make: async (company) => ({ by: company.as, path: await aContext(company) }),
     change: 'put',
     changes: (name) => ({ name }),
@@ -235,10 +238,10 @@ export const SHARING: Kind[] = [
   },
   {
     name: 'a share',
-    route: `${SHARES}/{shareId}`,
+    route: `${SHARES_PATH}/{shareId}`,
     async make(company) {
       const { id } = await aShare(company, (await aDashboard(company.as, []))._id);
-      return { by: company.as, path: `${SHARES}/${id}` };
+      return { by: company.as, path: `${SHARES_PATH}/${id}` };
     },
     change: 'put',
     changes: (name) => ({ name }),
@@ -253,7 +256,7 @@ const description = {
   table: 'knowledge_resources',
 } as const;
 
-export const KNOWLEDGE: Kind[] = [
+export const KNOWLEDGE_KINDS: Kind[] = [
   {
     name: 'a verified question',
     route: `${QUESTIONS}/{id}`,
@@ -268,28 +271,28 @@ export const KNOWLEDGE: Kind[] = [
   },
   {
     name: 'a concept',
-    route: `${PREFIX}/concepts/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${PREFIX}/concepts/${await aConcept(as)}` }),
+    route: `${KNOWLEDGE_PATH}/concepts/{id}`,
+    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/concepts/${await aConcept(as)}` }),
     ...description,
   },
   {
     name: 'a semantic item',
-    route: `${PREFIX}/semantic/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${PREFIX}/semantic/${await anItem(as)}` }),
+    route: `${KNOWLEDGE_PATH}/semantic/{id}`,
+    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/semantic/${await anItem(as)}` }),
     ...description,
   },
   {
     name: 'an ontology node',
-    route: `${PREFIX}/ontology/nodes/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${PREFIX}/ontology/nodes/${await aNode(as)}` }),
+    route: `${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
+    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/ontology/nodes/${await aNode(as)}` }),
     ...description,
   },
   {
     name: 'an ontology relation',
-    route: `${PREFIX}/ontology/relations/{id}`,
+    route: `${KNOWLEDGE_PATH}/ontology/relations/{id}`,
     async make({ as }) {
       const id = await aRelation(as, await aNode(as), 'belongs to', await aNode(as));
-      return { by: as, path: `${PREFIX}/ontology/relations/${id}` };
+      return { by: as, path: `${KNOWLEDGE_PATH}/ontology/relations/${id}` };
     },
     ...description,
   },

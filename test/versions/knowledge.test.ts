@@ -1,4 +1,4 @@
 import { describeVersions } from './held.ts';
-import { KNOWLEDGE } from './kinds.ts';
+import { KNOWLEDGE_KINDS } from './kinds.ts';
 
-describeVersions(KNOWLEDGE);
+describeVersions(KNOWLEDGE_KINDS);

@@ -7,14 +7,14 @@ import { aStagedJob } from '../uploads/staged.ts';
 import { rowsOf, undo } from '../uploads/support.ts';
 
 let company: Company;
-let named = 0;
+let tableCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
 /** A table with a unique key and two rows. */
 async function aKeyedTable() {
-  const id = await aTable(company.as, `versions_${++named}`, [column('k', 'integer'), column('v', 'integer')]);
+  const id = await aTable(company.as, `versions_${++tableCount}`, [column('k', 'integer'), column('v', 'integer')]);
   const table = tableRoutes(company.as, id);
   await must(
     table.insert([

@@ -5,9 +5,9 @@ import { must } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany } from '../support/worlds.ts';
 import { aDashboard } from '../visualizations/support.ts';
 import { describeVersions } from './held.ts';
-import { SHARING } from './kinds.ts';
+import { SHARING_KINDS } from './kinds.ts';
 
-describeVersions(SHARING);
+describeVersions(SHARING_KINDS);
 
 describe('the version (ETag) of a shared record', () => {
   it('is that of the share context when its grants are replaced', async () => {

@@ -9,10 +9,10 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-let made = 0;
+let createdCount = 0;
 async function aVersioned(what: 'table' | 'row') {
-  made += 1;
-  const id = await aTable(company.as, `versioned_${made}`, [column('view_count', 'integer')]);
+  createdCount += 1;
+  const id = await aTable(company.as, `versioned_${createdCount}`, [column('view_count', 'integer')]);
   const table = tableRoutes(company.as, id);
   await must(table.insert([{ view_count: 1 }]));
   const row = (await table.rows()).body.records[0].id as string;

@@ -3,12 +3,12 @@ import { MINUTE_MS } from '../../src/kernel/clock.ts';
 import { anEmbed, embedOf } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
 
-type Execute = (headers?: Record<string, string>) => Promise<Answer>;
+type Execute = (headers?: Record<string, string>) => Promise<ApiResponse>;
 
 const NO_CACHE = { 'cache-control': 'no-cache' };
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const isCached = ({ body }: Answer): boolean => (body.result ?? body.results[0]).cached;
+const isCached = ({ body }: ApiResponse): boolean => (body.result ?? body.results[0]).cached;
 
 describe('a cached result of a shared dashboard', () => {
   // Doors to the same dashboard share what is kept: each comes a minute later than the one before.

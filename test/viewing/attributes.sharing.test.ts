@@ -5,17 +5,23 @@ import {
   embedOf,
   hostToken,
   makeEmbed,
-  REVOKE,
+  REVOCATION_PATH,
   type SigningKey,
   statusOf,
 } from '../embeds/support.ts';
 import { expectTypes } from '../share-activity/support.ts';
-import { aContext, aMember, anOutsider, CONTEXTS, dashboardGrant, inPortal } from '../share-portal/support.ts';
+import { aContext, aMember, anOutsider, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, regionsOf, someSales } from '../shares/support.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { aConsoleGroup, enter } from '../support/console.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import {
+  aDashboard,
+  aVisualization,
+  DASHBOARDS_PATH,
+  parameter,
+  VISUALIZATIONS_PATH,
+} from '../visualizations/support.ts';
 
 let company: Company;
 let key: SigningKey;
@@ -45,9 +51,9 @@ const embedded = async (of: unknown, more = {}) =>
     'd',
     await anEmbed(company, 'dashboards', dashboard._id, { ...(of !== undefined && { viewer: of }), ...more }),
   );
-const expectRegions = ({ status, body }: Answer, regions: string[]) =>
+const expectRegions = ({ status, body }: ApiResponse, regions: string[]) =>
   expect([status, body.results && regionsOf(body)]).toEqual([200, regions]);
-const expectRefused = ({ status, body }: Answer) =>
+const expectRefused = ({ status, body }: ApiResponse) =>
   expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
 
 describe('a viewer attribute', () => {
@@ -108,7 +114,7 @@ describe('a viewer attribute', () => {
     expectRegions(await inPortal(one.as, context.id, dashboard._id).execute(), ['east', 'north']);
     expectRefused(await inPortal(one.as, context.id, dashboard._id).execute({ regions: ['south'] }));
     expectRefused(await inPortal(two.as, context.id, dashboard._id).execute());
-    const { body } = await company.as.get(`${CONTEXTS}/${context.id}/members`);
+    const { body } = await company.as.get(`${CONTEXTS_PATH}/${context.id}/members`);
     expect(body.records.map(({ attributes }: { attributes: unknown }) => attributes)).toEqual([
       { region: ['north', 'east'] },
       undefined,
@@ -123,9 +129,9 @@ describe('a viewer attribute', () => {
     expectRegions(await inPortal(person.as, context.id, dashboard._id).execute(), ['south']);
     // Inside the company it is a parameter as any other.
     const inside = (parameters: unknown) =>
-      person.as.post(`${DASHBOARDS}/${dashboard._id}/execute`, { json: { parameters } });
+      person.as.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: { parameters } });
     expectRegions(await inside({ regions: ['east', 'north'] }), ['east', 'north']);
-    const alone = await person.as.post(`${VISUALIZATIONS}/${bound._id}/execute`, {
+    const alone = await person.as.post(`${VISUALIZATIONS_PATH}/${bound._id}/execute`, {
       json: { parameters: { regions: ['east'] } },
     });
     expect(alone.body.result.rows).toEqual([['east', 60]]);
@@ -203,12 +209,12 @@ describe('a viewer attribute', () => {
   });
 
   it('is named by a slug in the parameter that it decides, which is no candidate for an embed', async () => {
-    const { body } = await company.as.get(`${VISUALIZATIONS}/${bound._id}`);
+    const { body } = await company.as.get(`${VISUALIZATIONS_PATH}/${bound._id}`);
     expect(body.parameters[0].viewer_attribute).toBe('region');
     expect(Object.keys(body.parameters[1])).not.toContain('viewer_attribute');
     for (const viewer_attribute of ['', 'No Slug', 7, null]) {
       const json = { name: 'X', sql: 'SELECT {{regions}}', parameters: [{ ...byRegion, viewer_attribute }] };
-      expect((await company.as.post(VISUALIZATIONS, { json })).status).toBe(422);
+      expect((await company.as.post(VISUALIZATIONS_PATH, { json })).status).toBe(422);
     }
     const { body: candidates } = await company.as.get(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`);
     expect(candidates.records.map(({ slug }: { slug: string }) => slug)).toEqual(['other', 'least']);
@@ -257,7 +263,7 @@ describe('a viewer of embeds', () => {
       [await made('leaver'), await signed('leaver')],
       [await made('stayer'), await signed('stayer'), await anEmbed(company, 'dashboards', dashboard._id)],
     ];
-    expect((await company.as.post(REVOKE, { json: { viewer_id: 'leaver' } })).status).toBe(204);
+    expect((await company.as.post(REVOCATION_PATH, { json: { viewer_id: 'leaver' } })).status).toBe(204);
     for (const token of ended) expect(await statusOf('d', token)).toBe(401);
     for (const token of left) expect(await statusOf('d', token)).toBe(200);
     expect(await statusOf('d', await made('leaver'))).toBe(200);

@@ -1,11 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { anEmbed, aSigningKey, embedOf, SIGNING_KEYS } from '../embeds/support.ts';
-import { aContext, aMember, CONTEXTS, dashboardGrant, inPortal } from '../share-portal/support.ts';
+import { anEmbed, aSigningKey, embedOf, SIGNING_KEYS_PATH } from '../embeds/support.ts';
+import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import {
+  aDashboard,
+  aVisualization,
+  DASHBOARDS_PATH,
+  parameter,
+  VISUALIZATIONS_PATH,
+} from '../visualizations/support.ts';
 
 let company: Company;
 let secret: { _id: string };
@@ -19,35 +25,35 @@ beforeAll(async () => {
   dashboard = await aDashboard(company.as, [secret, open]);
 });
 
-const EVERYTHING = ['dashboards:*', 'visualizations:*'];
+const ALL_ACTIONS = ['dashboards:*', 'visualizations:*'];
 
 /** Somebody who may do everything with dashboards and visualizations, but is denied this with one of them. */
 const deniedSecret = (...denied: string[]) =>
   aUser(company, {
-    can: EVERYTHING,
+    can: ALL_ACTIONS,
     denied,
     deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${secret._id}`],
   });
 const place = (...visualizations: { _id: string }[]) =>
   visualizations.map(({ _id }, y) => ({ visualization_id: _id, x: 0, y, w: 4, h: 3 }));
 /** What each result shows: rows, or the code of its error. */
-const shown = ({ body }: Answer) =>
+const resultsOf = ({ body }: ApiResponse) =>
   body.results.map(
     (result: { rows?: unknown; error?: { error_code: string } }) => result.error?.error_code ?? result.rows,
   );
-const expectForbidden = ({ status, body }: Answer) =>
+const expectForbidden = ({ status, body }: ApiResponse) =>
   expect([status, body.error_code ?? body.error]).toEqual([403, 'FORBIDDEN']);
 
 describe('a Deny on a visualization', () => {
   it('applies when a dashboard with it is executed, and fails no other widget', async () => {
     const { as } = await deniedSecret('visualizations:execute');
-    expectForbidden(await as.post(`${VISUALIZATIONS}/${secret._id}/execute`, { json: {} }));
-    const answer = await as.post(`${DASHBOARDS}/${dashboard._id}/execute`, { json: {} });
-    expect([answer.status, shown(answer)]).toEqual([200, ['FORBIDDEN', [[6]]]]);
+    expectForbidden(await as.post(`${VISUALIZATIONS_PATH}/${secret._id}/execute`, { json: {} }));
+    const answer = await as.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: {} });
+    expect([answer.status, resultsOf(answer)]).toEqual([200, ['FORBIDDEN', [[6]]]]);
     expect(JSON.stringify(answer.body)).not.toContain('north');
     // Somebody without a Deny needs no Allow for what stands on a dashboard.
     const { as: reader } = await aUser(company, { can: ['dashboards:get'] });
-    expect(shown(await reader.post(`${DASHBOARDS}/${dashboard._id}/execute`, { json: {} }))).toEqual([
+    expect(resultsOf(await reader.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: {} }))).toEqual([
       expect.arrayContaining([['north']]),
       [[6]],
     ]);
@@ -62,8 +68,8 @@ describe('a Deny on a visualization', () => {
     const portalOf = ({ as }: typeof free) => inPortal(as, context.id, dashboard._id);
     const all = [expect.arrayContaining([['north']]), [[6]]];
     for (let round = 0; round < 2; round++) {
-      expect(shown(await portalOf(free).execute())).toEqual(all);
-      expect(shown(await portalOf(denied).execute())).toEqual(['FORBIDDEN', [[6]]]);
+      expect(resultsOf(await portalOf(free).execute())).toEqual(all);
+      expect(resultsOf(await portalOf(denied).execute())).toEqual(['FORBIDDEN', [[6]]]);
     }
     expect((await portalOf(denied).execute()).body.results[1].cached).toBe(true);
   });
@@ -81,10 +87,11 @@ describe('a Deny on a visualization', () => {
       const shares = (id: string) => as.post(`/api/v1/dashboards/${id}/shares`, { json: { share_type: 'link' } });
       const embeds = (id: string) => as.post(`/api/v1/embed/dashboards/${id}`, { json: {} });
       const grants = (id: string) =>
-        as.put(`${CONTEXTS}/${none.id}/grants`, { json: { grants: [dashboardGrant(id)] } });
-      const contexts = (id: string) => as.post(CONTEXTS, { json: { name: 'Circle', grants: [dashboardGrant(id)] } });
+        as.put(`${CONTEXTS_PATH}/${none.id}/grants`, { json: { grants: [dashboardGrant(id)] } });
+      const contexts = (id: string) =>
+        as.post(CONTEXTS_PATH, { json: { name: 'Circle', grants: [dashboardGrant(id)] } });
       const join = (id: string) =>
-        as.post(`${CONTEXTS}/${id}/members`, { json: { member_type: 'external_email', email: 'me@x.test' } });
+        as.post(`${CONTEXTS_PATH}/${id}/members`, { json: { member_type: 'external_email', email: 'me@x.test' } });
       for (const answer of [
         await shares(dashboard._id),
         await embeds(dashboard._id),
@@ -108,21 +115,21 @@ describe('a Deny on a visualization', () => {
 
 describe('a dashboard that is composed or shared', () => {
   const create = (as: Company['as'], json: Record<string, unknown>) =>
-    as.post(DASHBOARDS, { json: { name: 'Made', ...json } });
+    as.post(DASHBOARDS_PATH, { json: { name: 'Made', ...json } });
   const dynamic = (sql: string) => [{ ...parameter('region', 'select'), options: { sql } }];
 
   it('gets only visualizations that its author may execute', async () => {
     const { as } = await aUser(company, { can: ['dashboards:*'] });
     expectForbidden(await create(as, { layout: place(open) }));
     const made = (await create(as, {})).body;
-    expectForbidden(await as.put(`${DASHBOARDS}/${made._id}`, { json: { layout: place(open) } }));
+    expectForbidden(await as.put(`${DASHBOARDS_PATH}/${made._id}`, { json: { layout: place(open) } }));
     const { as: denied } = await deniedSecret('visualizations:execute');
     expectForbidden(await create(denied, { layout: place(open, secret) }));
     expect((await create(denied, { layout: place(open) })).status).toBe(201);
     // What stands there already may be moved.
-    const moved = await as.put(`${DASHBOARDS}/${dashboard._id}`, { json: { layout: place(open, secret) } });
+    const moved = await as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: place(open, secret) } });
     expect(moved.status).toBe(200);
-    await company.as.put(`${DASHBOARDS}/${dashboard._id}`, { json: { layout: place(secret, open) } });
+    await company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: place(secret, open) } });
   });
 
   it('gets SQL for filter options only from users who may write SQL', async () => {
@@ -130,7 +137,7 @@ describe('a dashboard that is composed or shared', () => {
     const filters = dynamic('SELECT region FROM sales');
     expectForbidden(await create(as, { filters }));
     const { _id } = await aDashboard(company.as, [], { filters });
-    const change = (changed: unknown) => as.put(`${DASHBOARDS}/${_id}`, { json: { filters: changed } });
+    const change = (changed: unknown) => as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: changed } });
     expectForbidden(await change(dynamic('SELECT amount FROM sales')));
     expectForbidden(await change([...filters, { ...dynamic('SELECT amount FROM sales')[0], slug: 'other' }]));
     expect((await change([{ ...filters[0], label: 'Renamed' }])).status).toBe(200);
@@ -145,7 +152,7 @@ describe('a dashboard that is composed or shared', () => {
     expectForbidden(await as.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json: {} }));
     const { as: sharer } = await aUser(company, { can: ['dashboards:share', 'visualizations:share'] });
     const made = await sharer.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: { share_type: 'link' } });
-    expect(shown(await linkOf(made.body.token).execute())).toEqual([expect.arrayContaining([['north']]), [[6]]]);
+    expect(resultsOf(await linkOf(made.body.token).execute())).toEqual([expect.arrayContaining([['north']]), [[6]]]);
     const token = await anEmbed({ ...company, as: sharer }, 'dashboards', dashboard._id);
     expect((await embedOf('d', token).execute()).body.results).toHaveLength(2);
   });
@@ -155,7 +162,7 @@ describe('a dashboard that is shared with others', () => {
   /** Who may change dashboards and execute what stands on them, but share none of it. */
   const anEditor = async () => (await aUser(company, { can: ['dashboards:*', 'visualizations:execute'] })).as;
   const add = (as: Company['as'], id: string) =>
-    as.put(`${DASHBOARDS}/${id}`, { json: { layout: place(open, secret) } });
+    as.put(`${DASHBOARDS_PATH}/${id}`, { json: { layout: place(open, secret) } });
   const ways: [string, (id: string) => Promise<unknown>][] = [
     ['a link', (id) => aShare(company, id)],
     ['a context', (id) => aContext(company, [dashboardGrant(id)])],
@@ -167,7 +174,9 @@ describe('a dashboard that is shared with others', () => {
     await show(_id);
     const as = await anEditor();
     expectForbidden(await add(as, _id));
-    expect((await as.put(`${DASHBOARDS}/${_id}`, { json: { layout: place(open), name: 'Moved' } })).status).toBe(200);
+    expect((await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: place(open), name: 'Moved' } })).status).toBe(
+      200,
+    );
     expect((await add(company.as, _id)).status).toBe(200);
   });
 
@@ -175,7 +184,9 @@ describe('a dashboard that is shared with others', () => {
     const { _id } = await aDashboard(company.as, [open]);
     const as = await anEditor();
     const rival = rivalBefore(/^update "dashboards"/i, () => show(_id));
-    expectForbidden(await as.put(`${DASHBOARDS}/${_id}`, { json: { layout: place(open, secret) }, env: rival.env }));
+    expectForbidden(
+      await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: place(open, secret) }, env: rival.env }),
+    );
     expect(rival.hasRun()).toBe(true);
   });
 
@@ -212,10 +223,10 @@ describe('a dashboard that is shared with others', () => {
     const { as } = await deniedSecret('visualizations:share');
     const rival = rivalBefore(/insert into "share_members"/i, () => add(company.as, _id));
     const json = { member_type: 'external_email', email: 'me@x.test' };
-    const { status, body } = await as.post(`${CONTEXTS}/${context.id}/members`, { json, env: rival.env });
+    const { status, body } = await as.post(`${CONTEXTS_PATH}/${context.id}/members`, { json, env: rival.env });
     expect([status, body.error_code]).toEqual([409, 'CONFLICT']);
     expect(rival.hasRun()).toBe(true);
-    expect((await company.as.get(`${CONTEXTS}/${context.id}/members`)).body.records).toEqual([]);
+    expect((await company.as.get(`${CONTEXTS_PATH}/${context.id}/members`)).body.records).toEqual([]);
   });
 
   it('gets no visualization from a user who may not share that, while a token signing key exists', async () => {
@@ -225,9 +236,11 @@ describe('a dashboard that is shared with others', () => {
     const rival = rivalBefore(/^update "dashboards"/i, async () => {
       key = await aSigningKey(company);
     });
-    expectForbidden(await as.put(`${DASHBOARDS}/${_id}`, { json: { layout: place(open, secret) }, env: rival.env }));
+    expectForbidden(
+      await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: place(open, secret) }, env: rival.env }),
+    );
     expectForbidden(await add(as, _id));
-    expect((await company.as.delete(`${SIGNING_KEYS}/${key.id}`)).status).toBe(204);
+    expect((await company.as.delete(`${SIGNING_KEYS_PATH}/${key.id}`)).status).toBe(204);
     expect((await add(as, _id)).status).toBe(200);
   });
 

@@ -4,12 +4,12 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { anEmbed, aSigningKey, hostToken } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, policy, someSales } from '../shares/support.ts';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
-const EVENTS = '/api/v1/share-events';
+const EVENTS_PATH = '/api/v1/share-events';
 const NORTH = { share_filter_policies: [policy('regions', 'locked', ['north'])] };
 const NORTH_ROWS = 'region,amount\r\nnorth,10\r\nnorth,20\r\n';
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   ({ dashboard, rows } = await aSalesDashboard(company));
 });
 
-type Execute = (query: Record<string, string>, json?: Record<string, unknown>) => Promise<Answer>;
+type Execute = (query: Record<string, string>, json?: Record<string, unknown>) => Promise<ApiResponse>;
 
 const executing =
   (
@@ -67,7 +67,7 @@ async function inPortal(shares: (boolean | undefined)[], policies: unknown[] = [
 }
 
 const csv = () => ({ format: 'csv', visualization_id: rows._id });
-const refusalOf = ({ status, body }: Answer) => [status, body.error_code];
+const refusalOf = ({ status, body }: ApiResponse) => [status, body.error_code];
 
 describe('a download of a shared dashboard', () => {
   it('has the rows that the viewer may see and has filtered, by link, portal and embed', async () => {
@@ -244,7 +244,7 @@ describe('a download of a shared dashboard', () => {
     expect(taken).toBe(shown);
     const [before, after] = await shownAndTaken(fresh._id);
     expect(after).not.toBe(before);
-    await must(company.as.put(`${VISUALIZATIONS}/${chart._id}`, { json: { sql: 'SELECT 7 AS n' } }));
+    await must(company.as.put(`${VISUALIZATIONS_PATH}/${chart._id}`, { json: { sql: 'SELECT 7 AS n' } }));
     const { execute } = await aLink({}, kept._id);
     expect((await execute({ format: 'csv', visualization_id: chart._id })).body).toBe('n\r\n7\r\n');
   });
@@ -272,7 +272,7 @@ describe('a download of a shared dashboard', () => {
     const found = (query: string) =>
       vi.waitFor(
         async () => {
-          const { records } = await must(company.as.get(`${EVENTS}?per_page=100&${query}`));
+          const { records } = await must(company.as.get(`${EVENTS_PATH}?per_page=100&${query}`));
           expect(records.length).toBeGreaterThan(0);
           return records;
         },

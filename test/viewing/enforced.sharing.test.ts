@@ -1,16 +1,22 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { anEmbed, embedOf } from '../embeds/support.ts';
-import { aContext, anOutsider, CONTEXTS, dashboardGrant, inPortal } from '../share-portal/support.ts';
+import { aContext, anOutsider, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, policy, someSales } from '../shares/support.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { rowOf } from '../support/rival.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import {
+  aDashboard,
+  aVisualization,
+  DASHBOARDS_PATH,
+  parameter,
+  VISUALIZATIONS_PATH,
+} from '../visualizations/support.ts';
 
 let company: Company;
 let rows: { _id: string };
 let total: { _id: string };
-let made = 0;
+let createdCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
   await someSales(company);
@@ -27,7 +33,7 @@ const VIOLATION = 'SHARE_FILTER_POLICY_VIOLATION';
 const DISABLED = 'FILTER_DISABLED_BY_POLICY';
 const NORTH = [['north'], ['north']];
 /** What each result shows: rows, or the code of its error. */
-const shown = ({ status, body }: Answer) =>
+const resultsOf = ({ status, body }: ApiResponse) =>
   status === 200
     ? body.results.map(
         (result: { rows?: unknown; error?: { error_code: string } }) => result.error?.error_code ?? result.rows,
@@ -36,7 +42,7 @@ const shown = ({ status, body }: Answer) =>
 
 /** Everybody who is held to the north of a dashboard: by a link, in the portal and by an embed. */
 async function viewersOf(dashboardId: string, ...others: string[]) {
-  const email = `held-${++made}@partner.test`;
+  const email = `held-${++createdCount}@partner.test`;
   const locked = [policy('regions', 'locked', ['north'])];
   const context = await aContext(company, [dashboardGrant(dashboardId, locked)], [email]);
   const { as } = await anOutsider(company, email);
@@ -55,25 +61,25 @@ describe('a visualization that a locked filter does not restrict', () => {
   it('is refused to viewers when it is removed from the filter, and still shown within the company', async () => {
     const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
     const viewers = await viewersOf(_id);
-    for (const viewer of Object.values(viewers)) expect(shown(await viewer.execute())).toEqual([NORTH, [[6]]]);
+    for (const viewer of Object.values(viewers)) expect(resultsOf(await viewer.execute())).toEqual([NORTH, [[6]]]);
 
     const narrowed = [regions({ applies_to: [total._id] })];
-    expect((await company.as.put(`${DASHBOARDS}/${_id}`, { json: { filters: narrowed } })).status).toBe(200);
+    expect((await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: narrowed } })).status).toBe(200);
     for (const viewer of Object.values(viewers)) {
-      for (let round = 0; round < 2; round++) expect(shown(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
+      for (let round = 0; round < 2; round++) expect(resultsOf(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
     }
     const { body } = await viewers.link.resolve();
     expect(body.dashboard.charts[0].chart).toMatchObject({ x: null, y: [], series: null });
-    const inside = await company.as.post(`${DASHBOARDS}/${_id}/execute`, { json: {} });
+    const inside = await company.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {} });
     expect(inside.body.results[0].rows).toHaveLength(6);
   });
 
   it('is refused through a link or the portal when the filter is removed, and still restricted in an embed', async () => {
     const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
     const { link, portal, embed } = await viewersOf(_id);
-    await company.as.put(`${DASHBOARDS}/${_id}`, { json: { filters: [] } });
-    for (const viewer of [link, portal]) expect(shown(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
-    expect(shown(await embed.execute())).toEqual([NORTH, [[6]]]);
+    await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: [] } });
+    for (const viewer of [link, portal]) expect(resultsOf(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
+    expect(resultsOf(await embed.execute())).toEqual([NORTH, [[6]]]);
   });
 
   it('is refused when its SQL drops the locked filter in an optional clause', async () => {
@@ -83,8 +89,8 @@ describe('a visualization that a locked filter does not restrict', () => {
     });
     const { _id } = await aDashboard(company.as, [both, total], { filters: [regions(), parameter('least', 'number')] });
     for (const viewer of Object.values(await viewersOf(_id, 'least'))) {
-      expect(shown(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
-      expect(shown(await viewer.execute({ least: 0 }))).toEqual([NORTH, [[6]]]);
+      expect(resultsOf(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
+      expect(resultsOf(await viewer.execute({ least: 0 }))).toEqual([NORTH, [[6]]]);
     }
   });
 
@@ -96,8 +102,8 @@ describe('a visualization that a locked filter does not restrict', () => {
     const filters = [regions(), parameter('least', 'number')];
     const { _id } = await aDashboard(company.as, [either, total], { filters });
     for (const viewer of Object.values(await viewersOf(_id, 'least'))) {
-      expect(shown(await viewer.execute({ least: 0 }))).toEqual([VIOLATION, [[6]]]);
-      expect(shown(await viewer.execute())).toEqual([NORTH, [[6]]]);
+      expect(resultsOf(await viewer.execute({ least: 0 }))).toEqual([VIOLATION, [[6]]]);
+      expect(resultsOf(await viewer.execute())).toEqual([NORTH, [[6]]]);
     }
   });
 
@@ -107,8 +113,8 @@ describe('a visualization that a locked filter does not restrict', () => {
     });
     const { _id } = await aDashboard(company.as, [gone], { filters: [regions()] });
     const viewers = await viewersOf(_id);
-    await company.as.put(`${DASHBOARDS}/${_id}`, { json: { filters: [] } });
-    await company.as.put(`${VISUALIZATIONS}/${gone._id}`, {
+    await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: [] } });
+    await company.as.put(`${VISUALIZATIONS_PATH}/${gone._id}`, {
       json: { sql: 'SELECT region FROM sales', parameters: [] },
     });
     for (const viewer of Object.values(viewers)) {
@@ -121,7 +127,7 @@ describe('a visualization that a locked filter does not restrict', () => {
 
 describe('the filter options that SQL computes', () => {
   const days = (sql: string) => ({ ...parameter('day', 'select'), options: { sql } });
-  const daysOf = ({ status, body }: Answer) =>
+  const daysOf = ({ status, body }: ApiResponse) =>
     status === 200 ? body.options.map(({ value }: { value: string }) => value) : [status, body.error_code];
 
   it('are only those of the rows that the viewer may see', async () => {
@@ -162,13 +168,13 @@ describe('the filter options that SQL computes', () => {
       const grants = [{ ...dashboardGrant(_id), filter_policies: share_filter_policies }];
       const shares = `/api/v1/dashboards/${_id}/shares`;
       for (const [answer, field] of [
-        [await company.as.post(DASHBOARDS, { json: { name: 'None', filters } }), 'filters.0.options'],
-        [await company.as.put(`${DASHBOARDS}/${_id}`, { json: { filters } }), 'filters.0.options'],
+        [await company.as.post(DASHBOARDS_PATH, { json: { name: 'None', filters } }), 'filters.0.options'],
+        [await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters } }), 'filters.0.options'],
         [
           await company.as.post(shares, { json: { share_type: 'link', share_filter_policies } }),
           'share_filter_policies.0',
         ],
-        [await company.as.post(CONTEXTS, { json: { name: 'None', grants } }), 'grants.0.filter_policies.0'],
+        [await company.as.post(CONTEXTS_PATH, { json: { name: 'None', grants } }), 'grants.0.filter_policies.0'],
       ] as const) {
         expect([value, answer.status, answer.body.details?.[0]?.field]).toEqual([
           value,
@@ -206,7 +212,7 @@ describe('the filter options that SQL computes', () => {
   });
 
   it('may use other filters of the dashboard as parameters, and nothing else', async () => {
-    const create = (filters: unknown[]) => company.as.post(DASHBOARDS, { json: { name: 'Options', filters } });
+    const create = (filters: unknown[]) => company.as.post(DASHBOARDS_PATH, { json: { name: 'Options', filters } });
     expect((await create([regions(), days('SELECT day FROM sales [[WHERE region = ANY({{regions}})]]')])).status).toBe(
       201,
     );

@@ -5,7 +5,7 @@ import { anEmbed, embedOf } from '../embeds/support.ts';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
-import { type Answer, bearer } from '../support/api.ts';
+import { type ApiResponse, bearer } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
 import { overtaken } from '../support/rival.ts';
@@ -18,7 +18,7 @@ const ROWS = 'SELECT region, amount, s.* FROM sales AS s ORDER BY region, amount
 const COLUMNS = [column('region'), column('amount', 'decimal'), column('day', 'date')];
 
 interface Door {
-  execute(): Promise<Answer>;
+  execute(): Promise<ApiResponse>;
 }
 
 /** A company whose table `sales` a dashboard shows that may be an hour old. */
@@ -48,17 +48,17 @@ async function anotherDoor(company: Company, sql = 'SELECT count(*) FROM others'
   const chart = await aVisualization(company.as, sql);
   const { _id } = await aDashboard(company.as, [chart], { cache_seconds: 3_600 });
   const door = linkOf((await aShare(company, _id)).token);
-  await kept(door);
+  await waitForCachedResult(door);
   return door;
 }
 
-const resultOf = ({ status, body }: Answer) => {
+const resultOf = ({ status, body }: ApiResponse) => {
   expect(status).toBe(200);
   return body.result ?? body.results[0];
 };
 
 /** What a door shows once that is a kept result. */
-const kept = (door: Door) =>
+const waitForCachedResult = (door: Door) =>
   vi.waitUntil(
     async () => {
       const result = resultOf(await door.execute());
@@ -105,7 +105,7 @@ describe('a cached result of a shared dashboard', () => {
       const before = await Promise.all(
         Object.values(doors).map(async (door) => {
           const shown = resultOf(await door.execute());
-          return shown.error ? shown : await kept(door);
+          return shown.error ? shown : await waitForCachedResult(door);
         }),
       );
       expect([what, (await change()).status]).toEqual([what, expect.toBeOneOf([200, 201, 204, 'done'])]);
@@ -124,8 +124,8 @@ describe('a cached result of a shared dashboard', () => {
   it('is not stored while a change is made, so that nobody is shown it afterwards', async () => {
     const { company, dashboardId, tableId } = await aWorld();
     const door = linkOf((await aShare(company, dashboardId)).token);
-    const rowsOf = (answer: Answer) => resultOf(answer).rows.length;
-    expect((await kept(door)).rows).toHaveLength(6);
+    const rowsOf = (answer: ApiResponse) => resultOf(answer).rows.length;
+    expect((await waitForCachedResult(door)).rows).toHaveLength(6);
     // Announced, and not committed yet.
     const meanwhile = await rivalBeforeStatement(company.id, /COMMIT/, async () => {
       const shown = await door.execute();
@@ -149,7 +149,7 @@ describe('a cached result of a shared dashboard', () => {
     const insert = async () =>
       expect((await tableRoutes(company.as, tableId).insert([{ region: 'west' }])).status).toBe(201);
     await overtaken(/"readonly_connection"/, insert, (env) => door.execute({}, { env }));
-    expect((await kept(door)).rows).toHaveLength(7);
+    expect((await waitForCachedResult(door)).rows).toHaveLength(7);
     await insert();
     expect(resultOf(await door.execute()).rows).toHaveLength(8);
   });
@@ -175,10 +175,10 @@ describe('a change of a table', () => {
       later(minutes * MINUTE_MS);
       expect([minutes, await isCached(door), await isCached(door)]).toEqual([minutes, false, false]);
       expect((await insert([{ region: 'west' }])).status).toBe(201);
-      await kept(other);
+      await waitForCachedResult(other);
     }
     later(HOUR_MS + MINUTE_MS);
-    expect((await kept(door)).rows).toHaveLength(10);
+    expect((await waitForCachedResult(door)).rows).toHaveLength(10);
   });
 
   it('invalidates results of views and of materialized views of it, and none of other tables', async () => {
@@ -212,10 +212,10 @@ describe('equal executions of a query at the same time', () => {
     ({ company, tableId } = world);
     door = linkOf((await aShare(company, world.dashboardId)).token);
   });
-  const timesOf = (answers: Answer[]) => new Set(answers.map((answer) => resultOf(answer).rows[0][0]));
+  const timesOf = (answers: ApiResponse[]) => new Set(answers.map((answer) => resultOf(answer).rows[0][0]));
 
   it('run once in Postgres, also if they arrive while it runs', async () => {
-    const answers: Promise<Answer>[] = [];
+    const answers: Promise<ApiResponse>[] = [];
     const { pooled } = await connectionsOf(company.id, async () => {
       for (let sent = 0; sent < 20; sent += 1) {
         answers.push(door.execute());
@@ -246,7 +246,7 @@ describe('equal executions of a query at the same time', () => {
     await untilSomebodySleeps(company.id);
     expect((await table.insert([{ region: 'west' }])).status).toBe(201);
     const after = [door.execute(), door.execute()];
-    const count = async (answer: Promise<Answer>) => resultOf(await answer).rows[0][2];
+    const count = async (answer: Promise<ApiResponse>) => resultOf(await answer).rows[0][2];
     expect(await count(before)).toBe(7);
     for (const each of after) expect(await count(each)).toBe(8);
   });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { anEmbed, aSigningKey, embedOf, hostToken } from '../embeds/support.ts';
 import { aContext, aMember, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsOf, someSales } from '../shares/support.ts';
-import { type Answer, call } from '../support/api.ts';
+import { type ApiResponse, call } from '../support/api.ts';
 import { randomFrom } from '../support/random.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
@@ -19,7 +19,7 @@ interface Viewer {
   allowed: string[];
   /** Whether regions may be chosen, or none may be sent. */
   chooses: boolean;
-  execute(parameters: Record<string, unknown>): Promise<Answer>;
+  execute(parameters: Record<string, unknown>): Promise<ApiResponse>;
 }
 
 /** The rows of a CSV without quotes. */

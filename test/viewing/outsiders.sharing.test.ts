@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { anEmbed, embedOf } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, regionsIn, someSales } from '../shares/support.ts';
-import type { Answer } from '../support/api.ts';
+import type { ApiResponse } from '../support/api.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { SQL_ATTACKS } from '../tenant-sql/sql-attacks.ts';
-import { aDashboard, aVisualization, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
 let company: Company;
 let sales: string;
@@ -64,7 +64,7 @@ describe('an answer to an outsider', () => {
       doors.push((await everyDoor(_id))[name]);
     }
     const started = performance.now();
-    const answers: Answer[] = await Promise.all(doors.map((door) => door.execute()));
+    const answers: ApiResponse[] = await Promise.all(doors.map((door) => door.execute()));
     expect(performance.now() - started).toBeLessThan(40_000);
     for (const { status, body } of answers) {
       expect(status).toBe(200);
@@ -106,7 +106,7 @@ describe('an answer to an outsider', () => {
   it(`reveals nothing of ${SQL_ATTACKS.length} SQL attacks written into a dashboard, none of which succeeds`, async () => {
     const made: { _id: string }[] = [];
     for (const sql of SQL_ATTACKS) {
-      const { status, body } = await company.as.post(VISUALIZATIONS, { json: { name: 'Attack', sql } });
+      const { status, body } = await company.as.post(VISUALIZATIONS_PATH, { json: { name: 'Attack', sql } });
       if (status === 201) made.push(body);
       else expect([sql, status, body.error]).toEqual([sql, 422, 'VALIDATION_ERROR']);
     }
@@ -209,7 +209,7 @@ describe('the SQL of a shared dashboard', () => {
 });
 
 describe('the body of a request to execute a dashboard', () => {
-  const send = async (door: { execute(parameters: unknown, more: object): Promise<Answer> }, body: string) =>
+  const send = async (door: { execute(parameters: unknown, more: object): Promise<ApiResponse> }, body: string) =>
     door.execute(undefined, { json: undefined, body, headers: { 'content-type': 'application/json' } });
 
   it('causes no server error, however deeply nested, repeated or malformed it is', async () => {

@@ -4,7 +4,7 @@ import { anEmbed, embedOf } from '../embeds/support.ts';
 import { tableRoutes } from '../managed-tables/support.ts';
 import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, policy, regionsIn, someSales } from '../shares/support.ts';
-import { type Answer, BASE_URL } from '../support/api.ts';
+import { type ApiResponse, BASE_URL } from '../support/api.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { computeState, disturb, farAway, suspend } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
@@ -41,15 +41,15 @@ async function aWorld(): Promise<World> {
 
 const NEW = { cached: false };
 const OLD = { cached: true };
-const resultOf = ({ status, body }: Answer) => {
+const resultOf = ({ status, body }: ApiResponse) => {
   expect(status).toBe(200);
   return body.results[0];
 };
-const expectOld = (answer: Answer) => {
+const expectOld = (answer: ApiResponse) => {
   expect(resultOf(answer)).toMatchObject(OLD);
   expect(answer.body).toMatchObject({ waking: true, as_of: expect.stringMatching(/^\d{4}-.*Z$/) });
 };
-const expectNew = (answer: Answer) => {
+const expectNew = (answer: ApiResponse) => {
   expect(resultOf(answer)).toMatchObject(NEW);
   expect(answer.body).not.toHaveProperty('waking');
   expect(answer.body).not.toHaveProperty('as_of');
@@ -95,7 +95,7 @@ describe('while the database wakes', () => {
       body: JSON.stringify({ parameters: { regions: ['north'] } }),
     });
     const response = await worker.fetch(request, env, execution);
-    const body = (await response.json()) as Answer['body'];
+    const body = (await response.json()) as ApiResponse['body'];
     expect(await computeState(company.id)).toBe('init');
     expect(body).toMatchObject({ waking: true, results: [{ rows: resultOf(first).rows }] });
     await waitOnExecutionContext(execution);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { behindTheApi } from '../managed-tables/support.ts';
 import { aGroup, aPolicy, deny, must, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aVisualization, parameter, someSales, VISUALIZATIONS } from './support.ts';
+import { aVisualization, parameter, someSales, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 const execute = (id: string, json: unknown = {}, as = company.as) =>
-  as.post(`${VISUALIZATIONS}/${id}/execute`, { json });
+  as.post(`${VISUALIZATIONS_PATH}/${id}/execute`, { json });
 const executeSql = async (sql: string, json: unknown = {}, more: Record<string, unknown> = {}) =>
   execute((await aVisualization(company.as, sql, more))._id, json);
 
@@ -43,7 +43,7 @@ describe('the execution of a visualization', () => {
         },
       },
     ]);
-    const withoutBody = await company.as.post(`${VISUALIZATIONS}/${made._id}/execute`);
+    const withoutBody = await company.as.post(`${VISUALIZATIONS_PATH}/${made._id}/execute`);
     expect([withoutBody.status, withoutBody.body.result.row_count]).toEqual([200, 3]);
   });
 
@@ -130,7 +130,10 @@ describe('the execution of a visualization', () => {
     }
     for (const parameters of [[], 'x', 7, null]) expect((await execute(_id, { parameters })).status).toBe(422);
     const raw = (body: string) =>
-      company.as.post(`${VISUALIZATIONS}/${_id}/execute`, { body, headers: { 'content-type': 'application/json' } });
+      company.as.post(`${VISUALIZATIONS_PATH}/${_id}/execute`, {
+        body,
+        headers: { 'content-type': 'application/json' },
+      });
     expect((await raw('{"parameters": {"__proto__": {"n": 1}}}')).status).toBe(422);
     expect((await raw('{"parameters": {"n": 1, "n": 2}}')).body.result.rows).toEqual([[2, null]]);
     expect((await raw(`{"parameters": {"t": ${'['.repeat(100_000)}${']'.repeat(100_000)}}}`)).status).toBe(400);

@@ -2,7 +2,7 @@ import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { allow, aServiceAccountThat, deny, must, withServiceToken } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS, parameter, someSales, VISUALIZATIONS } from './support.ts';
+import { aDashboard, aVisualization, DASHBOARDS_PATH, parameter, someSales, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ const REGIONS = { parameters: [parameter('regions', 'multi_select')] };
 const pathOf = (kind: string, id: string, query: Record<string, string>) =>
   `${kind}/${id}/execute?${new URLSearchParams(query)}`;
 const file = (id: string, query: Record<string, string>, json: unknown = {}, as = company.as) =>
-  as.post(pathOf(VISUALIZATIONS, id, query), { json });
+  as.post(pathOf(VISUALIZATIONS_PATH, id, query), { json });
 const fileOfSql = async (sql: string, query: Record<string, string>, more: Record<string, unknown> = {}) =>
   file((await aVisualization(company.as, sql, more))._id, query);
 
@@ -62,7 +62,7 @@ describe('the result of a visualization that is downloaded as a file', () => {
          true AS yes, NULL AS nothing, '=1+1' AS text`,
       { name: 'Sales [of/the] year that was a very long one' },
     );
-    const { name, rows, sheet } = await sheetOf(pathOf(VISUALIZATIONS, _id, { format: 'xlsx' }));
+    const { name, rows, sheet } = await sheetOf(pathOf(VISUALIZATIONS_PATH, _id, { format: 'xlsx' }));
     expect(name).toBe('Sales  of the  year that was a');
     expect(rows).toEqual([
       ['day', 'at', 'n', 'big', 'yes', 'nothing', 'text'],
@@ -76,7 +76,7 @@ describe('the result of a visualization that is downloaded as a file', () => {
     const { body } = await fileOfSql(sql, { format: 'csv', safe: 'true' });
     expect(body).toBe("'=a,b,c,'@d\r\n'=1,'-1,-1,-12345678901234567890\r\n");
     const { _id } = await aVisualization(company.as, sql);
-    const { rows } = await sheetOf(pathOf(VISUALIZATIONS, _id, { format: 'xlsx', safe: 'true' }));
+    const { rows } = await sheetOf(pathOf(VISUALIZATIONS_PATH, _id, { format: 'xlsx', safe: 'true' }));
     expect(rows).toEqual([
       ["'=a", 'b', 'c', "'@d"],
       ["'=1", "'-1", -1, '-12345678901234567890'],
@@ -87,7 +87,7 @@ describe('the result of a visualization that is downloaded as a file', () => {
     const { _id } = await aVisualization(company.as, 'SELECT n FROM generate_series(1, 10001) AS n');
     const { headers, body } = await file(_id, { format: 'csv' });
     expect([headers.get('x-truncated'), body.trim().split('\r\n').length]).toEqual(['true', 10_001]);
-    expect((await sheetOf(pathOf(VISUALIZATIONS, _id, { format: 'xlsx' }))).rows.at(-1)).toEqual([10_000]);
+    expect((await sheetOf(pathOf(VISUALIZATIONS_PATH, _id, { format: 'xlsx' }))).rows.at(-1)).toEqual([10_000]);
   });
 
   it('is refused when the SQL fails, with the database’s message to authors only', async () => {
@@ -134,7 +134,7 @@ describe('the result of a visualization that is downloaded as a file', () => {
   it('is made again under the same idempotency key, since it changes nothing', async () => {
     const { _id } = await aVisualization(company.as, "SELECT random() AS n, 'é' AS t");
     const headers = { 'idempotency-key': 'file-1' };
-    const once = () => company.as.post(pathOf(VISUALIZATIONS, _id, { format: 'xlsx' }), { headers });
+    const once = () => company.as.post(pathOf(VISUALIZATIONS_PATH, _id, { format: 'xlsx' }), { headers });
     const [first, second] = [await once(), await once()];
     expect([first.status, second.status]).toEqual([200, 200]);
     expect(second.headers.get('idempotency-replayed')).toBeNull();
@@ -144,7 +144,7 @@ describe('the result of a visualization that is downloaded as a file', () => {
 
 describe('the result of a visualization on a dashboard that is downloaded as a file', () => {
   const widget = (id: string, query: Record<string, string>, json: unknown = {}, as = company.as) =>
-    as.post(pathOf(DASHBOARDS, id, query), { json });
+    as.post(pathOf(DASHBOARDS_PATH, id, query), { json });
 
   it("has the values of the dashboard, and its name is the visualization's", async () => {
     const sales = await aVisualization(company.as, SALES, REGIONS);

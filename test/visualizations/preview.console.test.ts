@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
 import { behindTheApi } from '../managed-tables/support.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aVisualization, parameter, someSales, VISUALIZATIONS } from './support.ts';
+import { aVisualization, parameter, someSales, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 const preview = (sql: string, more: Record<string, unknown> = {}, as = company.as) =>
-  as.post(`${VISUALIZATIONS}/preview`, { json: { sql, ...more } });
+  as.post(`${VISUALIZATIONS_PATH}/preview`, { json: { sql, ...more } });
 
 /** The character of the template that a failing preview names. */
 const failing = async (sql: string, more: Record<string, unknown> = {}) => {
@@ -27,17 +27,17 @@ describe('the preview of a visualization', () => {
     const sql =
       'SELECT region, sum(amount) AS total FROM sales WHERE true [[AND region = {{region}}]] GROUP BY 1 ORDER BY 1';
     const more = { parameters: [region], values: { region: 'south' } };
-    const before = (await company.as.get(VISUALIZATIONS)).body.total;
+    const before = (await company.as.get(VISUALIZATIONS_PATH)).body.total;
     const { status, body } = await preview(sql, more);
     const saved = await aVisualization(company.as, sql, { parameters: [region] });
-    const executed = await company.as.post(`${VISUALIZATIONS}/${saved._id}/execute`, {
+    const executed = await company.as.post(`${VISUALIZATIONS_PATH}/${saved._id}/execute`, {
       json: { parameters: more.values },
     });
     const { visualization_id: _, ...result } = executed.body.result;
     expect([status, body]).toEqual([200, { result: { ...result, duration_ms: expect.any(Number) } }]);
     expect(body.result.rows).toEqual([['south', 120]]);
-    await company.as.delete(`${VISUALIZATIONS}/${saved._id}`);
-    expect((await company.as.get(VISUALIZATIONS)).body.total).toBe(before);
+    await company.as.delete(`${VISUALIZATIONS_PATH}/${saved._id}`);
+    expect((await company.as.get(VISUALIZATIONS_PATH)).body.total).toBe(before);
   });
 
   it('runs the query each time, with the values that are sent', async () => {
@@ -139,7 +139,7 @@ describe('the preview of a visualization', () => {
       ],
       [{ sql: 'SELECT 1', values: [] }, 'values'],
     ] as const) {
-      const { status, body } = await company.as.post(`${VISUALIZATIONS}/preview`, { json });
+      const { status, body } = await company.as.post(`${VISUALIZATIONS_PATH}/preview`, { json });
       expect([json, status, body.error, body.details?.[0]?.field]).toEqual([json, 422, 'VALIDATION_ERROR', field]);
     }
     const open = (await preview("SELECT '🙂' [[ 1")).body.details[0].message;

@@ -2,12 +2,12 @@ import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
 
-export const VISUALIZATIONS = '/v1/visualizations';
-export const DASHBOARDS = '/v1/dashboards';
+export const VISUALIZATIONS_PATH = '/v1/visualizations';
+export const DASHBOARDS_PATH = '/v1/dashboards';
 
 /** Makes a visualization and answers its record. */
 export async function aVisualization(as: Caller, sql: string, more: Record<string, unknown> = {}) {
-  const { status, body } = await as.post(VISUALIZATIONS, { json: { name: 'Sales', sql, ...more } });
+  const { status, body } = await as.post(VISUALIZATIONS_PATH, { json: { name: 'Sales', sql, ...more } });
   if (status !== 201) throw new Error(`Creating a visualization answered ${status}: ${JSON.stringify(body)}`);
   return body;
 }
@@ -15,7 +15,7 @@ export async function aVisualization(as: Caller, sql: string, more: Record<strin
 /** Makes a dashboard of these visualizations and answers its record. */
 export async function aDashboard(as: Caller, visualizations: { _id: string }[], more: Record<string, unknown> = {}) {
   const layout = visualizations.map(({ _id }, index) => ({ visualization_id: _id, x: 0, y: index, w: 4, h: 3 }));
-  const { status, body } = await as.post(DASHBOARDS, { json: { name: 'Overview', layout, ...more } });
+  const { status, body } = await as.post(DASHBOARDS_PATH, { json: { name: 'Overview', layout, ...more } });
   if (status !== 201) throw new Error(`Creating a dashboard answered ${status}: ${JSON.stringify(body)}`);
   return body;
 }

@@ -2,14 +2,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, parameter, VISUALIZATIONS } from './support.ts';
+import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
   company = await aCompany();
 });
 
-const create = (json: unknown) => company.as.post(VISUALIZATIONS, { json });
+const create = (json: unknown) => company.as.post(VISUALIZATIONS_PATH, { json });
 
 describe('a visualization', () => {
   it('is created with the fields that are sent, and with defaults for the rest', async () => {
@@ -32,7 +32,7 @@ describe('a visualization', () => {
         updated_at: expect.any(String),
       },
     ]);
-    expect((await company.as.get(`${VISUALIZATIONS}/${body._id}`)).body).toEqual(body);
+    expect((await company.as.get(`${VISUALIZATIONS_PATH}/${body._id}`)).body).toEqual(body);
     const bare = await create({ name: 'Sólo: 1 ação!', sql: 'SELECT 1' });
     expect(bare.body).toMatchObject({
       slug: 'solo-1-acao',
@@ -49,7 +49,7 @@ describe('a visualization', () => {
     expect(second.slug).toMatch(/^same-name-[a-f0-9]{8}$/);
     const taken = await create({ name: 'Other', slug: 'same-name', sql: 'SELECT 1' });
     expect([taken.status, taken.body.error]).toEqual([409, 'VISUALIZATION_SLUG_DUPLICATE']);
-    const renamed = await company.as.put(`${VISUALIZATIONS}/${second._id}`, { json: { slug: 'same-name' } });
+    const renamed = await company.as.put(`${VISUALIZATIONS_PATH}/${second._id}`, { json: { slug: 'same-name' } });
     expect([renamed.status, renamed.body.error]).toEqual([409, 'VISUALIZATION_SLUG_DUPLICATE']);
     const elsewhere = await aCompany();
     expect((await aVisualization(elsewhere.as, 'SELECT 1', { slug: 'same-name' })).slug).toBe('same-name');
@@ -84,7 +84,7 @@ describe('a visualization', () => {
 
   it('is changed only in the fields that are sent, and stays valid', async () => {
     const made = await aVisualization(company.as, 'SELECT {{n}}', { parameters: [parameter('n', 'number')] });
-    const path = `${VISUALIZATIONS}/${made._id}`;
+    const path = `${VISUALIZATIONS_PATH}/${made._id}`;
     const { status, body } = await company.as.put(path, { json: { name: 'Renamed' } });
     expect([status, body]).toEqual([200, { ...made, name: 'Renamed', updated_at: expect.any(String) }]);
     const unsound = await company.as.put(path, { json: { parameters: [] } });
@@ -94,7 +94,7 @@ describe('a visualization', () => {
 
   it('stays valid when its SQL is changed at the same moment as its parameters are removed', async () => {
     const made = await aVisualization(company.as, 'SELECT 1', { parameters: [parameter('n', 'number')] });
-    const path = `${VISUALIZATIONS}/${made._id}`;
+    const path = `${VISUALIZATIONS_PATH}/${made._id}`;
     const late = await overtaken(
       /^update "visualizations"/,
       () => must(company.as.put(path, { json: { parameters: [] } })),
@@ -108,7 +108,7 @@ describe('a visualization', () => {
     [4, 200, 'Late'],
     [5, 409, 'Changed 5 times'],
   ])('answers a change after %i other changes at the same moment with %i', async (times, status, name) => {
-    const path = `${VISUALIZATIONS}/${(await aVisualization(company.as, 'SELECT 1'))._id}`;
+    const path = `${VISUALIZATIONS_PATH}/${(await aVisualization(company.as, 'SELECT 1'))._id}`;
     let changed = 0;
     const late = await overtaken(
       /^update "visualizations"/,
@@ -122,7 +122,7 @@ describe('a visualization', () => {
 
   it('is deleted once, but not while it stands on a dashboard', async () => {
     const made = await aVisualization(company.as, 'SELECT 1');
-    const path = `${VISUALIZATIONS}/${made._id}`;
+    const path = `${VISUALIZATIONS_PATH}/${made._id}`;
     const dashboard = await aDashboard(company.as, [made]);
     const inUse = await company.as.delete(path);
     expect([inUse.status, inUse.body.error]).toEqual([409, 'VISUALIZATION_IN_USE']);
@@ -136,22 +136,22 @@ describe('a visualization', () => {
   it('is listed newest first, in pages and by a literal part of its name', async () => {
     const own = await aCompany();
     for (const name of ['A 100% one', 'B', 'C 100% two']) await aVisualization(own.as, 'SELECT 1', { name });
-    const { body } = await own.as.get(`${VISUALIZATIONS}?per_page=2`);
+    const { body } = await own.as.get(`${VISUALIZATIONS_PATH}?per_page=2`);
     expect([body.total, body.quantity, body.records.map((each: { name: string }) => each.name)]).toEqual([
       3,
       2,
       ['C 100% two', 'B'],
     ]);
-    expect((await own.as.get(`${VISUALIZATIONS}?search=100%25%20T`)).body.total).toBe(1);
+    expect((await own.as.get(`${VISUALIZATIONS_PATH}?search=100%25%20T`)).body.total).toBe(1);
     for (const query of ['per_page=0', 'per_page=101', 'page=x']) {
-      expect((await own.as.get(`${VISUALIZATIONS}?${query}`)).status).toBe(422);
+      expect((await own.as.get(`${VISUALIZATIONS_PATH}?${query}`)).status).toBe(422);
     }
   });
 
   it('is answered 404 to another company', async () => {
     const stranger = await aCompany();
     const made = await aVisualization(company.as, 'SELECT 1');
-    const path = `${VISUALIZATIONS}/${made._id}`;
+    const path = `${VISUALIZATIONS_PATH}/${made._id}`;
     for (const answer of [
       await stranger.as.get(path),
       await stranger.as.put(path, { json: { name: 'Mine' } }),
@@ -170,12 +170,12 @@ describe('a visualization', () => {
       can: ['visualizations:get'],
       on: [`arn:svc:visualizations::${company.id}:visualization/${made._id}`],
     });
-    expect((await as.get(`${VISUALIZATIONS}/${made._id}`)).status).toBe(200);
+    expect((await as.get(`${VISUALIZATIONS_PATH}/${made._id}`)).status).toBe(200);
     for (const answer of [
-      await as.get(`${VISUALIZATIONS}/${other._id}`),
-      await as.get(VISUALIZATIONS),
-      await as.post(VISUALIZATIONS, { json: {} }),
-      await as.post(`${VISUALIZATIONS}/${made._id}/execute`, { json: {} }),
+      await as.get(`${VISUALIZATIONS_PATH}/${other._id}`),
+      await as.get(VISUALIZATIONS_PATH),
+      await as.post(VISUALIZATIONS_PATH, { json: {} }),
+      await as.post(`${VISUALIZATIONS_PATH}/${made._id}/execute`, { json: {} }),
     ]) {
       expect([answer.status, answer.body.error]).toEqual([403, 'FORBIDDEN']);
     }

@@ -13,7 +13,7 @@ import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { groupInput } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS, type Receiver } from './support.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH, type Receiver } from './support.ts';
 
 interface AuditRecord {
   id: string;
@@ -57,12 +57,12 @@ describe('the audit stream of a webhook endpoint', () => {
     };
     await note();
     for (const status of ['paused', 'active', 'paused']) {
-      await must(company.as.put(`${ENDPOINTS}/${_id}`, { json: { status } }));
+      await must(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status } }));
       await note();
     }
     const routes = ['/before', '/paused', '/active', '/paused-again'];
     await keep(...routes.map((route, place) => recordAt(at[place] as number, route)));
-    await must(company.as.put(`${ENDPOINTS}/${_id}`, { json: { status: 'active' } }));
+    await must(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'active' } }));
     await keep(recordAt(Date.now() + 5, '/marker'));
     await expect.poll(async () => (await recordsOf(receiver)).map(({ route }) => route)).toContain('/marker');
     const told = (await recordsOf(receiver)).map(({ route }) => route);
@@ -124,7 +124,7 @@ describe('the audit stream of a webhook endpoint', () => {
     const { _id } = await anEndpoint(other, aReceiver(), ['audit.records']);
     const ofOther = env.COMPANY_LOG.getByName(other.id) as unknown as DurableObjectStub<CompanyLog>;
     expect(await ofOther.following('audit', 1)).toBeDefined();
-    await other.as.delete(`${ENDPOINTS}/${_id}`);
+    await other.as.delete(`${ENDPOINTS_PATH}/${_id}`);
     await expect
       .poll(
         async () => {
@@ -252,7 +252,7 @@ describe('a backfill of the audit stream', () => {
     const receiver = aReceiver();
     const { _id } = await anEndpoint(own, receiver, ['audit.records']);
     const range = { from: new Date(before).toISOString(), to: new Date(before + 4 * DAY_MS).toISOString() };
-    expect((await own.as.post(`${ENDPOINTS}/${_id}/backfill`, { json: range })).status).toBe(202);
+    expect((await own.as.post(`${ENDPOINTS_PATH}/${_id}/backfill`, { json: range })).status).toBe(202);
     const moved = async () => (await recordsOf(receiver)).filter(({ route }) => route === '/moved').map(({ id }) => id);
     await expect.poll(moved).toEqual(records.map(({ id }) => id).toReversed());
   });
@@ -264,7 +264,7 @@ describe('a backfill of the audit stream', () => {
     const receiver = aReceiver();
     const { _id } = await anEndpoint(company, receiver, ['audit.records']);
     const [from, to] = [new Date(before).toISOString(), new Date(before + DAY_MS).toISOString()];
-    const path = `${ENDPOINTS}/${_id}/backfill`;
+    const path = `${ENDPOINTS_PATH}/${_id}/backfill`;
     expect((await company.as.post(path, { json: { from: to, to: from } })).status).toBe(422);
     expect(await company.as.post(path, { json: { from, to } })).toMatchObject({ status: 202 });
     const past = async () => (await recordsOf(receiver)).filter(({ route }) => route === '/past');
@@ -274,7 +274,7 @@ describe('a backfill of the audit stream', () => {
       if ((event.data.records as AuditRecord[])[0]?.route === '/past')
         expect(times).toEqual(times.toSorted().reverse());
     }
-    const deliveries = `${ENDPOINTS}/${_id}/deliveries?event_type=audit.records`;
+    const deliveries = `${ENDPOINTS_PATH}/${_id}/deliveries?event_type=audit.records`;
     expect((await company.as.get(deliveries)).body.total).toBeGreaterThanOrEqual(2);
     expect((await arrived(receiver)).some(({ event }) => (event.data.records as object[]).length === 500)).toBe(true);
   });
@@ -282,7 +282,7 @@ describe('a backfill of the audit stream', () => {
   it('is refused for an endpoint that does not get the stream', async () => {
     const { _id } = await anEndpoint(company, aReceiver(), ['company.updated']);
     const json = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' };
-    const { status, body } = await company.as.post(`${ENDPOINTS}/${_id}/backfill`, { json });
+    const { status, body } = await company.as.post(`${ENDPOINTS_PATH}/${_id}/backfill`, { json });
     expect([status, body.error]).toEqual([409, 'WEBHOOK_ENDPOINT_WITHOUT_AUDIT']);
   });
 });

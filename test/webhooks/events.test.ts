@@ -11,8 +11,8 @@ import { must } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFile, upload } from '../uploads/support.ts';
 import { aDashboard } from '../visualizations/support.ts';
-import { anEndpoint, aReceiver, ENDPOINTS, type Receiver } from './support.ts';
-import { TOLD } from './told.ts';
+import { anEndpoint, aReceiver, ENDPOINTS_PATH, type Receiver } from './support.ts';
+import { ROUTE_EVENTS } from './told.ts';
 
 const WRITES = SURFACES.flatMap(({ endpoints }) =>
   endpoints
@@ -22,14 +22,14 @@ const WRITES = SURFACES.flatMap(({ endpoints }) =>
 );
 
 describe('an API route that writes', () => {
-  it('has its webhook event types listed here, or a reason why it has none', () => {
-    const unsaid = WRITES.filter((route) => !(route in TOLD));
+  it('has its webhook event types, or the reason why it has none, listed in test/webhooks/told.ts', () => {
+    const unsaid = WRITES.filter((route) => !(route in ROUTE_EVENTS));
     expect(unsaid.map((route) => `${route}: say in test/webhooks/told.ts what it tells, or why nothing`)).toEqual([]);
-    expect(Object.keys(TOLD).filter((route) => !WRITES.includes(route))).toEqual([]);
+    expect(Object.keys(ROUTE_EVENTS).filter((route) => !WRITES.includes(route))).toEqual([]);
   });
 
   it('causes every event type, except those that viewers and the audit stream cause', () => {
-    const told = new Set(Object.values(TOLD).flatMap((types) => (typeof types === 'string' ? [] : types)));
+    const told = new Set(Object.values(ROUTE_EVENTS).flatMap((types) => (typeof types === 'string' ? [] : types)));
     const others = EVENT_TYPES.map(({ type }) => type).filter((type) => !told.has(type));
     expect(others).toEqual([
       'audit.records',
@@ -180,7 +180,7 @@ describe('a webhook event', () => {
   it('is not stored in a company without an active endpoint', async () => {
     const other = await aProvisionedCompany();
     const { _id } = await anEndpoint(other, aReceiver());
-    await must(other.as.put(`${ENDPOINTS}/${_id}`, { json: { status: 'paused' } }));
+    await must(other.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'paused' } }));
     await must(other.as.post('/v1/groups', { json: groupInput() }));
     expect(await countOf('events where company_id = ?', other.id)).toBe(0);
   });

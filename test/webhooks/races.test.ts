@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS } from './support.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH } from './support.ts';
 
 const JSON_OF_TEST = { json: { event_type: 'user.invited' } };
 
@@ -11,7 +11,7 @@ it('two concurrent rotations of a webhook secret keep every secret', async () =>
   const company = await aCompany();
   const receiver = aReceiver();
   const { _id, secret } = await anEndpoint(company, receiver, ['company.updated']);
-  const path = `${ENDPOINTS}/${_id}/rotate-secret`;
+  const path = `${ENDPOINTS_PATH}/${_id}/rotate-secret`;
   let rival = { secret: '' };
   const { body } = await overtaken(
     /^update "webhook_endpoints"/,
@@ -20,7 +20,7 @@ it('two concurrent rotations of a webhook secret keep every secret', async () =>
     },
     (env) => company.as.post(path, { env }),
   );
-  await company.as.post(`${ENDPOINTS}/${_id}/test`, JSON_OF_TEST);
+  await company.as.post(`${ENDPOINTS_PATH}/${_id}/test`, JSON_OF_TEST);
   const [received] = await arrived(receiver);
   for (const each of [secret, rival.secret, body.secret]) {
     expect(new Webhook(each).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
@@ -31,7 +31,7 @@ it('a webhook endpoint with a new address is not disabled by a late answer of th
   const company = await aCompany();
   const [former, next] = [aReceiver('late.410'), aReceiver()];
   const { _id } = await anEndpoint(company, former, ['company.updated']);
-  const path = `${ENDPOINTS}/${_id}`;
+  const path = `${ENDPOINTS_PATH}/${_id}`;
   await company.as.post(`${path}/test`, JSON_OF_TEST);
   await arrived(former);
   await must(company.as.put(path, { json: { url: next.url } }));
@@ -45,7 +45,7 @@ it('a webhook endpoint that was paused meanwhile is not disabled by a late answe
   const company = await aCompany();
   const receiver = aReceiver('late.410');
   const { _id } = await anEndpoint(company, receiver, ['company.updated']);
-  const path = `${ENDPOINTS}/${_id}`;
+  const path = `${ENDPOINTS_PATH}/${_id}`;
   await company.as.post(`${path}/test`, JSON_OF_TEST);
   await arrived(receiver);
   await must(company.as.put(path, { json: { status: 'paused' } }));
@@ -57,6 +57,6 @@ it('a company has at most twenty webhook endpoints', async () => {
   const company = await aCompany();
   const receiver = aReceiver();
   for (let n = 0; n < 20; n += 1) await anEndpoint(company, receiver);
-  const { status, body } = await company.as.post(ENDPOINTS, { json: { url: receiver.url } });
+  const { status, body } = await company.as.post(ENDPOINTS_PATH, { json: { url: receiver.url } });
   expect([status, body.error]).toEqual([409, 'WEBHOOK_ENDPOINT_LIMIT']);
 });

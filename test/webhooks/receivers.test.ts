@@ -12,7 +12,7 @@ import { countOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { deliver } from '../uploads/support.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS, type Receiver } from './support.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH, type Receiver } from './support.ts';
 
 let company: Company;
 
@@ -24,10 +24,10 @@ afterEach(resetClock);
 const senderOf = (id: string) => env.WEBHOOK_SENDER.getByName(id) as unknown as DurableObjectStub<WebhookSender>;
 
 const test = (id: string, of = company) =>
-  must(of.as.post(`${ENDPOINTS}/${id}/test`, { json: { event_type: 'user.invited' } }));
+  must(of.as.post(`${ENDPOINTS_PATH}/${id}/test`, { json: { event_type: 'user.invited' } }));
 
 const firstOf = async (id: string, of = company) =>
-  (await must(of.as.get(`${ENDPOINTS}/${id}/deliveries`))).records[0] ?? { attempts: [] };
+  (await must(of.as.get(`${ENDPOINTS_PATH}/${id}/deliveries`))).records[0] ?? { attempts: [] };
 
 /** An endpoint whose receiver has refused a delivery once, and how often it was asked. */
 async function aRefused(of = company) {
@@ -91,7 +91,7 @@ describe('an attempt to deliver a webhook', () => {
 describe('a webhook endpoint with a failed delivery', () => {
   it('that is deleted gets no further attempt, and nothing of it is stored', async () => {
     const { receiver, id } = await aRefused();
-    await must(company.as.delete(`${ENDPOINTS}/${id}`).then((answer) => ({ ...answer, status: 200 })));
+    await must(company.as.delete(`${ENDPOINTS_PATH}/${id}`).then((answer) => ({ ...answer, status: 200 })));
     const before = await count(receiver);
     const left = await runInDurableObject(senderOf(id), async (_, { storage }) => ({
       deliveries: storage.sql.exec('select id from deliveries').toArray(),
@@ -105,7 +105,7 @@ describe('a webhook endpoint with a failed delivery', () => {
 
   it('that is paused gets no further attempt until it is active again', async () => {
     const { receiver, id } = await aRefused();
-    const path = `${ENDPOINTS}/${id}`;
+    const path = `${ENDPOINTS_PATH}/${id}`;
     await must(company.as.put(path, { json: { status: 'paused' } }));
     await receiver.behave('ok');
     const before = await count(receiver);
@@ -119,9 +119,9 @@ describe('a webhook endpoint with a failed delivery', () => {
 
   it('whose secret is rotated signs the next attempt with both secrets', async () => {
     const { receiver, id, secret } = await aRefused();
-    const { secret: next } = await must(company.as.post(`${ENDPOINTS}/${id}/rotate-secret`));
+    const { secret: next } = await must(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
     await receiver.behave('ok');
-    await must(company.as.post(`${ENDPOINTS}/${id}/resend-failed`, { json: { since: '2026-01-01T00:00:00Z' } }));
+    await must(company.as.post(`${ENDPOINTS_PATH}/${id}/resend-failed`, { json: { since: '2026-01-01T00:00:00Z' } }));
     await expect.poll(async () => (await firstOf(id)).status).toBe('delivered');
     const [first] = await receiver.received();
     const last = (await receiver.received()).at(-1);
@@ -134,7 +134,7 @@ describe('a webhook endpoint with a failed delivery', () => {
 
   it('signs with a replaced secret for a day, and no longer', async () => {
     const { receiver, id, secret } = await aRefused();
-    const { secret: next } = await must(company.as.post(`${ENDPOINTS}/${id}/rotate-secret`));
+    const { secret: next } = await must(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
     await receiver.behave('ok');
     const before = await count(receiver);
     later(25 * HOUR_MS);
@@ -156,7 +156,7 @@ describe('a webhook endpoint with a failed delivery', () => {
     await test(_id);
     await expect.poll(() => count(receiver), { timeout: 30_000 }).toBe(3);
     const { _id: delivery } = await firstOf(_id);
-    await must(company.as.post(`${ENDPOINTS}/${_id}/deliveries/${delivery}/resend`));
+    await must(company.as.post(`${ENDPOINTS_PATH}/${_id}/deliveries/${delivery}/resend`));
     await receiver.behave('ok');
     await expect.poll(async () => (await firstOf(_id)).status, { timeout: 30_000 }).toBe('delivered');
   });

@@ -7,7 +7,7 @@ import { groupInput } from '../support/console.ts';
 import { mailTo } from '../support/mail.ts';
 import { countOf, rowOf } from '../support/rival.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS } from './support.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH } from './support.ts';
 
 let company: Company;
 
@@ -20,7 +20,7 @@ const REASON = 'select disabled_reason as reason from webhook_endpoints where id
 const aGroup = async () => (await company.as.post('/v1/groups', { json: groupInput() })).body;
 
 const deliveriesOf = async (id: string, query = '') =>
-  (await company.as.get(`${ENDPOINTS}/${id}/deliveries${query}`)).body.records;
+  (await company.as.get(`${ENDPOINTS_PATH}/${id}/deliveries${query}`)).body.records;
 
 const untilEnded = async (id: string) => {
   await expect
@@ -30,7 +30,7 @@ const untilEnded = async (id: string) => {
 };
 
 const test = (id: string, event_type = 'user.invited') =>
-  company.as.post(`${ENDPOINTS}/${id}/test`, { json: { event_type } });
+  company.as.post(`${ENDPOINTS_PATH}/${id}/test`, { json: { event_type } });
 
 describe('a webhook delivery', () => {
   it('is retried under the same id until it succeeds', async () => {
@@ -54,7 +54,7 @@ describe('a webhook delivery', () => {
       })),
       next_attempt_at: null,
     });
-    const { body } = await company.as.get(`${ENDPOINTS}/${_id}/deliveries/${delivery._id}`);
+    const { body } = await company.as.get(`${ENDPOINTS_PATH}/${_id}/deliveries/${delivery._id}`);
     expect(JSON.parse(body.body).data._id).toBe(groupId);
   });
 
@@ -97,7 +97,7 @@ describe('a webhook delivery', () => {
     await test(_id);
     const [{ _id: delivery, event_id: eventId }] = await untilEnded(_id);
     await receiver.behave('ok');
-    const path = `${ENDPOINTS}/${_id}`;
+    const path = `${ENDPOINTS_PATH}/${_id}`;
     expect((await company.as.post(`${path}/deliveries/${delivery}/resend`)).body).toEqual({ delivery_id: delivery });
     const all = await arrived(receiver, 4);
     expect(all.at(-1)?.headers['webhook-id']).toBe(eventId);
@@ -118,7 +118,7 @@ describe('a webhook endpoint', () => {
     const receiver = aReceiver('status.410');
     const { _id } = await anEndpoint(company, receiver, ['company.updated']);
     await test(_id);
-    const path = `${ENDPOINTS}/${_id}`;
+    const path = `${ENDPOINTS_PATH}/${_id}`;
     await expect.poll(async () => (await company.as.get(path)).body.status).toBe('disabled');
     expect((await company.as.get(path)).body.disabled_reason).toBe('gone');
     await runScheduled();
@@ -166,7 +166,7 @@ describe('a webhook endpoint', () => {
   it('also signs with the former secret for a day', async () => {
     const receiver = aReceiver();
     const { _id, secret } = await anEndpoint(company, receiver, ['company.updated']);
-    const { status, body } = await company.as.post(`${ENDPOINTS}/${_id}/rotate-secret`);
+    const { status, body } = await company.as.post(`${ENDPOINTS_PATH}/${_id}/rotate-secret`);
     expect(status).toBe(200);
     expect(Date.parse(body.former_until) - Date.now()).toBeGreaterThan(23 * HOUR_MS);
     await test(_id);
@@ -189,7 +189,7 @@ describe('a webhook endpoint', () => {
   it('gets no events from while it is paused, not even later', async () => {
     const receiver = aReceiver();
     const { _id } = await anEndpoint(company, receiver, ['group.created', 'group.deleted']);
-    const path = `${ENDPOINTS}/${_id}`;
+    const path = `${ENDPOINTS_PATH}/${_id}`;
     await company.as.put(path, { json: { status: 'paused' } });
     const { _id: id } = await aGroup();
     const told = aReceiver();
@@ -212,12 +212,12 @@ describe('the address of a webhook endpoint', () => {
     'https://metadata.internal/hook',
     'nonsense',
   ])('must be public HTTPS: %s', async (url) => {
-    const { status, body } = await company.as.post(ENDPOINTS, { json: { url } });
+    const { status, body } = await company.as.post(ENDPOINTS_PATH, { json: { url } });
     expect([status, body.details?.[0]?.field]).toEqual([422, 'url']);
   });
 
   it('has at most 2,000 characters', async () => {
-    const { status, body } = await company.as.post(ENDPOINTS, {
+    const { status, body } = await company.as.post(ENDPOINTS_PATH, {
       json: { url: `https://example.com/${'a'.repeat(2000)}` },
     });
     expect([status, body.details]).toEqual([422, [expect.objectContaining({ field: 'url', reason: 'too_long' })]]);

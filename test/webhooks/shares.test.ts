@@ -1,16 +1,16 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isOfShares } from '../../src/modules/webhooks/event-types.ts';
-import { aContext, CONTEXTS, dashboardGrant, portalCodeOf, requestCode } from '../share-portal/support.ts';
-import { type Answer, call, type Sending } from '../support/api.ts';
+import { aContext, CONTEXTS_PATH, dashboardGrant, portalCodeOf, requestCode } from '../share-portal/support.ts';
+import { type ApiResponse, call, type Sending } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
 import { failingAt } from '../support/outage.ts';
 import { countOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS, type Receiver } from './support.ts';
-import { TOLD } from './told.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH, type Receiver } from './support.ts';
+import { ROUTE_EVENTS } from './told.ts';
 
 let company: Company;
 let receiver: Receiver;
@@ -28,7 +28,7 @@ beforeAll(async () => {
 it('share events from just before a pause are sent after it, those from during the pause never', async () => {
   const paused = aReceiver();
   const { _id } = await anEndpoint(company, paused, ['share.created']);
-  const turn = (status: string) => must(company.as.put(`${ENDPOINTS}/${_id}`, { json: { status } }));
+  const turn = (status: string) => must(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status } }));
   const before = await aShare();
   await turn('paused');
   await aShare();
@@ -45,13 +45,13 @@ const SHARED = () => `/api/v1/dashboards/${dashboard._id}/shares`;
 const aShare = async () => (await must(company.as.post(SHARED(), { json: { share_type: 'link' } }))).id as string;
 const aMembership = async () => {
   const { id, members } = await aContext(company, [], [`member-${Math.random()}@elsewhere.test`]);
-  return `${CONTEXTS}/${id}/members/${members[0]?.id}`;
+  return `${CONTEXTS_PATH}/${id}/members/${members[0]?.id}`;
 };
 
 interface Change {
   type: string;
   /** What the request needs: it is made anew for each. */
-  request(): Promise<(sending: Sending) => Promise<Answer>>;
+  request(): Promise<(sending: Sending) => Promise<ApiResponse>>;
 }
 
 const change = (type: string, request: () => Promise<[method: string, path: string, json?: unknown]>): Change => ({
@@ -79,24 +79,24 @@ const CHANGES: Record<string, Change> = {
     'DELETE',
     `/api/v1/dashboard-shares/${await aShare()}`,
   ]),
-  'POST /api/v1/share-contexts': change('context.created', async () => ['POST', CONTEXTS, { name: 'Made' }]),
+  'POST /api/v1/share-contexts': change('context.created', async () => ['POST', CONTEXTS_PATH, { name: 'Made' }]),
   'PUT /api/v1/share-contexts/{id}': change('context.updated', async () => [
     'PUT',
-    `${CONTEXTS}/${(await aContext(company)).id}`,
+    `${CONTEXTS_PATH}/${(await aContext(company)).id}`,
     { name: 'Renamed' },
   ]),
   'PUT /api/v1/share-contexts/{id}/grants': change('context.grants_updated', async () => [
     'PUT',
-    `${CONTEXTS}/${(await aContext(company)).id}/grants`,
+    `${CONTEXTS_PATH}/${(await aContext(company)).id}/grants`,
     { grants: [dashboardGrant(dashboard._id)] },
   ]),
   'DELETE /api/v1/share-contexts/{id}': change('context.deleted', async () => [
     'DELETE',
-    `${CONTEXTS}/${(await aContext(company)).id}`,
+    `${CONTEXTS_PATH}/${(await aContext(company)).id}`,
   ]),
   'POST /api/v1/share-contexts/{id}/members': change('member.added', async () => [
     'POST',
-    `${CONTEXTS}/${(await aContext(company)).id}/members`,
+    `${CONTEXTS_PATH}/${(await aContext(company)).id}/members`,
     { member_type: 'external_email', email: OUTSIDER },
   ]),
   'DELETE /api/v1/share-contexts/{id}/members/{memberId}': change('member.removed', async () => [
@@ -173,8 +173,8 @@ const inLog = async (type: string): Promise<number> =>
 const WAITING = "outbox where company_id = ? and message ->> '$.event.type' = ?";
 
 describe('a change of a share, context or embed', () => {
-  it('is tested here for every route that writes an event about it', () => {
-    const told = Object.entries(TOLD).flatMap(([route, types]) =>
+  it('is tested in this file for every route that writes an event about it', () => {
+    const told = Object.entries(ROUTE_EVENTS).flatMap(([route, types]) =>
       typeof types !== 'string' && types.some(isOfShares) ? route : [],
     );
     expect(told.toSorted()).toEqual([...Object.keys(CHANGES), ...CHANGES_NOTHING].toSorted());

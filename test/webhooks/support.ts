@@ -2,7 +2,7 @@ import { expect, inject } from 'vitest';
 import type { Received } from '../support/webhook-receiver.ts';
 import type { Company } from '../support/worlds.ts';
 
-export const ENDPOINTS = '/v1/webhook-endpoints';
+export const ENDPOINTS_PATH = '/v1/webhook-endpoints';
 
 export interface Receiver {
   key: string;
@@ -11,12 +11,12 @@ export interface Receiver {
   behave(behaviour: string): Promise<void>;
 }
 
-let made = 0;
+let createdCount = 0;
 
 /** A place where webhooks arrive, which behaves as it is told: see `test/support/webhook-receiver.ts`. */
 export function aReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl')): Receiver {
-  made += 1;
-  const key = `${made}-${Math.random().toString(36).slice(2)}`;
+  createdCount += 1;
+  const key = `${createdCount}-${Math.random().toString(36).slice(2)}`;
   const base = inject('webhookReceiverUrl');
   return {
     key,
@@ -33,7 +33,7 @@ export function aReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl')): 
 
 /** An endpoint at a receiver. */
 export async function anEndpoint(company: Company, receiver: Pick<Receiver, 'url'>, event_types: string[] = ['*']) {
-  const { status, body } = await company.as.post(ENDPOINTS, { json: { url: receiver.url, event_types } });
+  const { status, body } = await company.as.post(ENDPOINTS_PATH, { json: { url: receiver.url, event_types } });
   expect(status).toBe(201);
   return body as { _id: string; secret: string };
 }

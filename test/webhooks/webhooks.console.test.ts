@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { groupInput } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS } from './support.ts';
+import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH } from './support.ts';
 
 let company: Company;
 
@@ -14,7 +14,7 @@ describe('a webhook endpoint', () => {
   it('is made, read, listed, changed and deleted', async () => {
     const receiver = aReceiver();
     const sent = { url: receiver.url, description: 'Ours', event_types: ['group.created'], status: 'active' };
-    const { status, body, headers } = await company.as.post(ENDPOINTS, { json: sent });
+    const { status, body, headers } = await company.as.post(ENDPOINTS_PATH, { json: sent });
     expect(status).toBe(201);
     const { secret, ...endpoint } = body;
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -25,10 +25,10 @@ describe('a webhook endpoint', () => {
       created_at: expect.any(String),
       updated_at: expect.any(String),
     });
-    const path = `${ENDPOINTS}/${endpoint._id}`;
+    const path = `${ENDPOINTS_PATH}/${endpoint._id}`;
     expect(headers.get('location')).toBe(path);
     expect((await company.as.get(path)).body).toEqual(endpoint);
-    expect((await company.as.get(ENDPOINTS)).body.records).toContainEqual(endpoint);
+    expect((await company.as.get(ENDPOINTS_PATH)).body.records).toContainEqual(endpoint);
     const changed = await company.as.put(path, { json: { ...endpoint, description: 'Yours' } });
     expect([changed.status, changed.body.description]).toEqual([200, 'Yours']);
     expect((await company.as.delete(path)).status).toBe(204);

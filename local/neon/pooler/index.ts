@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { listen } from '../../servers.ts';
 import { fatalError, int32, type Message, Messages, message, startupParameters } from './messages.ts';
-import { type Login, Refused, ServerConnection } from './server-connection.ts';
+import { ConnectionRefusedError, type Login, ServerConnection } from './server-connection.ts';
 import { Session } from './session.ts';
 
 /** Connections to the server for each login and database; those beyond wait. */
@@ -12,21 +12,21 @@ const IDLE_MS = 1_000;
 /** Until the next attempt for those who wait, after the server refused one. PgBouncer's `server_login_retry`. */
 const RETRY_MS = 100;
 const TOO_MANY_CONNECTIONS = '53300';
-/** What a caller may say of a connection that it shares. */
-const PARAMETERS = new Set(['user', 'database', 'client_encoding', 'application_name']);
+/** The startup parameters that a client may set on a pooled connection. */
+const ALLOWED_STARTUP_PARAMETERS = new Set(['user', 'database', 'client_encoding', 'application_name']);
 
 /** The connections of one login to one database. */
 interface Pool {
   size: number;
   idle: ServerConnection[];
   /** In the order in which they came. */
-  waiting: Set<Waiting>;
+  waiting: Set<WaitingClient>;
   retry?: ReturnType<typeof setTimeout> | undefined;
   /** Of the password that the server took last. */
   password?: Buffer;
 }
 
-interface Waiting {
+interface WaitingClient {
   login: Login;
   resolve(server: ServerConnection): void;
   reject(error: unknown): void;
@@ -72,7 +72,7 @@ export class Pooler {
         return;
       }
       const parameters = startupParameters(received);
-      const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name));
+      const unknown = [...parameters.keys()].find((name) => !ALLOWED_STARTUP_PARAMETERS.has(name));
       if (unknown !== undefined) throw new Error(`unsupported startup parameter: ${unknown}`);
       asked = { user: parameters.get('user') ?? '', database: parameters.get('database') ?? '' };
       caller.write(message('R', int32(3)));
@@ -84,7 +84,7 @@ export class Pooler {
         for (const received of messages.read(chunk)) await receive(received);
       });
       last = last.catch((error: Error) => {
-        caller.end(error instanceof Refused ? error.answer : fatalError('08006', error.message));
+        caller.end(error instanceof ConnectionRefusedError ? error.answer : fatalError('08006', error.message));
       });
     });
     caller.on('error', () => caller.destroy());
@@ -160,7 +160,8 @@ export class Pooler {
       return true;
     } catch (error) {
       // At the role's connection limit one of the pool's connections may come free, if there is any.
-      const mayComeFree = pool.size > 0 && error instanceof Refused && error.code === TOO_MANY_CONNECTIONS;
+      const mayComeFree =
+        pool.size > 0 && error instanceof ConnectionRefusedError && error.code === TOO_MANY_CONNECTIONS;
       if (!mayComeFree && pool.waiting.delete(next)) next.reject(error);
       return false;
     }

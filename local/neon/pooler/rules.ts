@@ -3,7 +3,7 @@ import type { Message } from './messages.ts';
 /** Statements that change the session beyond their transaction. */
 const BEGINNING =
   /^\s*(SET(?!\s+(?:LOCAL|TRANSACTION|CONSTRAINTS)\b)|RESET|LISTEN|UNLISTEN|PREPARE|EXECUTE|DEALLOCATE|DISCARD|LOAD|CREATE\s+TEMP(?:ORARY)?|DECLARE\s(?:(?!\bFOR\b).)*?WITH\s+HOLD)\b/is;
-const LOCK = /\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?\s*\(/i;
+const ADVISORY_LOCK_PATTERN = /\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?\s*\(/i;
 
 /** Literals and comments. */
 const QUIET = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\//g;
@@ -17,7 +17,7 @@ export function sessionStateIn({ type, body }: Message): string | undefined {
   const statements = type === 'Q' ? first.replaceAll(QUIET, ' ').split(';') : [second.replaceAll(QUIET, ' ')];
   for (const statement of statements) {
     // User SQL is a cursor, which runs only where the database has allowed its functions.
-    const lock = /^\s*DECLARE\b/i.test(statement) ? null : LOCK.exec(statement);
+    const lock = /^\s*DECLARE\b/i.test(statement) ? null : ADVISORY_LOCK_PATTERN.exec(statement);
     const found = BEGINNING.exec(statement)?.[1] ?? lock?.[0];
     if (found !== undefined) return found;
   }

@@ -9,7 +9,7 @@ export interface Login {
 }
 
 /** The server refused the connection; `answer` is its own message. */
-export class Refused extends Error {
+export class ConnectionRefusedError extends Error {
   readonly answer: Buffer;
 
   constructor(answer: Buffer) {
@@ -25,7 +25,7 @@ export class Refused extends Error {
 
 /** A connection to the server, used by one client at a time. */
 export class ServerConnection {
-  /** Its messages that say in what state it begins. */
+  /** The `ParameterStatus` messages that the server sent when the connection was opened. */
   readonly greeting: Buffer[] = [];
   /** It has ended or is closing. */
   isClosed = false;
@@ -52,7 +52,7 @@ export class ServerConnection {
         const { type, bytes, body } = received;
         if (type === 'R' && body.readInt32BE(0) === 3) socket.write(message('p', password));
         else if (type === 'R' && body.readInt32BE(0) !== 0) reject(new Error('the server asks for another password'));
-        else if (type === 'E') reject(new Refused(bytes));
+        else if (type === 'E') reject(new ConnectionRefusedError(bytes));
         else if (type === 'S') connection.greeting.push(bytes);
         else if (type === 'Z') {
           isReady = true;

@@ -60,8 +60,8 @@ export interface ErasedStore {
   cursor: string | null;
 }
 
-/** The ends of companies, from the moment when their erasure begins. Of a company that was erased this alone stays. */
-export const companyEnds = sqliteTable(
+/** The erasures of companies, from the start of each erasure. After an erasure, its row is all that remains of the company. */
+export const companyErasures = sqliteTable(
   'company_ends',
   {
     /** The company's. */

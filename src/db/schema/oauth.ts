@@ -1,7 +1,7 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { companyId, id, json, timestamp } from '../columns.ts';
 
-/** Programs that administrators registered, for people of their company alone. */
+/** OAuth clients registered by administrators, for users of their own company only. */
 export const oauthClients = sqliteTable(
   'oauth_clients',
   {
@@ -41,13 +41,13 @@ export const oauthGrants = sqliteTable(
     userId: text('user_id').notNull(),
     clientId: text('client_id').notNull(),
     clientName: text('client_name').notNull(),
-    /** The host of the program, for one that administrators did not register. */
+    /** The host of the client, if administrators did not register it. */
     clientHost: text('client_host'),
     scopes: json<string[]>('scopes').notNull(),
     resource: text('resource', { enum: ['api', 'mcp'] }).notNull(),
     /** The id of the authorization request, which is answered once. */
     requestId: text('request_id').notNull().unique(),
-    /** The digest of the code that the program exchanges for tokens: an authorization code, or its device code. */
+    /** The digest of the code that the client exchanges for tokens: an authorization code or a device code. */
     codeDigest: text('code_digest').notNull().unique(),
     codeChallenge: text('code_challenge'),
     redirectUri: text('redirect_uri'),

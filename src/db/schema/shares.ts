@@ -7,7 +7,7 @@ export interface EmbedOptions {
   allowed_origins: string[];
   hide_header: boolean;
   hide_controls: boolean;
-  /** Shares made before there were downloads do not say it. */
+  /** Absent in shares created before downloads existed. */
   allow_downloads?: boolean;
 }
 
@@ -20,7 +20,7 @@ export const dashboardShares = sqliteTable(
     dashboardId: text('dashboard_id').notNull(),
     name: text('name').notNull(),
     shareType: text('share_type', { enum: ['link', 'embed'] }).notNull(),
-    /** The context whose members alone may see it, in the portal. */
+    /** The share context whose members alone may see the dashboard, in the portal; null if it is not shared in the portal. */
     shareContextId: text('share_context_id'),
     embedOptions: json<EmbedOptions>('embed_options').notNull(),
     filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),

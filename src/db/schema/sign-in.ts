@@ -28,7 +28,7 @@ export const sessions = sqliteTable(
   ],
 );
 
-/** Networks from which people have signed in. They are heard from there while strangers try to guess their password. */
+/** Networks from which users have signed in. Sign-ins from there stay possible while others are blocked for password guessing. */
 export const signInNetworks = sqliteTable(
   'sign_in_networks',
   {
@@ -49,7 +49,7 @@ export const passwordlessCodes = sqliteTable(
   'passwordless_codes',
   {
     companyId: companyId(),
-    /** The place that the code lets in to: the console, or the portal of shared dashboards. */
+    /** Where the code signs in to: the console, or the portal of shared dashboards. */
     purpose: text('purpose', { enum: ['sign_in', 'portal'] }).notNull(),
     /** Lower-case. */
     email: text('email').notNull(),

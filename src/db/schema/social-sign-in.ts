@@ -7,7 +7,7 @@ export interface SocialProvider {
   audience: string;
   /** The address of the provider's keys; found by discovery when null. */
   jwksUri: string | null;
-  /** Whether an address counts as verified of which the provider does not say whether it is. */
+  /** Whether to treat an email as verified if the provider does not say whether it is. */
   trustEmail?: boolean;
 }
 

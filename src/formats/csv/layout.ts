@@ -22,7 +22,7 @@ export const MAX_FOOTNOTES = 50;
 /** The largest number of title records above a table. */
 export const MAX_TITLES = 50;
 
-/** The least number of columns, and of records of the same width, that cannot come from commas in a text by accident. */
+/** The minimum number of columns, and of records of the same width, that cannot come from commas in a text by accident. */
 const MIN_TABLE = 3;
 
 /**
@@ -95,7 +95,7 @@ function countTitles(records: HeadRecord[], comments: number): number {
   return end > comments && end <= comments + MAX_TITLES ? end : comments;
 }
 
-/** The most titles with several values that may stand above fewer rows. */
+/** The maximum number of titles with several values that may stand above fewer rows. */
 const FEW_TITLES = 5;
 
 /**

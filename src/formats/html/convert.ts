@@ -1,7 +1,7 @@
 import { guessEncoding } from '../text/detect.ts';
 import { createRecoder, isWestern, type Recode } from '../text/utf8.ts';
 import type { Converted, SheetOutput } from '../workbook/choice.ts';
-import { mostText, WorkbookTooLarge } from '../workbook/limits.ts';
+import { computeMaxTextBytes, WorkbookTooLarge } from '../workbook/limits.ts';
 import type { ReadRange } from '../zip/directory.ts';
 import { LINE_BREAK, TableText } from './table.ts';
 
@@ -79,7 +79,7 @@ async function convertAs<T>(file: HtmlFile<T>, recoder: Recoder): Promise<Conver
   let written = 0;
   const table = new TableText((text) => {
     written += text.length;
-    if (written > mostText(file.size)) throw new WorkbookTooLarge();
+    if (written > computeMaxTextBytes(file.size)) throw new WorkbookTooLarge();
     return output.write(text);
   });
   const reading = new TableReader(budget, survey.found, table);

@@ -14,7 +14,7 @@ const MAX_COLUMNS = 2000;
 /** HTML's own limits. */
 const MAX_COLSPAN = 1000;
 const MAX_ROWSPAN = 65_534;
-/** The most merged cells that can begin in the rows where headers are. */
+/** The maximum number of merged cells that can begin in the rows where headers are. */
 const MAX_MERGES = 10_000;
 
 const encoder = new TextEncoder();

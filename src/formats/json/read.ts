@@ -3,7 +3,7 @@ import { hasHighBytes } from '../text/detect.ts';
 import { ObjectReader } from './objects.ts';
 import { JsonProblem } from './problem.ts';
 
-/** The longest object. */
+/** The maximum size of an object in bytes. */
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
 /** The arrangement of the objects in the file: one a line, or in an array. */

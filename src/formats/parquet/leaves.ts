@@ -22,10 +22,10 @@ export interface HeldDictionaries {
   bytes: number;
 }
 
-/** The most bytes of dictionaries that are held: those beyond are read again for each page. */
+/** The maximum number of bytes of dictionaries that are held: those beyond are read again for each page. */
 const MAX_HELD_BYTES = 12 * 1024 * 1024;
 
-/** Most headers are shorter; the most of one, with its statistics. */
+/** The usual maximum size of a page header; below, the absolute maximum, with statistics. */
 const HEADER_BYTES = 1024;
 const MAX_HEADER_BYTES = 1024 * 1024;
 

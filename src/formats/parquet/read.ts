@@ -99,9 +99,9 @@ function listPlaces(columns: Column[], readers: ColumnReader[]): [number, number
 }
 
 /** Rows that are written before the writer is asked whether it is full. */
-const MOST_ROWS = 1024;
+const MAX_ROWS = 1024;
 
-/** Writes as many rows as all columns have at hand, up to {@link MOST_ROWS}. */
+/** Writes as many rows as all columns have at hand, up to {@link MAX_ROWS}. */
 async function writeSome(
   columns: Column[],
   readers: ColumnReader[],
@@ -113,7 +113,7 @@ async function writeSome(
     rows: Math.max(256, Math.floor(HELD_CELLS / columns.length)),
     bytes: Math.max(8 * 1024, Math.floor(HELD_BYTES / columns.length)),
   };
-  let rows = Math.min(most, MOST_ROWS);
+  let rows = Math.min(most, MAX_ROWS);
   for (const reader of readers) rows = Math.min(rows, await reader.ready(limits));
   for (let row = 0; row < rows; row++) {
     for (const { texts, taken } of readers) {

@@ -21,7 +21,7 @@ const BOOLEAN_WORDS: Record<string, [forms: number, says: boolean]> = {
 };
 
 /** Length of the longest boolean word in bytes. */
-const LONGEST_WORD = 10;
+const MAX_WORD_BYTES = 10;
 
 /** Looks up a boolean word (any case, trimmed); undefined for any other word. */
 function booleanWord(word: string): [forms: number, says: boolean] | undefined {
@@ -63,7 +63,7 @@ export function booleanAt(
   to: number,
   decode: Decode,
 ): [forms: number, says: boolean] | undefined {
-  if (to - from > LONGEST_WORD) return undefined;
+  if (to - from > MAX_WORD_BYTES) return undefined;
   const key = packWord(bytes, from, to);
   return key < 0 ? booleanWord(decode(bytes, from, to)) : PACKED_WORDS.get(key);
 }

@@ -52,7 +52,7 @@ function isOffset(bytes: Uint8Array, at: number, end: number): boolean {
  * The number of fraction digits of a second that Postgres keeps; further digits must be zeros, up to the second limit.
  */
 const FRACTION_DIGITS = 6;
-const LONGEST_FRACTION = 60;
+const MAX_FRACTION_DIGITS = 60;
 
 /** The end of the fraction's digits from `at` on; -1 when there are none, or more than can be kept. */
 function fractionEnd(bytes: Uint8Array, at: number, end: number): number {
@@ -61,7 +61,7 @@ function fractionEnd(bytes: Uint8Array, at: number, end: number): number {
     if (next > 0 && index - at >= FRACTION_DIGITS) return -1;
     index++;
   }
-  return index > at && index - at <= LONGEST_FRACTION ? index : -1;
+  return index > at && index - at <= MAX_FRACTION_DIGITS ? index : -1;
 }
 
 /** Reads `hh:mm[:ss[.f]][offset| UTC]` from `at` to `end` and returns its traits (`HAS_…`), or 0 if it is not a time. */

@@ -63,7 +63,7 @@ export const HAS_FALSE = 4;
 export const HAS_OFFSET = 8;
 /** Spaces that Postgres does not skip (no-break space and the like). */
 export const HAS_WIDE_SPACE = 16;
-/** The value has seconds, or a fraction of a second; used in the format's name. */
+/** The value has seconds, or a fraction of a second. Only decides whether the name of the format includes seconds. */
 export const HAS_SECONDS = 32;
 export const HAS_FRACTION = 64;
 /** A time after `T`, or with an offset after a space: Postgres does not read it after every order of the date. */

@@ -2,8 +2,8 @@ import { MISFIT } from './conversion.ts';
 import { COMMA_DECIMAL, DECIMALS, DOT_GROUPS, INTEGER, POINT_DECIMAL } from './forms.ts';
 import { isDigit, numberForms } from './numbers.ts';
 
-const POINT_SIGN = 46;
-const COMMA_SIGN = 44;
+const POINT = 46;
+const COMMA = 44;
 
 /**
  * Copies a number without plus sign and leading zeros: a conversion to a number reads `007` as 7; only inference keeps
@@ -34,11 +34,11 @@ export function writeDecimal(
   const end = copyNumber(out, at, bytes, from, to);
   if (end === MISFIT || (numberForms(out, at, end) & DECIMALS & form) === 0) return MISFIT;
   if (form === POINT_DECIMAL) return end;
-  const group = form === COMMA_DECIMAL ? 0 : form === DOT_GROUPS ? POINT_SIGN : COMMA_SIGN;
+  const group = form === COMMA_DECIMAL ? 0 : form === DOT_GROUPS ? POINT : COMMA;
   let next = at;
   for (let index = at; index < end; index++) {
     const byte = out[index] as number;
-    if (byte !== group) out[next++] = byte === COMMA_SIGN ? POINT_SIGN : byte;
+    if (byte !== group) out[next++] = byte === COMMA ? POINT : byte;
   }
   return next;
 }
@@ -57,7 +57,7 @@ export function writeInteger(
   let end = writeDecimal(out, at, bytes, from, to, form);
   if (end === MISFIT) return MISFIT;
   let point = at;
-  while (point < end && out[point] !== POINT_SIGN) point++;
+  while (point < end && out[point] !== POINT) point++;
   if (point < end) {
     for (let index = point + 1; index < end; index++) if (out[index] !== 48) return MISFIT;
     end = point;

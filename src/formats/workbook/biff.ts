@@ -16,7 +16,7 @@ import {
 } from './choice.ts';
 import { type ByteStream, CompoundDamaged, openCompound } from './compound.ts';
 import { isContainer } from './content.ts';
-import { MAX_COLUMNS, mostText, WorkbookTooLarge } from './limits.ts';
+import { computeMaxTextBytes, MAX_COLUMNS, WorkbookTooLarge } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';
 import { cellKey, usefulMerges } from './merges.ts';
 import type { RowWriter } from './row-writer.ts';
@@ -122,7 +122,7 @@ class BiffConversion<T> {
     const output = this.#file.begin();
     const sheet = new SheetText((text) => {
       this.#textBytes += text.length;
-      if (this.#textBytes > mostText(this.#file.size)) throw new WorkbookTooLarge();
+      if (this.#textBytes > computeMaxTextBytes(this.#file.size)) throw new WorkbookTooLarge();
       return output.write(text);
     });
     const rows = new BiffRows(this.#book, sheet.writer, new MergedRows(sheet.writer, merges, survey.first));

@@ -13,7 +13,7 @@ export interface SheetFacts {
 /** The workbook has no sheet of the given name. */
 export class SheetUnknown extends Error {}
 
-/** The most names of sheets that are kept. */
+/** The maximum number of names of sheets that are kept. */
 const MAX_SHEET_NAMES = 200;
 /** Excel takes 31 characters. A longer name than this cannot be said. */
 export const MAX_SHEET_NAME = 255;

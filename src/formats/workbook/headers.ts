@@ -110,16 +110,16 @@ class HeaderRows {
    */
   looksLikeNames(row: number, bottom: number): boolean {
     const cells = this.#rows[row - 1] as FirstCell[];
-    const numbers = cells.filter((cell) => detectKind(cell) === 'number');
+    const numbers = cells.filter((cell) => detectValueType(cell) === 'number');
     const areYears = numbers.length > 1 && numbers.every(({ text }) => YEAR.test(text)) && rises(numbers);
     return cells.every((cell, column) => {
       // What is merged from above is judged there.
       if (!isFilled(cell) || this.#textAt(row, column) === '') return true;
       const below = this.#rows.slice(bottom).flatMap((others) => others[column] ?? []);
       if (below.some(({ text }) => text === cell.text)) return false;
-      const kind = detectKind(cell);
+      const kind = detectValueType(cell);
       const isYear = kind === 'number' && (areYears || (row < bottom && YEAR.test(cell.text)));
-      return kind === 'text' || isYear || !below.some((other) => detectKind(other) === kind);
+      return kind === 'text' || isYear || !below.some((other) => detectValueType(other) === kind);
     });
   }
 
@@ -180,7 +180,7 @@ const isFilledAt = (row: FirstCell[], column: number): boolean => {
 const YEAR = /^(?:1[89]|2[01])\d\d$/;
 
 /** The kind of a cell's value; null for a blank cell. */
-function detectKind({ text, isText }: FirstCell): 'text' | 'number' | 'date' | 'boolean' | null {
+function detectValueType({ text, isText }: FirstCell): 'text' | 'number' | 'date' | 'boolean' | null {
   if (text.trim() === '') return null;
   if (isText) return 'text';
   if (/^\d{4}-\d\d-\d\d/.test(text)) return 'date';

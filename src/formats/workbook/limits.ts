@@ -16,14 +16,15 @@ const FREE_XML_BYTES = 50 * 1024 * 1024;
 const FREE_TEXT_BYTES = 16 * 1024 * 1024;
 /** Limit of the text of all workbooks of a job together, and of the XML of one workbook. */
 export const MAX_BYTES = 1024 * 1024 * 1024;
-/** The least number of bytes that reading a sheet counts as. */
+/** The minimum number of bytes that reading a sheet counts as. */
 export const SHEET_BYTES = 256 * 1024;
 
 /** The workbook is larger than the limits. */
 export class WorkbookTooLarge extends Error {}
 
-/** The most XML that a workbook of `size` bytes may unpack to. */
-export const mostXml = (size: number): number => Math.min(MAX_BYTES, Math.max(FREE_XML_BYTES, size * MAX_RATIO));
+/** The maximum amount of XML that a workbook of `size` bytes may unpack to. */
+export const computeMaxXmlBytes = (size: number): number =>
+  Math.min(MAX_BYTES, Math.max(FREE_XML_BYTES, size * MAX_RATIO));
 
-/** The most text that a workbook of `size` bytes may be converted to. */
-export const mostText = (size: number): number => Math.min(MAX_BYTES, FREE_TEXT_BYTES + size * MAX_RATIO);
+/** The maximum amount of text that a workbook of `size` bytes may be converted to. */
+export const computeMaxTextBytes = (size: number): number => Math.min(MAX_BYTES, FREE_TEXT_BYTES + size * MAX_RATIO);

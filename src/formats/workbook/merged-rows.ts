@@ -5,7 +5,7 @@ import type { RowWriter } from './row-writer.ts';
 const QUOTE = 34;
 const decoder = new TextDecoder();
 
-/** The most text of merged cells that is kept for the rows below. */
+/** The maximum amount of text of merged cells that is kept for the rows below. */
 const MAX_FILL_LENGTH = 1024 * 1024;
 
 /** A row begins left of the assumed first column: the sheet has to be converted again from that column. */

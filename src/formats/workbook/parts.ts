@@ -3,7 +3,7 @@ import { CUT, EMPTY, OPEN, XmlReader } from '../xml/reader.ts';
 import { XmlUnreadable } from '../xml/text.ts';
 import { readDirectory, ZipDamaged, type ZipEntry } from '../zip/directory.ts';
 import { unpack, unpackWhole, type ZipSource } from '../zip/unpack.ts';
-import { mostXml, WorkbookTooLarge } from './limits.ts';
+import { computeMaxXmlBytes, WorkbookTooLarge } from './limits.ts';
 import { builtinFormat, customFormat, NUMBER, type NumberFormat } from './number-format.ts';
 import { SharedStrings } from './shared-strings.ts';
 import { MAX_TEXTS_BYTES, type Texts } from './texts.ts';
@@ -54,7 +54,7 @@ export async function openWorkbook(
   const { epoch1904, sheets } = readWorkbook(main);
   const strings = new SharedStrings();
   const shared = entries.get(normalized(target('sharedStrings')));
-  if (shared && shared.size > mostXml(size)) throw new WorkbookTooLarge();
+  if (shared && shared.size > computeMaxXmlBytes(size)) throw new WorkbookTooLarge();
   if (shared) {
     await reserve(Math.min(MAX_TEXTS_BYTES, shared.size));
     await unpack(zip, shared, (bytes) => strings.feed(bytes));

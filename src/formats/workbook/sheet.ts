@@ -23,7 +23,7 @@ export interface SheetState {
   /** The sheet's first column with a value as far as is known, from 0, and the number of fields of the widest row. */
   first: number;
   width: number;
-  /** Number of rows with a value, and of those above the first with two values. */
+  /** `filled`: number of rows with a value. `narrow`: number of rows with a value above the first row with two values. */
   filled: number;
   narrow: number;
   /** Merged cells to be repeated in the rows below, by column. */

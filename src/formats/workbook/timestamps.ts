@@ -8,8 +8,8 @@ const LEAP_DAY = 60;
 /** The last day of the year 9999 in each calendar, and Excel's last day. */
 const LAST_1900 = 2_958_465;
 const LAST_1904 = LAST_1900 + EPOCH_1900 - EPOCH_1904;
-/** The most milliseconds that Excel displays as a time or a span. */
-const MOST_MS = (LAST_1900 + 1) * DAY_MS;
+/** The maximum number of milliseconds that Excel displays as a time or a span. */
+const MAX_DISPLAYED_MS = (LAST_1900 + 1) * DAY_MS;
 
 const two = (number: number): string => String(number).padStart(2, '0');
 
@@ -30,13 +30,13 @@ export function timestampText(serial: number, kind: 'date' | 'datetime', epoch19
 /** Formats a time of day as `hh:mm:ss`; null where Excel displays only `####`. */
 export function timeText(serial: number): string | null {
   const all = Math.round(serial * DAY_MS);
-  return all >= 0 && all < MOST_MS ? clock(all % DAY_MS, 0) : null;
+  return all >= 0 && all < MAX_DISPLAYED_MS ? clock(all % DAY_MS, 0) : null;
 }
 
 /** Formats a span of time as `hh:mm:ss` with hours beyond 24; null if it is out of range. */
 export function spanText(serial: number): string | null {
   const all = Math.round(Math.abs(serial) * DAY_MS);
-  if (!(all < MOST_MS)) return null;
+  if (!(all < MAX_DISPLAYED_MS)) return null;
   const days = Math.floor(all / DAY_MS);
   return `${serial < 0 ? '-' : ''}${clock(all - days * DAY_MS, days * 24)}`;
 }

@@ -18,7 +18,7 @@ import {
   SheetUnknown,
   toNames,
 } from './choice.ts';
-import { MAX_BYTES, MAX_COLUMNS, MAX_ROWS, mostText, WorkbookTooLarge } from './limits.ts';
+import { computeMaxTextBytes, MAX_BYTES, MAX_COLUMNS, MAX_ROWS, WorkbookTooLarge } from './limits.ts';
 import { EarlierColumnFound, MergedRows } from './merged-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
 import { customFormat, NUMBER, type NumberFormat } from './number-format.ts';
@@ -67,7 +67,7 @@ export async function convertXmlWorkbook<T>(file: XmlWorkbookFile<T>): Promise<C
   }
 }
 
-/** The elements that are open around the next one: its level is their number. */
+/** The names of the nested elements, by nesting level. */
 const LEVELS = ['Workbook', 'Worksheet', 'Table'];
 
 class Conversion<T> {
@@ -186,7 +186,7 @@ class Conversion<T> {
       const first = this.#firsts.get(this.sheet) ?? this.#usualFirst;
       this.#current = new OpenSheet(name, first, this.#file.begin(), (bytes) => {
         this.#written += bytes;
-        if (this.#written > mostText(this.#file.size)) throw new WorkbookTooLarge();
+        if (this.#written > computeMaxTextBytes(this.#file.size)) throw new WorkbookTooLarge();
       });
     }
   }

@@ -20,12 +20,12 @@ export const CDATA = 5;
 const LT = 60;
 const GT = 62;
 const SLASH = 47;
-const BANG = 33;
-const QUESTION = 63;
+const EXCLAMATION_MARK = 33;
+const QUESTION_MARK = 63;
 const EQUALS = 61;
 const COLON = 58;
-const DOUBLE = 34;
-const SINGLE = 39;
+const DOUBLE_QUOTE = 34;
+const SINGLE_QUOTE = 39;
 const X = 120;
 const M = 109;
 
@@ -99,9 +99,9 @@ export class XmlReader {
       if (bytes[this.at] !== LT) return this.#text();
       const second = bytes[this.at + 1];
       if (second === undefined) return CUT;
-      if (second === QUESTION) {
+      if (second === QUESTION_MARK) {
         if (!this.#pass('?>', 2)) return CUT;
-      } else if (second === BANG) {
+      } else if (second === EXCLAMATION_MARK) {
         const third = bytes[this.at + 2];
         if (third === undefined) return CUT;
         if (third === 45) {
@@ -156,7 +156,7 @@ export class XmlReader {
     this.#attributeStart = at;
     while (at < end && bytes[at] !== EQUALS && !isSpace(bytes[at])) at++;
     this.#attributeEnd = at;
-    while (at < end && bytes[at] !== DOUBLE && bytes[at] !== SINGLE) at++;
+    while (at < end && bytes[at] !== DOUBLE_QUOTE && bytes[at] !== SINGLE_QUOTE) at++;
     const quote = bytes[at];
     this.valueStart = ++at;
     while (at < end && bytes[at] !== quote) at++;
@@ -220,7 +220,7 @@ export class XmlReader {
       if (quote !== 0) {
         if (byte === quote) quote = 0;
       } else if (byte === GT) break;
-      else if (byte === DOUBLE || byte === SINGLE) quote = byte;
+      else if (byte === DOUBLE_QUOTE || byte === SINGLE_QUOTE) quote = byte;
       else if (byte === LT) throw new XmlUnreadable('a tag within a tag');
       else if (byte === X && bytes[at + 1] === M && isSpace(bytes[at - 1])) declares = true;
     }

@@ -1,7 +1,7 @@
 import { cut } from '../../kernel/text.ts';
 
-/** Most bytes of a result's text, and of its structured content. */
-const MOST_BYTES = 102_400;
+/** The maximum number of bytes of a result's text, and of its structured content. */
+const MAX_BYTES = 102_400;
 
 /** The bytes of a result around the data itself: the note, the marks, the names of members. */
 const FRAME_BYTES = 1024;
@@ -24,7 +24,7 @@ const MARK =
  * this result alone, and structured. Data that is too long is cut, and said to be.
  */
 export function toResult(answer: unknown): ToolResult {
-  const { data, note } = shortened(answer, MOST_BYTES - FRAME_BYTES);
+  const { data, note } = shortened(answer, MAX_BYTES - FRAME_BYTES);
   const mark = `data-${crypto.randomUUID()}`;
   const text = [MARK, ...(note ? [note] : []), `<${mark}>`, JSON.stringify(data), `</${mark}>`].join('\n');
   return {
@@ -35,7 +35,7 @@ export function toResult(answer: unknown): ToolResult {
 
 /** A failure, in the words of the API. */
 export function failedResult(words: unknown): ToolResult {
-  const { data } = shortened(words, MOST_BYTES - FRAME_BYTES);
+  const { data } = shortened(words, MAX_BYTES - FRAME_BYTES);
   return { isError: true, content: [{ type: 'text', text: JSON.stringify(data) }] };
 }
 
@@ -63,7 +63,7 @@ function shortened(answer: unknown, most: number): { data: unknown; note: string
 }
 
 const makeNote = (what: string): string =>
-  `CUT: there is more than fits into ${MOST_BYTES} bytes. Cut: ${what}. Ask for less: fewer fields or rows, a filter, another page.`;
+  `CUT: there is more than fits into ${MAX_BYTES} bytes. Cut: ${what}. Ask for less: fewer fields or rows, a filter, another page.`;
 
 /** A copy in at most `most` bytes of JSON, whose lists and texts are at most this long; null where that does not fit. */
 function within(value: unknown, most: number, items: number, characters: number): { data: unknown } | null {

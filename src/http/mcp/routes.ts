@@ -133,7 +133,7 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
         if (Array.isArray(body))
           return refusedMessage(INVALID_REQUEST, 'Send one message per request: batches are not accepted.');
         // Loaded by the first call: every other request does without the SDK.
-        const { answerMessage } = await import('./server.ts');
+        const { handleMessage: answerMessage } = await import('./server.ts');
         return answerMessage(request, body, {
           version: ctx.config.VERSION,
           instructions,

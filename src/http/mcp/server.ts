@@ -66,7 +66,7 @@ function createServer(tools: Tools, supportedProtocolVersions: readonly string[]
  * Answers one message, by the rules of the version that it is in: since 2026-07-28 each message brings all that is to be known, before
  * it a handshake came first. Nothing is remembered between requests: each brings its own credential.
  */
-export async function answerMessage(request: Request, message: unknown, tools: Tools): Promise<Response> {
+export async function handleMessage(request: Request, message: unknown, tools: Tools): Promise<Response> {
   const asked = plain(request);
   if (!(await isLegacyRequest(asked, message))) {
     const handler = createMcpHandler(() => createServer(tools, PROTOCOL_VERSIONS), {

@@ -135,7 +135,7 @@ export function routeInput(
 ): RouteInput {
   const { bodyArgument, defaults, fixed } = tool;
   const { resource, given, problems } = readArguments(tool, fromJsonTexts(sent, properties));
-  if (problems.length > 0) throw invalid(problems.slice(0, MOST_PROBLEMS));
+  if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
   const [parameter] = listParameters(contract.path);
   return {
     params: parameter && typeof resource === 'string' ? { [parameter]: resource } : {},
@@ -180,7 +180,10 @@ function readArguments(tool: Tool, sent: Record<string, unknown>) {
   for (const [name, value] of Object.entries(rest)) {
     const meant = Object.hasOwn(aliases, name) ? (aliases[name] as string) : name;
     if (!argumentNames.includes(meant) && name !== bodyArgument) {
-      problems.push({ field: shorten(name, LONGEST_NAME).toWellFormed(), message: 'is not an argument of this tool' });
+      problems.push({
+        field: shorten(name, MAX_NAME_LENGTH).toWellFormed(),
+        message: 'is not an argument of this tool',
+      });
     } else if (meant in given) problems.push({ field: name, message: `is the same as ${meant}: send one of them` });
     else given[meant] = value;
   }
@@ -200,8 +203,8 @@ function readArguments(tool: Tool, sent: Record<string, unknown>) {
 const sayNoId = (value: unknown): string =>
   value === undefined ? 'is required' : value === '' ? 'must not be empty' : 'must be an id';
 
-const LONGEST_NAME = 80;
-const MOST_PROBLEMS = 20;
+const MAX_NAME_LENGTH = 80;
+const MAX_PROBLEMS = 20;
 
 /** Arguments as the query of an address would hold them: texts, and the parameters of a deep object one by one. */
 const queryFrom = (given: Record<string, unknown>): Record<string, unknown> =>

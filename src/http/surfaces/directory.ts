@@ -26,7 +26,7 @@ const SCIM_TYPES = [
   'sensitive',
 ] as const;
 
-const NONE: FamilyWording = { code: '' };
+const NO_CODE: FamilyWording = { code: '' };
 
 /** SCIM 2.0, as RFC 7644 words it. */
 export const surface: Surface = {
@@ -39,14 +39,14 @@ export const surface: Surface = {
   wordedAs: 'directory',
   families: {
     invalid: { code: 'invalidValue' },
-    unauthenticated: NONE,
-    forbidden: NONE,
-    missing: NONE,
-    conflict: NONE,
-    too_large: NONE,
-    too_many: NONE,
+    unauthenticated: NO_CODE,
+    forbidden: NO_CODE,
+    missing: NO_CODE,
+    conflict: NO_CODE,
+    too_large: NO_CODE,
+    too_many: NO_CODE,
     malformed: { code: 'invalidSyntax' },
-    unavailable: NONE,
+    unavailable: NO_CODE,
   },
   language: 'en',
   codeField: 'scimType',

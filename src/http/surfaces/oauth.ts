@@ -5,7 +5,7 @@ import { endpointFor } from '../endpoint.ts';
 import { RESOURCE_METADATA_PATH } from '../oauth-metadata.ts';
 import { type FamilyWording, INTERNAL_ERROR, type Surface } from '../surface.ts';
 
-/** Endpoints that programs call to be let in, worded as the RFCs word them. */
+/** Endpoints that OAuth clients call to be authorized, worded as in the RFCs. */
 export const endpoint = endpointFor<Principal>();
 
 const INVALID: FamilyWording = { status: 400, code: 'invalid_request' };

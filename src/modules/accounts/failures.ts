@@ -1,4 +1,4 @@
-import { alreadyDeleted, defineFailure, notFoundBy, taken } from '../../kernel/failure.ts';
+import { alreadyDeleted, defineFailure, defineTaken, notFoundBy } from '../../kernel/failure.ts';
 
 /** @param field the field that names the account: `id` of the path, or `account_id` of a body */
 export const accountNotFound = notFoundBy('account', ['id', 'account_id']);
@@ -9,20 +9,20 @@ export const accountNotDeleted = defineFailure('account.not_deleted', 'conflict'
   detail: { field: 'id', reason: 'not_deleted' },
 });
 
-export const accountNameTaken = taken('account', 'name');
+export const accountNameTaken = defineTaken('account', 'name');
 
 export const defaultAccountNotDeletable = defineFailure('account.is_default', 'conflict', {
   message: 'The default account cannot be deleted. Make another account the default first.',
   detail: { field: 'id', reason: 'is_default' },
 });
 
-const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
+const formatCount = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
 
 /** The account is in use: tells the numbers of attached users and service accounts. */
 export const accountInUse = defineFailure('account.in_use', 'conflict', {
   message: 'Users or service accounts are still attached to this account. Remove them first.',
   detail: (users: number, serviceAccounts: number) => ({
-    message: `${counted(users, 'user')} and ${counted(serviceAccounts, 'service account')} are still attached to this account. Remove them first.`,
+    message: `${formatCount(users, 'user')} and ${formatCount(serviceAccounts, 'service account')} are still attached to this account. Remove them first.`,
     field: 'id',
     reason: 'in_use',
     users,

@@ -1,5 +1,5 @@
 import { csvLine } from '../../formats/csv/write.ts';
-import { type PreparedAnswer, streamedText } from '../../kernel/files.ts';
+import { type PreparedResponse, streamedText } from '../../kernel/files.ts';
 import type { AuditEvent } from './service.ts';
 import { viewAuditEvent } from './views.ts';
 
@@ -9,7 +9,7 @@ export const EXPORT_FORMATS = { ndjson: 'application/x-ndjson', csv: 'text/csv' 
 type ExportFormat = keyof typeof EXPORT_FORMATS;
 
 /** An answer that is written while the events are read: as fast as it is taken, and no further. */
-export function streamEvents(events: AsyncGenerator<AuditEvent>, format: ExportFormat): PreparedAnswer {
+export function streamEvents(events: AsyncGenerator<AuditEvent>, format: ExportFormat): PreparedResponse {
   const lines = format === 'csv' ? csvLines(events) : ndjsonLines(events);
   const headers = {
     'Content-Type': EXPORT_FORMATS[format],

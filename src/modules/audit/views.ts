@@ -3,13 +3,13 @@ import { viewBy } from '../../http/wire.ts';
 import { timestamp } from '../../kernel/fields.ts';
 
 /** The time of an event, and the id of its answer. */
-const head = {
+const eventFields = {
   correlation_id: z.string().meta({ description: 'The `x-correlation-id` of the answer.' }),
   occurred_at: timestamp,
 };
 
-/** The caller and the answer of a request. */
-const rest = {
+/** The caller and the response of a request. */
+const requestFields = {
   principal_type: z.enum(['user', 'service_account', 'outsider', 'operator', 'anonymous']),
   principal_id: z.string().nullable(),
   credential: z.string().nullable().meta({
@@ -33,14 +33,14 @@ const rest = {
 
 /** A request as administrators see it. */
 export const auditEventView = z
-  .object({ id: z.string(), ...head, organization_id: z.string(), ...rest })
+  .object({ id: z.string(), ...eventFields, organization_id: z.string(), ...requestFields })
   .meta({ id: 'AuditEvent' });
 
 export const viewAuditEvent = viewBy(auditEventView);
 
 /** A request as administrators see it on the console. */
 export const consoleAuditEventView = z
-  .object({ _id: z.string(), ...head, company_id: z.string(), ...rest })
+  .object({ _id: z.string(), ...eventFields, company_id: z.string(), ...requestFields })
   .meta({ id: 'CompanyAuditEvent' });
 
 export const viewConsoleAuditEvent = viewBy(consoleAuditEventView);

@@ -1,4 +1,4 @@
-import { defineFailure, notFound, taken } from '../../kernel/failure.ts';
+import { defineFailure, defineTaken, notFound } from '../../kernel/failure.ts';
 
 export const companyNotFound = notFound('company', {
   message: 'There is no company with this slug.',
@@ -6,7 +6,7 @@ export const companyNotFound = notFound('company', {
   sharing: { message: 'There is no such company.' },
 });
 
-export const companySlugTaken = taken('company', 'slug', { message: 'Another organization has this slug.' });
+export const companySlugTaken = defineTaken('company', 'slug', { message: 'Another organization has this slug.' });
 
 export const logoNotFound = defineFailure('company.logo_not_found', 'missing', { message: 'There is no such logo.' });
 

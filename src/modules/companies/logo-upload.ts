@@ -6,7 +6,7 @@ import type { SentBody } from '../../kernel/files.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import { logoTooLarge, MAX_LOGO_BYTES } from './failures.ts';
 
-/** The most bytes of a form besides the file. */
+/** The maximum number of bytes of a form besides the file. */
 const MAX_FORM_BYTES = 16 * 1024;
 
 /** A logo as a field of a form; it may also be the body itself. */

@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
-import { companies, companyEnds, type Logo, type Quotas } from '../../db/schema/companies.ts';
+import { companies, companyErasures, type Logo, type Quotas } from '../../db/schema/companies.ts';
 import { contains } from '../../db/search.ts';
 import { exists } from '../../db/statements.ts';
 import type { Branding } from '../../presentation/branding.ts';
@@ -37,10 +37,10 @@ export const updateLogo = (db: ControlDb, id: string, logo: Logo | null, now: nu
 const ORDER = { created_at: companies.createdAt, updated_at: companies.updatedAt, name: companies.name };
 export type CompanyOrder = keyof typeof ORDER;
 
-/** Whether people and programs of a company are let in. */
+/** Whether users and API clients of a company may authenticate. */
 export type CompanyStatus = 'active' | 'suspended';
 
-/** Whether companies are let in, suspended for now, or to be deleted, for which they are suspended, too. */
+/** The status of a company: active, suspended, or (suspended and) scheduled for deletion. */
 const OF_STATUS = {
   active: isNull(companies.suspendedAt),
   suspended: and(isNotNull(companies.suspendedAt), isNull(companies.deletesAt)) as SQL,
@@ -97,7 +97,7 @@ export const selectStanding = (db: ControlDb, id: string) =>
   db
     .select({
       suspendedAt: companies.suspendedAt,
-      isErased: sql<number>`${exists(companyEnds, eq(companyEnds.id, companies.id))}`.as('is_erased'),
+      isErased: sql<number>`${exists(companyErasures, eq(companyErasures.id, companies.id))}`.as('is_erased'),
     })
     .from(companies)
     .where(eq(companies.id, id));

@@ -28,7 +28,7 @@ export interface Sink {
 
 /** The size of all parts of an upload, which is the memory that an export takes. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** The most that R2 takes: https://developers.cloudflare.com/r2/platform/limits/ */
+/** The maximum that R2 takes: https://developers.cloudflare.com/r2/platform/limits/ */
 const MAX_PARTS = 10_000;
 
 /**

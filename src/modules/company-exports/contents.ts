@@ -39,10 +39,10 @@ type Stage = (work: Work, from: Position) => Promise<Position | null>;
 const encoder = new TextEncoder();
 
 /** Queries that one file is made of, so that others come between them and the end of an invocation. */
-const QUERIES = 100;
+const MAX_QUERIES = 100;
 
 /** The path of a kind's first file, and of those that follow. */
-const numbered = (path: string, ending: string, number: number): string =>
+const formatFilePath = (path: string, ending: string, number: number): string =>
   `${path}${number === 1 ? '' : `.${number}`}.${ending}`;
 
 interface Part<P> {
@@ -54,7 +54,7 @@ interface Part<P> {
  * A stage that exports a kind of records, some lines at a time.
  * @param read returns the records after a place, and the place of the last; null at the end
  */
-const lines =
+const exportLinesStage =
   <P>(
     path: string,
     first: P,
@@ -62,9 +62,9 @@ const lines =
   ): Stage =>
   async (work, from) => {
     let { number, after } = (from ?? { number: 1, after: first }) as Part<P>;
-    return work.archive.add(numbered(path, 'ndjson', number), true, async (sink) => {
+    return work.archive.add(formatFilePath(path, 'ndjson', number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
-      for (let queries = 0; queries < QUERIES && !sink.isFull(); queries += 1) {
+      for (let queries = 0; queries < MAX_QUERIES && !sink.isFull(); queries += 1) {
         const { records, next } = await read(work, after);
         if (next === null) return null;
         await writeLines(sink, records);
@@ -86,11 +86,11 @@ const writeLines = (sink: Sink, records: readonly (object | string)[]): Promise<
 const LOG_LINES = 500;
 
 /** A log of the company, the newest first, archived days included. */
-const logOf =
+const exportLogStage =
   <K extends LogKind>(path: string, kind: K, view: (record: never) => object): Stage =>
   async (work, from) => {
     const { number, after } = (from ?? { number: 1, after: null }) as Part<LogKey | null>;
-    return work.archive.add(numbered(path, 'ndjson', number), true, async (sink) => {
+    return work.archive.add(formatFilePath(path, 'ndjson', number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
       let last = after;
       const waiting: object[] = [];
@@ -120,7 +120,7 @@ const logo: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/** The most bytes of a document, which is made in memory. Records beyond that are exported all the same. */
+/** The maximum number of bytes of a document, which is made in memory. Records beyond that are exported all the same. */
 const MAX_KNOWLEDGE_BYTES = 8 * 1024 * 1024;
 
 const knowledge: Stage = async ({ ctx, archive }) => {
@@ -145,7 +145,7 @@ function asOwner(ctx: CompanyContext): PrincipalContext {
 }
 
 /** The number of times that a table may change while it is written. */
-const CHANGES = 5;
+const MAX_CHANGES = 5;
 
 interface TablePosition {
   /** The table before; an empty text before the first. */
@@ -177,7 +177,7 @@ const tables: Stage = async ({ ctx, archive }, from) => {
       : { id: table.id };
   } catch (error) {
     if (!(error instanceof TableChanged)) throw error;
-    if (changes === CHANGES) throw tableKeptChanging(table.displayName);
+    if (changes === MAX_CHANGES) throw tableKeptChanging(table.displayName);
     remove(folder);
     return { id, changes: changes + 1 };
   }
@@ -202,7 +202,7 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
     ([name, kind]) =>
       [
         `records/${name}`,
-        lines(`records/${name}`, 0, ({ ctx, countQuery }, after) => {
+        exportLinesStage(`records/${name}`, 0, ({ ctx, countQuery }, after) => {
           countQuery();
           return readRecords(ctx.db, ctx.actor.companyId, kind, after);
         }),
@@ -212,7 +212,7 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
     (kind) =>
       [
         `records/${kind.name}`,
-        lines(`records/${kind.name}`, '', async ({ ctx }, after) => {
+        exportLinesStage(`records/${kind.name}`, '', async ({ ctx }, after) => {
           const rows = await readDatabaseRecords(ctx, kind, after);
           return { records: rows.map(({ line }) => line), next: rows.at(-1)?.id ?? null };
         }),
@@ -220,7 +220,7 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ),
   ['logo', logo],
   ['knowledge', knowledge],
-  ['audit-events', logOf('audit-events', 'audit', viewAuditEvent)],
-  ['share-events', logOf('share-events', 'share', viewShareEvent)],
+  ['audit-events', exportLogStage('audit-events', 'audit', viewAuditEvent)],
+  ['share-events', exportLogStage('share-events', 'share', viewShareEvent)],
   ['tables', tables],
 ]);

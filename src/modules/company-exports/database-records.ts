@@ -42,7 +42,7 @@ export const EXPORTED_DATABASE_KINDS = Object.entries(DATABASE_KINDS).flatMap(([
   typeof kind === 'string' ? [] : [{ name, shown: kind.shown }],
 );
 
-/** The most rows that are read at once, and the bytes after which no further one is. */
+/** The maximum number of rows that are read at once, and the bytes after which no further one is. */
 const ROWS = 2_000;
 const BYTES = 1_000_000;
 

@@ -37,7 +37,7 @@ const MAX_TRIES = 8;
  * The time, and the queries of the control database, after which an attempt leaves the rest to another invocation: an invocation has
  * 300 s of CPU. It does so at the end of a file, which has limits of its own.
  */
-const LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileMilliseconds: 150_000 };
+const EXPORT_STEP_LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileMilliseconds: 150_000 };
 /** The time between two checkpoints, which are made at the end of a file. Milliseconds. */
 const CHECKPOINT_MS = 15_000;
 
@@ -52,7 +52,11 @@ class Overtaken extends Error {}
  * Goes on with an export for a while, and sends the message for the rest. A message that comes twice does nothing while somebody
  * is at work; an export that was cut off goes on at its last checkpoint.
  */
-export async function continueExport(ctx: CompanyContext, exportId: string, limits = LIMITS): Promise<void> {
+export async function continueExport(
+  ctx: CompanyContext,
+  exportId: string,
+  limits = EXPORT_STEP_LIMITS,
+): Promise<void> {
   const key = { companyId: ctx.actor.companyId, id: exportId };
   const [known] = await selectExport(ctx.db, key.companyId, exportId);
   if (known && !known.forOperator && (await readCompanyState(ctx)) === 'suspended') {
@@ -136,7 +140,7 @@ class ExportAttempt {
   }
 
   /** @returns whether the export has ended */
-  async work(limits: typeof LIMITS): Promise<boolean> {
+  async work(limits: typeof EXPORT_STEP_LIMITS): Promise<boolean> {
     const { files } = this.#ctx;
     const began = Date.now();
     const begun = await this.#begin();

@@ -2,7 +2,7 @@ import type { ViewerActor } from '../../access/actors.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, OpenToken } from '../../context.ts';
 import { openControlDb, readTogether } from '../../db/client.ts';
-import { fileHeaders, PreparedAnswer } from '../../kernel/files.ts';
+import { fileHeaders, PreparedResponse } from '../../kernel/files.ts';
 import { formatDay } from '../../logs/log.ts';
 import { selectCompany } from '../companies/service.ts';
 import { secondsUntil, signToken, validFor, verifyToken } from '../sign-in/service.ts';
@@ -43,7 +43,7 @@ export const openArchiveToken: OpenToken = async (ctx, token, count) => {
 };
 
 /** The archive behind a link, as the primary knows it: links are opened as soon as they are made. */
-export async function downloadArchive(ctx: Context<ArchiveViewer>): Promise<PreparedAnswer> {
+export async function downloadArchive(ctx: Context<ArchiveViewer>): Promise<PreparedResponse> {
   const { sub: id, company_id: companyId, for_operator: forOperator } = ctx.actor.opened;
   const db = openControlDb(ctx.bindings.CONTROL_DB);
   const {
@@ -54,5 +54,5 @@ export async function downloadArchive(ctx: Context<ArchiveViewer>): Promise<Prep
   const isThere = company && found?.status === 'succeeded' && (found.expiresAt ?? 0) > ctx.now();
   const archive = isThere ? await ctx.files.get(archiveKey(found)) : null;
   if (!company || !found || !archive) throw exportNotFound();
-  return new PreparedAnswer(archive.body, fileHeaders(`${company.slug}-${formatDay(found.createdAt)}`, 'zip'));
+  return new PreparedResponse(archive.body, fileHeaders(`${company.slug}-${formatDay(found.createdAt)}`, 'zip'));
 }

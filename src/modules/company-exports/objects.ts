@@ -61,12 +61,12 @@ export const deleteCheckpoint = (files: R2Bucket, key: JobKey, name: string): Pr
 
 /** Deletes all checkpoints of an export. */
 export const deleteCheckpoints = (files: R2Bucket, key: JobKey): Promise<void> =>
-  deleteBeneath(files, `${makeCheckpointPrefix(key)}/`);
+  deleteByPrefix(files, `${makeCheckpointPrefix(key)}/`);
 
 /** Deletes all that there is of an export, an archive that is not whole included. */
-export const deleteAll = (files: R2Bucket, key: JobKey): Promise<void> => deleteBeneath(files, makePrefix(key));
+export const deleteAll = (files: R2Bucket, key: JobKey): Promise<void> => deleteByPrefix(files, makePrefix(key));
 
-async function deleteBeneath(files: R2Bucket, prefix: string): Promise<void> {
+async function deleteByPrefix(files: R2Bucket, prefix: string): Promise<void> {
   for (;;) {
     const { objects, truncated } = await files.list({ prefix });
     const keys = objects.map(({ key }) => key);

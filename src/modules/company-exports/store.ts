@@ -11,7 +11,7 @@ export type CompanyExport = typeof companyExports.$inferSelect;
 export const insertExport = (db: ControlDb, record: CompanyExport) =>
   db.insert(companyExports).values(record).onConflictDoNothing();
 
-/** Makes the export of a company that has not ended the operator's, too. */
+/** Marks the unfinished export of a company as requested by the operator, too. */
 export const joinAsOperator = (db: ControlDb, companyId: string) =>
   db
     .update(companyExports)

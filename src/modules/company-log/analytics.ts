@@ -1,9 +1,9 @@
 import {
   type Counts,
   type LogAnalytics,
+  MAX_TOP_ENTRIES,
   type OwnAnalytics,
   type SeenViewer,
-  TOP_LENGTH,
   type TopOf,
 } from '../../logs/analytics.ts';
 import { compareKeys, type LogFilter, type Logged, type LogKey } from '../../logs/log.ts';
@@ -15,7 +15,7 @@ import type { LogReader } from './read.ts';
 
 /** Viewers that the object is asked for at once. */
 const VIEWERS_PER_BATCH = 20_000;
-/** Files that are begun before they are needed: each takes a while to come. */
+/** The number of files that are prefetched. */
 const AHEAD = 3;
 /** The number of times that a count is tried while events are moved under it. */
 const TRIES = 3;
@@ -51,10 +51,10 @@ export async function readAnalytics(
 const cutToMostFrequent = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
   ...counts,
   top: {
-    shares: takeMost(top.shares, TOP_LENGTH),
-    dashboards: takeMost(top.dashboards, TOP_LENGTH),
+    shares: takeMost(top.shares, MAX_TOP_ENTRIES),
+    dashboards: takeMost(top.dashboards, MAX_TOP_ENTRIES),
     viewers: top.viewers,
-    countries: takeMost(top.countries, TOP_LENGTH),
+    countries: takeMost(top.countries, MAX_TOP_ENTRIES),
   },
 });
 
@@ -98,7 +98,7 @@ async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise
       shares.push({ number, of: 2 * of }, { number: number + of, of: 2 * of });
       continue;
     }
-    const seen = tally.viewers(TOP_LENGTH);
+    const seen = tally.viewers(MAX_TOP_ENTRIES);
     unique += seen.unique;
     viewers.push(...seen.most);
     for (const [interval, counts] of tally.series) {
@@ -114,14 +114,14 @@ async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise
     first ??= tally;
   }
   const top = (name: 'shares' | 'dashboards' | 'countries') =>
-    takeMost(first?.topWith(name, own.top[name]) ?? [], TOP_LENGTH);
+    takeMost(first?.topWith(name, own.top[name]) ?? [], MAX_TOP_ENTRIES);
   return {
     totals: { ...addCounts(own.totals, first?.totals ?? NOTHING), unique_viewers: unique },
     series: [...series.values()].sort((a, b) => a.start - b.start),
     top: {
       shares: top('shares'),
       dashboards: top('dashboards'),
-      viewers: takeMost(viewers, TOP_LENGTH),
+      viewers: takeMost(viewers, MAX_TOP_ENTRIES),
       countries: top('countries'),
     },
   };

@@ -80,10 +80,10 @@ async function handOver(env: Bindings, records: Records): Promise<void> {
   } catch (error) {
     logError('log_away', error, { records: countRecords(records) });
   }
-  for (const kind of LOG_KINDS) await storeOutsideLog(env, kind, records[kind]);
+  for (const kind of LOG_KINDS) await queueRecords(env, kind, records[kind]);
 }
 
-async function storeOutsideLog<K extends LogKind>(env: Bindings, kind: K, records: readonly LogRecords[K][]) {
+async function queueRecords<K extends LogKind>(env: Bindings, kind: K, records: readonly LogRecords[K][]) {
   if (records.length === 0) return;
   try {
     const queue: Queue = kind === 'audit' ? env.AUDIT : env.SHARE_EVENTS;

@@ -7,7 +7,7 @@ import { explainOwnAccess } from '../policies/service.ts';
 import { viewOwnPermissions } from '../policies/views.ts';
 import { changeProfile, userNotFound } from '../users/service.ts';
 import { currentCompany, currentUser } from './service.ts';
-import { currentPrincipalAnswer, currentUserAnswer, viewCurrentServiceAccount, viewCurrentUser } from './views.ts';
+import { currentPrincipalResponse, currentUserResponse, viewCurrentServiceAccount, viewCurrentUser } from './views.ts';
 
 export const currentUserEndpoints = [
   endpoint(
@@ -21,7 +21,7 @@ export const currentUserEndpoints = [
       description:
         'All that a console begins with: who is signed in, the company with its branding and, with `include=permissions`, what GET /v1/auth/permissions answers. With a service token: the service account, and no user.',
       query: z.object({ include: z.literal('permissions').optional() }),
-      returns: ok(currentPrincipalAnswer),
+      returns: ok(currentPrincipalResponse),
       fails: [userNotFound, companyNotFound],
     },
     async ({ ctx, query }) => {
@@ -47,7 +47,7 @@ export const currentUserEndpoints = [
       summary: 'Update the current user',
       description: 'Changes how the caller is called. An administrator changes the rest.',
       body: z.object({ name: displayName }).partial(),
-      returns: ok(currentUserAnswer),
+      returns: ok(currentUserResponse),
       fails: [userNotFound, companyNotFound],
     },
     async ({ ctx, body }) => {

@@ -30,13 +30,13 @@ const contextView = z.object({
 });
 
 /** The user who asks, and the company. */
-export const currentUserAnswer = z.object({ user: currentUserView, context: contextView });
+export const currentUserResponse = z.object({ user: currentUserView, context: contextView });
 
 const permissions = ownPermissionsView.optional().meta({ description: 'With `include=permissions`.' });
 
 /** The caller: a user, or a service account with a token. */
-export const currentPrincipalAnswer = z.union([
-  currentUserAnswer.extend({ permissions }),
+export const currentPrincipalResponse = z.union([
+  currentUserResponse.extend({ permissions }),
   z.object({
     user: z.null(),
     service_account: z.object({ id: z.string(), name: z.string(), account_id: z.string() }),

@@ -19,7 +19,7 @@ import { matchParameter, optionsSql } from './inputs.ts';
 const MAX_WIDGETS = 50;
 const MAX_FILTERS = 50;
 const MAX_STATIC_OPTIONS = 1000;
-/** The most SQL of all options together, in characters. */
+/** The maximum amount of SQL of all options together, in characters. */
 const MAX_OPTIONS_LENGTH = 100_000;
 const MAX_CACHE_SECONDS = 24 * 60 * 60;
 const DEFAULT_CACHE_SECONDS = 60;

@@ -1,4 +1,4 @@
-import { notFound, taken } from '../../kernel/failure.ts';
+import { defineTaken, notFound } from '../../kernel/failure.ts';
 
 export const dashboardNotFound = notFound('dashboard');
-export const dashboardSlugTaken = taken('dashboard', 'slug', { detail: { field: 'slug' } });
+export const dashboardSlugTaken = defineTaken('dashboard', 'slug', { detail: { field: 'slug' } });

@@ -13,7 +13,7 @@ import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { compileOrFail } from '../visualizations/service.ts';
 import { optionsSql } from './inputs.ts';
 
-/** The most options in an answer. A search finds the others. */
+/** The maximum number of options in an answer. A search finds the others. */
 const MAX_OPTIONS = 1000;
 
 /** The options of a filter and where they come from: the dashboard, its SQL, or a policy that leaves only these. */

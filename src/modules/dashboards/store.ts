@@ -12,7 +12,7 @@ export type Dashboard = typeof dashboards.$inferSelect;
 /** An id, or the subquery that finds it. */
 export type Id = string | SQL;
 
-/** Holds while everything on the layout is a visualization of the company. */
+/** SQL condition, true while everything on the layout is a visualization of the company. */
 function widgetsExist({ companyId, layout }: Dashboard): SQL {
   const ids = widgetIds(layout);
   return sql`(select count(*) from ${visualizations} where company_id = ${companyId} and id in ${idList(ids)}) = ${ids.length}`;
@@ -27,7 +27,7 @@ export const insertDashboard = (db: ControlDb, record: Dashboard, { canChangeSlu
 /** Dashboards in the versions that somebody read. */
 export type DashboardVersions = readonly Pick<Dashboard, 'id' | 'version'>[];
 
-/** Holds while dashboards are the versions that somebody was allowed to share. */
+/** SQL condition, true while dashboards are the versions that somebody was allowed to share. */
 export const dashboardsUnchanged = (companyId: string, versions: DashboardVersions): SQL =>
   sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen cross join ${dashboards}
     on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;

@@ -1,8 +1,8 @@
-import { defineFailure, invalid, notFound, taken } from '../../kernel/failure.ts';
+import { defineFailure, defineTaken, invalid, notFound } from '../../kernel/failure.ts';
 
 export const endpointNotFound = notFound('viz_api_endpoint', { message: 'There is no such endpoint.' });
 
-export const endpointSlugTaken = taken('viz_api_endpoint', 'slug', {
+export const endpointSlugTaken = defineTaken('viz_api_endpoint', 'slug', {
   message: 'Another endpoint has this slug.',
   detail: { field: 'slug' },
 });

@@ -13,7 +13,7 @@ import { readPublished, valuesFor } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
 import { type DataJob, insertJob, selectJob, selectJobStamps } from './job-store.ts';
 
-/** The most jobs of a company that have not ended. */
+/** The maximum number of jobs of a company that have not ended. */
 const MAX_UNFINISHED = 20;
 
 /** The time for which a job and its result are kept. Milliseconds. */

@@ -13,10 +13,10 @@ import { asExecutionFailure } from './execute.ts';
 import { RETENTION_MS } from './job-service.ts';
 import { claimDue, type DataJob, deleteJob, giveUpJob, selectOldJobs } from './job-store.ts';
 import { deleteAttempt, deleteResult, makePieceKey } from './pieces.ts';
-import { MOST_ROWS, streamUserSql } from './user-sql-stream.ts';
+import { MAX_ROWS, streamUserSql } from './user-sql-stream.ts';
 
 const MAX_ATTEMPTS = 5;
-/** The most rows and bytes of a result, and the longest time for it. */
+/** The maximum number of rows and bytes of a result, and the longest time for it. */
 export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
 
 const BATCH_SIZE = 50;
@@ -71,7 +71,7 @@ async function end(ctx: CompanyContext, job: DataJob, changes: Partial<DataJob>)
 /** Writes the whole result. If a batch is too large, as long rows follow short ones, starts over with fewer rows in a batch. */
 async function writeWhole(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS) {
   const endsAt = performance.now() + limits.milliseconds;
-  for (let batchRows = MOST_ROWS; ; batchRows = Math.ceil(batchRows / BATCH_DIVISOR)) {
+  for (let batchRows = MAX_ROWS; ; batchRows = Math.ceil(batchRows / BATCH_DIVISOR)) {
     try {
       return await write(ctx, job, { ...limits, milliseconds: Math.max(1, endsAt - performance.now()) }, batchRows);
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import type { Context, OpenToken } from '../../context.ts';
-import { fileHeaders, PreparedAnswer } from '../../kernel/files.ts';
+import { fileHeaders, PreparedResponse } from '../../kernel/files.ts';
 import { secondsUntil, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import { jobNotFound } from './failures.ts';
 import { getLinkedJob, RETENTION_MS } from './job-service.ts';
@@ -36,12 +36,12 @@ export const openResultToken: OpenToken = async (ctx, token, count) => {
 };
 
 /** The result of a link, read from R2 as fast as the caller takes it. */
-export async function download(ctx: Context<ResultViewer>): Promise<PreparedAnswer> {
+export async function download(ctx: Context<ResultViewer>): Promise<PreparedResponse> {
   const job = await getLinkedJob(ctx, ctx.actor.opened.sub);
   const { files } = ctx;
   const [first, ...rest] = listPieceKeys(job, job.pieces ?? 0);
   const headers = fileHeaders(job.slug, job.format);
-  if (first === undefined) return new PreparedAnswer('', headers);
+  if (first === undefined) return new PreparedResponse('', headers);
   const head = await files.get(first);
   if (!head) throw jobNotFound();
   const { readable, writable } = new FixedLengthStream(job.bytes ?? 0);
@@ -56,5 +56,5 @@ export async function download(ctx: Context<ResultViewer>): Promise<PreparedAnsw
   };
   // A download that its reader leaves, or whose result is deleted meanwhile, ends short of its length.
   send().catch((error) => writable.abort(error).catch(() => undefined));
-  return new PreparedAnswer(readable, headers);
+  return new PreparedResponse(readable, headers);
 }

@@ -16,12 +16,12 @@ export const listPieceKeys = (attempt: Attempt, count: number): string[] =>
 
 /** Deletes the objects of an attempt. */
 export const deleteAttempt = (files: R2Bucket, attempt: Attempt): Promise<void> =>
-  deleteBeneath(files, attemptPrefix(attempt));
+  deleteByPrefix(files, attemptPrefix(attempt));
 
 /** Deletes the objects of all attempts of a job. */
-export const deleteResult = (files: R2Bucket, job: JobKey): Promise<void> => deleteBeneath(files, jobPrefix(job));
+export const deleteResult = (files: R2Bucket, job: JobKey): Promise<void> => deleteByPrefix(files, jobPrefix(job));
 
-async function deleteBeneath(files: R2Bucket, prefix: string): Promise<void> {
+async function deleteByPrefix(files: R2Bucket, prefix: string): Promise<void> {
   for (;;) {
     const { objects, truncated } = await files.list({ prefix });
     await deleteObjects(

@@ -42,11 +42,11 @@ const endpointRecord = z
   .object({ _id: z.string(), ...fields, url: z.string(), created_at: timestamp, updated_at: timestamp })
   .meta({ id: 'VizApiEndpoint' });
 
-const shown = viewBy(endpointRecord);
+const viewEndpointRecord = viewBy(endpointRecord);
 const view =
   ({ baseUrl }: { baseUrl: string }) =>
   (record: VizApiEndpoint) =>
-    shown({ ...record, url: `${baseUrl}/data/${record.slug}` });
+    viewEndpointRecord({ ...record, url: `${baseUrl}/data/${record.slug}` });
 
 const PUBLISHING = 'Whoever publishes a visualization needs `visualizations:execute` on it.';
 

@@ -31,7 +31,7 @@ const dataView = z
   })
   .meta({ id: 'DataResult' });
 
-function answer(result: EndpointResult, format: DataFormat): Response {
+function toResponse(result: EndpointResult, format: DataFormat): Response {
   const { rows, truncated, cached } = result;
   const body = resultFile({ format }, result, { row_count: rows.length, truncated, cached });
   return new Response(body, { headers: { 'Content-Type': contentType(format), ...truncation(result) } });
@@ -54,6 +54,6 @@ export const dataEndpoints = [
       fails: [endpointNotFound, executionFailed, notProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params, query, request }) =>
-      answer(await executeEndpoint(ctx, params.slug, new URL(request.url).searchParams), query.format),
+      toResponse(await executeEndpoint(ctx, params.slug, new URL(request.url).searchParams), query.format),
   ),
 ];

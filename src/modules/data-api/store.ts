@@ -7,7 +7,7 @@ import { byId, exists, insertWhen } from '../../db/statements.ts';
 
 export type VizApiEndpoint = typeof vizApiEndpoints.$inferSelect;
 
-/** Holds while the visualization exists, and none of its parameters is called `format`, as the query's own. */
+/** SQL condition, true while the visualization exists, and none of its parameters is called `format`, as the query's own. */
 const isPublishable = ({ companyId, visualizationId }: VizApiEndpoint): SQL =>
   exists(visualizations, byId(visualizations, companyId, visualizationId), not(namesFormat));
 

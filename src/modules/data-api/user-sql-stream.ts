@@ -6,9 +6,9 @@ import { namesIn, noteExecution, type UserSqlResult, UserSqlRun } from '../../te
 import { makeFetchSteps, makeOpeningSteps, type Steps } from '../../tenant-sql/user-sql-steps.ts';
 
 /** The number of rows in the first batch; the size of these decides on the number in the next one. */
-const FIRST_ROWS = 100;
-/** The most rows of a batch. */
-export const MOST_ROWS = 10_000;
+const INITIAL_BATCH_ROWS = 100;
+/** The maximum number of rows of a batch. */
+export const MAX_ROWS = 10_000;
 /** The bytes that a batch should have, about, and the most that it may have. Two batches are held at once. */
 const BATCH_BYTES = 1024 * 1024;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
@@ -41,7 +41,7 @@ export async function* streamUserSql(
     return { run, wanted: rows };
   };
   let { run, wanted } = fetchRows(
-    Math.min(FIRST_ROWS, batchRows),
+    Math.min(INITIAL_BATCH_ROWS, batchRows),
     makeOpeningSteps(statement, names, Math.ceil(milliseconds)),
   );
   for (let isFirst = true; ; isFirst = false) {

@@ -1,6 +1,6 @@
 import { isRecord } from '../../kernel/fields.ts';
 import { invalidSyntax, invalidValue } from './failures.ts';
-import { MOST_RESULTS } from './schemas.ts';
+import { MAX_RESULTS } from './schemas.ts';
 import type { Search } from './service.ts';
 
 /** The attributes of resources that a request asks for; names as sent. */
@@ -20,14 +20,14 @@ export interface ListParameters extends WantedAttributes {
 
 /** The number of resources on a page when none is asked for. */
 const STANDARD = 100;
-const MOST = { names: 100, characters: 8_000 };
+const ATTRIBUTE_LIMITS = { names: 100, characters: 8_000 };
 
 /** Reads the parameters of a list. Too large a page is cut, not refused. @throws invalidValue for a number that is not whole */
 export const toSearch = ({ filter, startIndex, count, sortBy, sortOrder = 'ascending' }: ListParameters): Search => {
   if (!/^(ascending|descending)$/i.test(sortOrder)) throw invalidValue('sortOrder must be ascending or descending');
   return {
     startIndex: Math.max(1, wholeNumber('startIndex', startIndex, 1)),
-    count: Math.min(MOST_RESULTS, Math.max(0, wholeNumber('count', count, STANDARD))),
+    count: Math.min(MAX_RESULTS, Math.max(0, wholeNumber('count', count, STANDARD))),
     descending: sortOrder.toLowerCase() === 'descending',
     ...(filter !== undefined && { filter }),
     ...(sortBy !== undefined && sortBy !== '' && { sortBy }),
@@ -48,8 +48,8 @@ export function readListParameters(body: unknown): ListParameters {
   const sent = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
   const text = (name: string): string | undefined => {
     const value = sent.get(name.toLowerCase()) ?? undefined;
-    if (value !== undefined && (typeof value !== 'string' || value.length > MOST.characters))
-      throw invalidValue(`${name} must be a text of at most ${MOST.characters} characters`);
+    if (value !== undefined && (typeof value !== 'string' || value.length > ATTRIBUTE_LIMITS.characters))
+      throw invalidValue(`${name} must be a text of at most ${ATTRIBUTE_LIMITS.characters} characters`);
     return value;
   };
   const number = (name: string): number | undefined => {
@@ -60,8 +60,11 @@ export function readListParameters(body: unknown): ListParameters {
   const names = (name: string): string | undefined => {
     const value = sent.get(name.toLowerCase()) ?? undefined;
     if (!Array.isArray(value)) return text(name);
-    if (value.length > MOST.names || value.some((each) => typeof each !== 'string' || each.length > MOST.names * 2))
-      throw invalidValue(`${name} must be at most ${MOST.names} names of attributes`);
+    if (
+      value.length > ATTRIBUTE_LIMITS.names ||
+      value.some((each) => typeof each !== 'string' || each.length > ATTRIBUTE_LIMITS.names * 2)
+    )
+      throw invalidValue(`${name} must be at most ${ATTRIBUTE_LIMITS.names} names of attributes`);
     return value.join(',');
   };
   return {
@@ -83,7 +86,7 @@ const namesIn = (text = ''): Set<string> =>
   new Set(
     text
       .split(',')
-      .slice(0, MOST.names)
+      .slice(0, ATTRIBUTE_LIMITS.names)
       .map((name) =>
         name
           .trim()

@@ -1,11 +1,11 @@
 import { defineFailure, type FailureDetail, notFound } from '../../kernel/failure.ts';
 import { shorten } from '../../kernel/text.ts';
 
-const MOST_SAID = 300;
+const MAX_ECHOED_CHARACTERS = 300;
 
 const saying =
   (about: string) =>
-  (problem: string): FailureDetail => ({ message: `The ${about} ${shorten(problem, MOST_SAID)}.` });
+  (problem: string): FailureDetail => ({ message: `The ${about} ${shorten(problem, MAX_ECHOED_CHARACTERS)}.` });
 
 /** @param problem a sentence without its subject: `lacks an operator` */
 export const invalidFilter = defineFailure('directory.invalid_filter', 'malformed', {
@@ -33,13 +33,13 @@ export const invalidSyntax = defineFailure('directory.invalid_syntax', 'malforme
 /** @param problem a sentence, such as `userName must be an email address` */
 export const invalidValue = defineFailure('directory.invalid_value', 'malformed', {
   message: 'An attribute has a value that it cannot have, or lacks one.',
-  detail: (problem: string): FailureDetail => ({ message: `${shorten(problem, MOST_SAID)}.` }),
+  detail: (problem: string): FailureDetail => ({ message: `${shorten(problem, MAX_ECHOED_CHARACTERS)}.` }),
   directory: 'invalidValue',
 });
 
 export const readOnly = defineFailure('directory.read_only', 'malformed', {
   message: 'This attribute cannot be changed.',
-  detail: (name: string): FailureDetail => ({ message: `${shorten(name, MOST_SAID)} cannot be changed.` }),
+  detail: (name: string): FailureDetail => ({ message: `${shorten(name, MAX_ECHOED_CHARACTERS)} cannot be changed.` }),
   directory: 'mutability',
 });
 

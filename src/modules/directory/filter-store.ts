@@ -148,13 +148,13 @@ export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden
   const isComplexItself = (path: AttributePath, within?: ComplexAttribute): boolean =>
     within === undefined && path.sub === undefined && 'parts' in findAttribute(path);
   const whole = condition(filter);
-  if (new SQLiteAsyncDialect().sqlToQuery(whole).params.length > MOST_PARAMETERS)
+  if (new SQLiteAsyncDialect().sqlToQuery(whole).params.length > MAX_PARAMETERS)
     throw invalidFilter('compares too many values of groups or members');
   return whole;
 }
 
-/** The most parameters of a condition: a list uses it three times, and has parameters of its own; D1 takes 100. */
-const MOST_PARAMETERS = 24;
+/** The maximum number of parameters of a condition: a list uses it three times, and has parameters of its own; D1 takes 100. */
+const MAX_PARAMETERS = 24;
 
 const findPart = ({ parts }: ComplexAttribute, name: string): SimpleAttribute => {
   const key = name.toLowerCase();
@@ -177,12 +177,12 @@ function comparison({ type, is }: SimpleAttribute, op: Comparison, value: Value)
   return sql`(${is} is not null and ${partComparison(op as 'co' | 'sw' | 'ew', type, is, wanted)})`;
 }
 
-/** The most letters beyond ASCII whose case is ignored in one comparison: a statement has many comparisons. */
-const MOST_LETTERS = 10;
+/** The maximum number of letters beyond ASCII whose case is ignored in one comparison: a statement has many comparisons. */
+const MAX_LETTERS = 10;
 
 function partComparison(op: 'co' | 'sw' | 'ew', type: SimpleAttribute['type'], is: SQLWrapper, part: string): SQL {
   const { wanted, lower } =
-    type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : foldCase(part, MOST_LETTERS);
+    type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : foldCase(part, MAX_LETTERS);
   if (op === 'co') return sql`instr(${lower(is)}, ${wanted}) > 0`;
   const length = [...wanted].length;
   if (length === 0) return sql`1`;

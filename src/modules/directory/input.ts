@@ -3,10 +3,10 @@ import { invalidPath, invalidSyntax, invalidValue, noTarget, readOnly } from './
 import { type Filter, parsePath, SyntaxProblem, type TargetPath } from './grammar.ts';
 import { inSchema, type ResourceKind } from './schemas.ts';
 
-const LONGEST = { id: 100, externalId: 255, name: 200 };
+const MAX_LENGTHS = { id: 100, externalId: 255, name: 200 };
 
-/** The most members in one body, and operations in a PATCH. */
-const MOST = { members: 20_000, operations: 1000 };
+/** The maximum number of members in one body, and operations in a PATCH. */
+const MAX_COUNTS = { members: 20_000, operations: 1000 };
 
 /** The attributes of a user in a body. Absent ones were not sent. */
 export interface UserInput {
@@ -85,7 +85,8 @@ function readPatch<Input>(into: Input, kind: ResourceKind, take: TakeAttribute<I
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
   const operations = findMember(body, 'operations');
   if (!Array.isArray(operations) || operations.length === 0) throw invalidSyntax('lacks a list of Operations');
-  if (operations.length > MOST.operations) throw invalidSyntax(`has more than ${MOST.operations} Operations`);
+  if (operations.length > MAX_COUNTS.operations)
+    throw invalidSyntax(`has more than ${MAX_COUNTS.operations} Operations`);
   for (const operation of operations) {
     if (!isRecord(operation)) throw invalidSyntax('has an operation that is no JSON object');
     const op = String(findMember(operation, 'op')).toLowerCase();
@@ -208,10 +209,11 @@ function takeMemberAttribute(
 
 function idsIn(value: unknown): string[] {
   const list = value === null || value === undefined ? [] : Array.isArray(value) ? value : [value];
-  if (list.length > MOST.members) throw invalidValue(`members must be at most ${MOST.members} in one request`);
+  if (list.length > MAX_COUNTS.members)
+    throw invalidValue(`members must be at most ${MAX_COUNTS.members} in one request`);
   return list.map((each) => {
     const id = isRecord(each) ? findMember(each, 'value') : each;
-    if (typeof id !== 'string' || id === '' || id.length > LONGEST.id)
+    if (typeof id !== 'string' || id === '' || id.length > MAX_LENGTHS.id)
       throw invalidValue('members must have the id of a user as their value');
     return id;
   });
@@ -232,14 +234,14 @@ function parseName(field: string, value: unknown): string | undefined {
 function personName(field: string, value: unknown): string {
   const { data } = nameOfPerson.safeParse(value);
   if (data === undefined)
-    throw invalidValue(`${field} must be a text of one line of at most ${LONGEST.name} characters`);
+    throw invalidValue(`${field} must be a text of one line of at most ${MAX_LENGTHS.name} characters`);
   return data;
 }
 
 function parseExternalId(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null;
-  if (typeof value !== 'string' || value.length > LONGEST.externalId)
-    throw invalidValue(`externalId must be a text of at most ${LONGEST.externalId} characters`);
+  if (typeof value !== 'string' || value.length > MAX_LENGTHS.externalId)
+    throw invalidValue(`externalId must be a text of at most ${MAX_LENGTHS.externalId} characters`);
   return value;
 }
 

@@ -76,9 +76,9 @@ const schemas = (ctx: PrincipalContext): z.input<typeof schemaView>[] =>
     meta: metaAt(ctx, 'Schema', `/Schemas/${each.id}`),
   }));
 
-const WHOLE = { startIndex: 1 };
+const WHOLE_LIST = { startIndex: 1 };
 
-function foundIn<T extends { id: string }>(all: T[], id: string): T {
+function requireById<T extends { id: string }>(all: T[], id: string): T {
   const found = all.find((each) => each.id.toLowerCase() === id.toLowerCase());
   if (!found) throw discoveryNotFound();
   return found;
@@ -115,7 +115,7 @@ export const discoveryEndpoints = [
       returns: ok(listSchema(resourceTypeView)),
       fails: [],
     },
-    ({ ctx }) => list(resourceTypes(ctx), { total: RESOURCE_TYPES.length }, WHOLE),
+    ({ ctx }) => list(resourceTypes(ctx), { total: RESOURCE_TYPES.length }, WHOLE_LIST),
   ),
   endpoint(
     {
@@ -128,7 +128,7 @@ export const discoveryEndpoints = [
       returns: ok(resourceTypeView),
       fails: [discoveryNotFound],
     },
-    ({ ctx, params }) => foundIn(resourceTypes(ctx), params.name),
+    ({ ctx, params }) => requireById(resourceTypes(ctx), params.name),
   ),
   endpoint(
     {
@@ -141,7 +141,7 @@ export const discoveryEndpoints = [
       returns: ok(listSchema(schemaView)),
       fails: [],
     },
-    ({ ctx }) => list(schemas(ctx), { total: SCHEMAS.length }, WHOLE),
+    ({ ctx }) => list(schemas(ctx), { total: SCHEMAS.length }, WHOLE_LIST),
   ),
   endpoint(
     {
@@ -154,7 +154,7 @@ export const discoveryEndpoints = [
       returns: ok(schemaView),
       fails: [discoveryNotFound],
     },
-    ({ ctx, params }) => foundIn(schemas(ctx), params.urn),
+    ({ ctx, params }) => requireById(schemas(ctx), params.urn),
   ),
   endpoint(
     {

@@ -36,9 +36,9 @@ import { readGroup, readGroupPatch } from './input.ts';
 import { deleteGroup, getGroupWithMembers, makeGroup, reviseGroup, searchGroups } from './service.ts';
 import { groupView, list, listSchema, VERSIONED, viewGroup } from './views.ts';
 
-const narrowAnswer = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
+const narrowView = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
 
-/** The most bytes of a body: enough for the most members, with names and addresses. */
+/** The maximum number of bytes of a body: enough for the most members, with names and addresses. */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
 const OF_CHANGES = [
@@ -56,11 +56,11 @@ const CHANGING = {
   access: 'groups:update',
   query: resourceQuery,
   bodyLimit: BODY_LIMIT,
-  narrowAnswer,
+  narrowAnswer: narrowView,
   returns: ok(groupView),
 } as const;
 
-async function answerGroups(ctx: PrincipalContext, asked: ListParameters) {
+async function listGroupViews(ctx: PrincipalContext, asked: ListParameters) {
   const search = toSearch(asked);
   const found = await searchGroups(ctx, search, isWanted(asked, 'members'));
   const shown = await Promise.all(found.records.map((group) => viewGroup(ctx, group)));
@@ -85,7 +85,7 @@ export const directoryGroupEndpoints = [
       returns: ok(listSchema(groupView)),
       fails: [invalidFilter, invalidValue, tooManyMembers],
     },
-    ({ ctx, query }) => answerGroups(ctx, query),
+    ({ ctx, query }) => listGroupViews(ctx, query),
   ),
   endpoint(
     {
@@ -101,7 +101,7 @@ export const directoryGroupEndpoints = [
       returns: ok(listSchema(groupView)),
       fails: [invalidFilter, invalidSyntax, invalidValue, tooManyMembers],
     },
-    ({ ctx, body }) => answerGroups(ctx, readListParameters(body)),
+    ({ ctx, body }) => listGroupViews(ctx, readListParameters(body)),
   ),
   endpoint(
     {
@@ -112,7 +112,7 @@ export const directoryGroupEndpoints = [
       summary: 'Get a group for a directory',
       description: 'With the users in it, whatever the account. Service accounts in it are not shown.',
       query: resourceQuery,
-      narrowAnswer,
+      narrowAnswer: narrowView,
       returns: ok(groupView),
       versioned: VERSIONED,
       fails: [groupNotFound, tooManyMembers],
@@ -131,7 +131,7 @@ export const directoryGroupEndpoints = [
       query: resourceQuery,
       body: groupBody,
       bodyLimit: BODY_LIMIT,
-      narrowAnswer,
+      narrowAnswer: narrowView,
       returns: created(groupView),
       fails: OF_CHANGES,
     },

@@ -20,7 +20,7 @@ import { readUser, readUserPatch } from './input.ts';
 import { deleteUser, getUser, makeUser, reviseUser, searchUsers, USER_WRITES } from './service.ts';
 import { list, listSchema, userView, VERSIONED, viewUser } from './views.ts';
 
-const narrowAnswer = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
+const narrowView = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
 
 /** The failures of a change of a user. */
 const OF_CHANGES = [
@@ -37,11 +37,11 @@ const CHANGING = {
   access: { decidedBy: 'users:update; for active users:activate or users:deactivate', anyOf: USER_WRITES },
   recordedAs: 'users:update',
   query: resourceQuery,
-  narrowAnswer,
+  narrowAnswer: narrowView,
   returns: ok(userView),
 } as const;
 
-async function answerUsers(ctx: PrincipalContext, asked: ListParameters) {
+async function listUserViews(ctx: PrincipalContext, asked: ListParameters) {
   const search = toSearch(asked);
   const found = await searchUsers(ctx, search);
   const shown = await Promise.all(found.records.map((user) => viewUser(ctx, user)));
@@ -65,7 +65,7 @@ export const directoryUserEndpoints = [
       returns: ok(listSchema(userView)),
       fails: [invalidFilter, invalidValue],
     },
-    ({ ctx, query }) => answerUsers(ctx, query),
+    ({ ctx, query }) => listUserViews(ctx, query),
   ),
   endpoint(
     {
@@ -81,7 +81,7 @@ export const directoryUserEndpoints = [
       returns: ok(listSchema(userView)),
       fails: [invalidFilter, invalidSyntax, invalidValue],
     },
-    ({ ctx, body }) => answerUsers(ctx, readListParameters(body)),
+    ({ ctx, body }) => listUserViews(ctx, readListParameters(body)),
   ),
   endpoint(
     {
@@ -92,7 +92,7 @@ export const directoryUserEndpoints = [
       summary: 'Get a user for a directory',
       description: 'With the groups that the user is in. Somebody who is only invited is found too, and not active.',
       query: resourceQuery,
-      narrowAnswer,
+      narrowAnswer: narrowView,
       returns: ok(userView),
       versioned: VERSIONED,
       fails: [userNotFound],
@@ -110,7 +110,7 @@ export const directoryUserEndpoints = [
         'The user has no password, is in no group, and can sign in at once by single sign-on or a mailed code, unless `active` is false.',
       query: resourceQuery,
       body: userBody,
-      narrowAnswer,
+      narrowAnswer: narrowView,
       returns: created(userView),
       fails: [invalidSyntax, invalidValue, emailTaken, externalIdTaken, quotaExceeded],
     },

@@ -139,14 +139,14 @@ export const RESOURCE_TYPES = (['User', 'Group'] as const).map((kind) => ({
   schema: SCHEMA_OF[kind],
 }));
 
-/** The most resources in one answer. */
-export const MOST_RESULTS = 1000;
+/** The maximum number of resources in one answer. */
+export const MAX_RESULTS = 1000;
 
 /** The capabilities of the API, as `/ServiceProviderConfig` shows them. */
 export const CONFIGURATION = {
   patch: { supported: true },
   bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
-  filter: { supported: true, maxResults: MOST_RESULTS },
+  filter: { supported: true, maxResults: MAX_RESULTS },
   changePassword: { supported: false },
   sort: { supported: true },
   etag: { supported: true },

@@ -46,7 +46,7 @@ export interface Search {
 }
 
 /** A page of resources, and the number of all that match the filter. */
-export interface Found<T> {
+export interface ResourcePage<T> {
   total: number;
   records: T[];
 }
@@ -57,8 +57,8 @@ export interface DirectoryGroup {
   members: { id: string; name: string }[] | null;
 }
 
-/** The most members that one answer holds. */
-const MOST_MEMBERS = 50_000;
+/** The maximum number of members that one answer holds. */
+const MAX_MEMBERS = 50_000;
 
 const USER_ORDERS = {
   id: 'id',
@@ -85,7 +85,7 @@ export async function searchUsers(
   ctx: PrincipalContext,
   search: Search,
   anyKind = false,
-): Promise<Found<UserWithGroups>> {
+): Promise<ResourcePage<UserWithGroups>> {
   return listUsersWithGroups(ctx, {
     ...toPage(search),
     search: '',
@@ -100,14 +100,14 @@ export async function searchGroups(
   search: Search,
   withMembers: boolean,
   anyKind = false,
-): Promise<Found<DirectoryGroup>> {
+): Promise<ResourcePage<DirectoryGroup>> {
   const page = { ...toPage(search), by: orderOf(GROUP_ORDERS, search, anyKind) };
   const { total, records } = await listGroupsWhere(ctx, compileWhere(ctx, 'Group', search, anyKind), page);
   if (!withMembers || records.length === 0)
     return { total, records: records.map((group) => ({ group, members: null })) };
   const ids = records.map(({ id }) => id);
-  const members = await listUserMembers(ctx, ids, MOST_MEMBERS + 1);
-  if (members.length > MOST_MEMBERS) throw tooManyMembers();
+  const members = await listUserMembers(ctx, ids, MAX_MEMBERS + 1);
+  if (members.length > MAX_MEMBERS) throw tooManyMembers();
   const byGroup = Map.groupBy(members, ({ groupId }) => groupId);
   return { total, records: records.map((group) => ({ group, members: byGroup.get(group.id) ?? [] })) };
 }
@@ -205,8 +205,8 @@ export async function getGroupWithMembers(
   id: string,
   isWithout: boolean,
 ): Promise<DirectoryGroup> {
-  const { group, members } = await getGroupOfUsers(ctx, id, MOST_MEMBERS + 1);
-  if (members.length <= MOST_MEMBERS) return { group, members };
+  const { group, members } = await getGroupOfUsers(ctx, id, MAX_MEMBERS + 1);
+  if (members.length <= MAX_MEMBERS) return { group, members };
   if (isWithout) return { group, members: null };
   throw tooManyMembers();
 }
@@ -219,7 +219,7 @@ export async function makeGroup(
   const userIds = [...membersAfter([], members)];
   const { id } = await createGroup(ctx, { name: displayName, description: '', externalId, userIds });
   recordMembers(ctx, 'groups:create', userIds);
-  return shownAfterWrite(await getGroupOfUsers(ctx, id, MOST_MEMBERS + 1));
+  return shownAfterWrite(await getGroupOfUsers(ctx, id, MAX_MEMBERS + 1));
 }
 
 /** Changes the values of a group that differ from the present ones; writes nothing where none does. */
@@ -244,16 +244,16 @@ export async function reviseGroup(
 
 const collectIds = (members: readonly { id: string }[]) => new Set(members.map(({ id }) => id));
 
-/** The most members whom the audit trail names: as many as one request of the console adds to a group. */
-const MOST_RECORDED = 100;
+/** The maximum number of members whom the audit trail names: as many as one request of the console adds to a group. */
+const MAX_AUDITED_MEMBERS = 100;
 
 const recordMembers = (ctx: PrincipalContext, action: Action, ids: readonly string[]): void =>
-  ctx.setAuditAction(action, ids.length > MOST_RECORDED ? [] : ids);
+  ctx.setAuditAction(action, ids.length > MAX_AUDITED_MEMBERS ? [] : ids);
 
 /** The answer to a write that is done, so that it cannot fail any more: too many members are left out. */
 const shownAfterWrite = ({ group, members }: GroupOfUsers): DirectoryGroup => ({
   group,
-  members: members.length > MOST_MEMBERS ? null : members,
+  members: members.length > MAX_MEMBERS ? null : members,
 });
 
 /** The ids of the members after all steps, one after the other. */

@@ -5,7 +5,7 @@ import { computeVersion } from '../../http/versions.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import type { UserWithGroups } from '../users/service.ts';
 import { PATH_OF, type ResourceKind, SCHEMA_OF } from './schemas.ts';
-import type { DirectoryGroup, Found, Search } from './service.ts';
+import type { DirectoryGroup, ResourcePage, Search } from './service.ts';
 
 const text = z.string();
 
@@ -121,7 +121,7 @@ export const listSchema = <S extends z.ZodType>(record: S) =>
 
 export const list = <V>(
   resources: V[],
-  { total }: Pick<Found<V>, 'total'>,
+  { total }: Pick<ResourcePage<V>, 'total'>,
   { startIndex }: Pick<Search, 'startIndex'>,
 ) => ({
   schemas: [LIST] as (typeof LIST)[],

@@ -17,7 +17,7 @@ export type Revocation =
   | { by: 'target'; type: TargetType; id: string }
   | { by: 'viewer'; id: string };
 
-/** The most tokens and viewers that a company may revoke one by one, within a year. */
+/** The maximum number of tokens and viewers that a company may revoke one by one, within a year. */
 const MAX_REVOCATIONS = 10_000;
 
 const subjects = {

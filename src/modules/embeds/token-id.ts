@@ -22,7 +22,7 @@ export function targetOfTokenId(tokenId: string): EmbedTarget | undefined {
   return { type: letter === LETTERS.dashboard ? 'dashboard' : 'visualization', id };
 }
 
-/** The texts between which all ids of tokens that show this stand, and no others. */
+/** The bounds of a range of token ids that contains exactly the tokens of this target. */
 export function getTokenIdRange(target: EmbedTarget): { from: string; to: string } {
   // After the hyphen comes the full stop.
   return { from: `${makePrefix(target)}-`, to: `${makePrefix(target)}.` };

@@ -1,14 +1,16 @@
-import { alreadyDeleted, defineFailure, invalid, notFoundBy, taken } from '../../kernel/failure.ts';
+import { alreadyDeleted, defineFailure, defineTaken, invalid, notFoundBy } from '../../kernel/failure.ts';
 
 /** @param field the field that names it: `id` of the path, or `member_id` or `group_ids` of a body, and there the unknown ones */
 export const groupNotFound = notFoundBy('group', ['id', 'group_ids', 'member_id']);
 
 export const groupAlreadyDeleted = alreadyDeleted('group');
 
-export const groupNameTaken = taken('group', 'name');
-export const groupSlugTaken = taken('group', 'slug');
+export const groupNameTaken = defineTaken('group', 'name');
+export const groupSlugTaken = defineTaken('group', 'slug');
 
-export const groupExternalIdTaken = taken('group', 'external_id', { message: 'Another group has this externalId.' });
+export const groupExternalIdTaken = defineTaken('group', 'external_id', {
+  message: 'Another group has this externalId.',
+});
 
 export const globalGroupNotDeletable = defineFailure('group.global_not_deletable', 'conflict', {
   message: 'A global group cannot be deleted.',

@@ -38,7 +38,7 @@ const COUNTS = {
     ),
 };
 
-/** Holds while the group of an id lives. */
+/** SQL condition, true while the group of an id exists. */
 export const groupLives = (companyId: string, id: string) => exists(groups, livingById(groups, companyId, id));
 
 /** The living group of an id. */

@@ -106,16 +106,19 @@ export async function requireKnownUsers(ctx: PrincipalContext, ids: string[]): P
   const found = await selectKnownUsers(ctx.db, ctx.actor.companyId, ids, deniedEverywhere(ctx.actor, 'user'));
   const known = new Set(found.map(({ id }) => id));
   const unknown = ids.filter((id) => !known.has(id));
-  if (unknown.length > 0) throw membersUnknown(unknown.slice(0, MOST_NAMED));
+  if (unknown.length > 0) throw membersUnknown(unknown.slice(0, MAX_NAMED_MEMBERS));
 }
 
-const MOST_NAMED = 10;
+const MAX_NAMED_MEMBERS = 10;
 
-/** More principals than these are announced as everybody. */
-const MOST_ANNOUNCED = 100;
+/**
+ * The maximum number of principals that a change of access names. A change of more is announced as one of everybody in the
+ * company.
+ */
+const MAX_ANNOUNCED_PRINCIPALS = 100;
 
 export const toAffectedPrincipals = (companyId: string, userIds: string[]): AffectedPrincipals =>
-  userIds.length > MOST_ANNOUNCED ? everybodyIn(companyId) : onlyPrincipals(companyId, ...userIds);
+  userIds.length > MAX_ANNOUNCED_PRINCIPALS ? everybodyIn(companyId) : onlyPrincipals(companyId, ...userIds);
 
 export const enterUsersStatement = (ctx: PrincipalContext, groupId: string, userIds: string[]) =>
   enterUsers(

@@ -46,7 +46,7 @@ export type SendMail<Kind extends MailKind = MailKind> = (
 type LimitedKind = 'sign_in_code' | 'portal_code' | 'password_reset' | 'invitation' | 'schedule_consent';
 
 /** Mails that are counted as the same, and in how long. Further ones are ignored. */
-const LIMITS: Record<LimitedKind, { limit: number; withinMs: number }> = {
+const REQUEST_LIMITS: Record<LimitedKind, { limit: number; withinMs: number }> = {
   sign_in_code: { limit: 5, withinMs: HOUR_MS },
   portal_code: { limit: 5, withinMs: HOUR_MS },
   password_reset: { limit: 5, withinMs: HOUR_MS },
@@ -95,8 +95,8 @@ export async function requestMail<Kind extends Exclude<LimitedKind, 'invitation'
 }
 
 const listLimits = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
-  limit: LIMITS[kind].limit,
-  since: requestedAt - LIMITS[kind].withinMs,
+  limit: REQUEST_LIMITS[kind].limit,
+  since: requestedAt - REQUEST_LIMITS[kind].withinMs,
 });
 
 /**

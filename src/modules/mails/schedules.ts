@@ -15,9 +15,9 @@ export interface ScheduledMail extends Recipient {
   files: AttachedFile[];
   /** Says which files the mail would be too large with. */
   tooLarge?: string | undefined;
-  /** The address at which the recipient sees all of it. */
+  /** The URL at which the recipient sees the whole dashboard or visualization. */
   viewUrl: string;
-  /** The address for unsubscribing, by a page and by a mail program. */
+  /** The URL for unsubscribing, from a page and from a mail client. */
   unsubscribeUrl: string;
 }
 
@@ -92,7 +92,7 @@ const formatInZone = (locale: Locale, timeZone: string, time: number): string =>
  * The problems that the mail tells: none that is nobody's failure, nor whether a condition held, which its recipient may not be
  * allowed to know.
  */
-export type ToldProblem = Exclude<
+export type MailedProblem = Exclude<
   RunProblem,
   'condition_not_met' | 'files_too_large' | 'not_agreed' | 'too_many_mails' | 'quota_exceeded'
 >;
@@ -102,7 +102,7 @@ export const schedulePausedMail = ({
   schedule,
   problems,
   ...recipient
-}: Recipient & { schedule: string; problems: readonly ToldProblem[] }): Mail =>
+}: Recipient & { schedule: string; problems: readonly MailedProblem[] }): Mail =>
   mailTo(recipient, ({ schedule: { aReport }, schedulePaused: texts }, company) => {
     const name = nameInMail(schedule, aReport);
     return {

@@ -7,7 +7,7 @@ import { ofActiveCompany } from '../companies/queries.ts';
 export type MailRequestRecord = typeof mailRequests.$inferSelect;
 
 const BASE_WAIT_MS = 60_000;
-const LONGEST_DOUBLINGS = 6;
+const MAX_BACKOFF_DOUBLINGS = 6;
 
 export const insertRequest = (db: ControlDb, record: MailRequestRecord) => db.insert(mailRequests).values(record);
 
@@ -46,7 +46,7 @@ export const claimDue = (db: ControlDb, now: number, limit: number) =>
   db
     .update(mailRequests)
     .set({
-      dueAt: sql`${now} + (${BASE_WAIT_MS} << min(${mailRequests.attempts}, ${LONGEST_DOUBLINGS}))`,
+      dueAt: sql`${now} + (${BASE_WAIT_MS} << min(${mailRequests.attempts}, ${MAX_BACKOFF_DOUBLINGS}))`,
       attempts: sql`${mailRequests.attempts} + 1`,
     })
     .where(

@@ -5,7 +5,7 @@ import { findCached, putCached } from '../../platform/edge-cache.ts';
 import { logError } from '../../platform/log.ts';
 import type { DataVersions, ResultSource } from './data-versions.ts';
 
-/** The most characters of a result that is cached. */
+/** The maximum number of characters of a result that is cached. */
 const MAX_LENGTH = 2 * 1024 * 1024;
 
 /** The approximate length of a result in characters, the time to cache it, and the tables that it was read from. */

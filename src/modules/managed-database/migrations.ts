@@ -67,7 +67,7 @@ const MIGRATIONS: TenantMigration[] = [
 export const TENANT_SCHEMA_VERSION = MIGRATIONS.length;
 
 /** The advisory lock, an arbitrary number, under which the database is migrated. */
-const LOCK = 728_346_190;
+const MIGRATION_LOCK_KEY = 728_346_190;
 
 const BASE_SCHEMA = `
   CREATE SCHEMA IF NOT EXISTS console;
@@ -89,7 +89,7 @@ const BASE_SCHEMA = `
 export async function migrate(sql: TenantSql, reader: string): Promise<number> {
   return await sql.transaction(
     async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK_KEY]);
       await tx.query(BASE_SCHEMA);
       const [row] = await tx.query<{ version: number }>(
         'SELECT coalesce(max(version), 0) AS version FROM console.migrations',

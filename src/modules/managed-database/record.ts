@@ -61,7 +61,7 @@ export function provisioningRecord(ctx: CompanyContext): ProvisioningRecord {
   };
 }
 
-/** The most companies whose connections one scheduled run encrypts again. */
+/** The maximum number of companies whose connections one scheduled run encrypts again. */
 const RENEWED_PER_BATCH = 200;
 
 /** Encrypts outdated connections under the newest key. @returns the number of companies */

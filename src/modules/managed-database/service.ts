@@ -89,7 +89,7 @@ export async function deleteDatabase(ctx: CompanyContext): Promise<number> {
   const neon = createNeonApi(ctx);
   const recorded = (await store.readDatabase(ctx.db, companyId))?.neonProjectId ?? null;
   let deleted = recorded !== null && (await neon.deleteProject(recorded, deadline)) ? 1 : 0;
-  for (let tries = 0; tries < MOST_PROJECTS; tries += 1) {
+  for (let tries = 0; tries < MAX_PROJECTS; tries += 1) {
     const found = await neon.findProject(tenantNames(companyId).project, deadline);
     if (found === null) return deleted;
     if (await neon.deleteProject(found, deadline)) deleted += 1;
@@ -97,8 +97,8 @@ export async function deleteDatabase(ctx: CompanyContext): Promise<number> {
   throw new Error('the company’s projects are still listed');
 }
 
-/** The most projects of a company that one call deletes: there is one, unless an answer of Neon was lost. */
-const MOST_PROJECTS = 5;
+/** The maximum number of projects of a company that one call deletes: there is one, unless an answer of Neon was lost. */
+const MAX_PROJECTS = 5;
 
 /** Whether Neon has a project of the company. */
 export const hasDatabase = async (ctx: CompanyContext): Promise<boolean> =>

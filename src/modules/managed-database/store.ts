@@ -114,7 +114,7 @@ export interface OpenChange {
   until: number;
 }
 
-/** The most tables whose own last change is known; of the others only that theirs was earlier. */
+/** The maximum number of tables whose own last change is known; of the others only that theirs was earlier. */
 const MAX_KNOWN_TABLES = 100;
 
 /** Records a change of tables, which is under way until `endDataChange`, or `until` if that never comes. */

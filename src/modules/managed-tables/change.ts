@@ -9,7 +9,7 @@ import { quoted } from '../../tenant-sql/identifiers.ts';
 import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { changeInTime, runShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
-import { convertColumn, misfitObstacle, nullObstacle, selectObstacles } from './conversions.ts';
+import { buildMisfitObstacle, convertColumn, nullObstacle, selectObstacles } from './conversions.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
 import { mayReadRows } from './rows.ts';
 import { type Changing, lockTable, requireTablesDatabase, toTableKey } from './service.ts';
@@ -135,14 +135,14 @@ async function findLosses(
   const converted = plan.kept.filter(({ from, to }) => from.type !== to.type);
   const required = plan.kept.filter(({ from, to }) => from.nullable && !to.nullable);
   const name = table.displayName;
-  const [, , [misfits], [nulls]] = await tx.queryAll<[unknown, unknown, Found, Found]>([
+  const [, , [misfits], [nulls]] = await tx.queryAll<[unknown, unknown, ObstacleRow, ObstacleRow]>([
     // Guards against an operator who writes to the table by hand.
     { text: lockAgainstWrites(name), values: [] },
     // Datetimes in texts without an offset are in UTC.
     { text: "SET LOCAL TIME ZONE 'UTC'", values: [] },
     selectObstacles(
       name,
-      converted.map(({ from, to }) => misfitObstacle(from, to.type)),
+      converted.map(({ from, to }) => buildMisfitObstacle(from, to.type)),
     ),
     selectObstacles(
       name,
@@ -174,6 +174,6 @@ async function findLosses(
 }
 
 /** The row that `selectObstacles` selects. */
-interface Found {
+interface ObstacleRow {
   found: (string | null)[];
 }

@@ -52,7 +52,7 @@ export const toTableInUse = (error: unknown): unknown => {
 };
 
 /** A time that no change of a table exceeds. */
-const LONGEST_CHANGE_MS = 60 * 60_000;
+const MAX_CHANGE_MS = 60 * 60_000;
 
 /** Runs a transaction; fails with `tableBusy` if it waits for others too long. */
 export async function inTransaction<T>(
@@ -128,7 +128,7 @@ export async function notifyChange<T>(
   work: (announced: Promise<unknown>) => Promise<T>,
 ): Promise<T> {
   const collect = { type: 'webhooks.collect', companyId: ctx.actor.companyId } as const;
-  const message = storeMessage(ctx, collect, LONGEST_CHANGE_MS);
+  const message = storeMessage(ctx, collect, MAX_CHANGE_MS);
   try {
     const result = await work(message.stored);
     message.send(collect);
@@ -151,7 +151,7 @@ export async function changeShape<T>(
   work: (announced: Promise<unknown>) => Promise<T>,
 ): Promise<T> {
   const recheck = { type: 'knowledge.recheck', companyId: ctx.actor.companyId, after: '' } as const;
-  const message = storeMessage(ctx, { ...recheck, tables: [] }, LONGEST_CHANGE_MS);
+  const message = storeMessage(ctx, { ...recheck, tables: [] }, MAX_CHANGE_MS);
   try {
     const result = await work(message.stored);
     const tables = [...new Set(tablesOf(result))];

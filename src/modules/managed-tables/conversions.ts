@@ -22,23 +22,23 @@ const zeroOrOne: Conversion = { fits: (c) => `${c} IN (0, 1)`, using: (c) => `${
 const utc = (column: string): string => `(${column} AT TIME ZONE 'UTC')`;
 
 /** The start of a number: 007 is a code, not the number 7, and the conversion would lose its leading zeros. */
-const NUMBER_START = '^[+-]?(?!0[0-9])';
-const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
+const NUMBER_START_PATTERN = '^[+-]?(?!0[0-9])';
+const DATE_PATTERN = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
 /** A time of day. Postgres also accepts 24:00 and second 60, which mean another time; rows and files do not. */
-const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?';
-const DATETIME = `^${DAY}([Tt ]${TIME}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
+const TIME_PATTERN = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?';
+const DATETIME_PATTERN = `^${DATE_PATTERN}([Tt ]${TIME_PATTERN}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
 
-const textToDatetime = fromText('datetime', DATETIME);
+const textToDatetime = fromText('datetime', DATETIME_PATTERN);
 
 /** The conversions between types. Other pairs convert only if every value is null. */
 const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = {
-  'text integer': fromText('integer', `${NUMBER_START}[0-9]+$`),
-  'text decimal': fromText('decimal', `${NUMBER_START}([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,6})?$`),
+  'text integer': fromText('integer', `${NUMBER_START_PATTERN}[0-9]+$`),
+  'text decimal': fromText('decimal', `${NUMBER_START_PATTERN}([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,6})?$`),
   'text boolean': {
     fits: (c) => `lower(btrim(${c})) IN ('true', 'false')`,
     using: (c) => `lower(btrim(${c})) = 'true'`,
   },
-  'text date': fromText('date', `^${DAY}$`),
+  'text date': fromText('date', `^${DATE_PATTERN}$`),
   'text datetime': {
     // An offset can move a datetime out of the years that the API supports.
     fits: (c) => `CASE WHEN ${textToDatetime.fits(c)} THEN
@@ -66,9 +66,13 @@ const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = 
   },
 };
 
-const NONE = (to: ColumnType): Conversion => ({ fits: () => 'false', using: () => `NULL::${POSTGRES_TYPES[to]}` });
+const nullConversion = (to: ColumnType): Conversion => ({
+  fits: () => 'false',
+  using: () => `NULL::${POSTGRES_TYPES[to]}`,
+});
 
-const findConversion = (from: ColumnType, to: ColumnType): Conversion => CONVERSIONS[`${from} ${to}`] ?? NONE(to);
+const findConversion = (from: ColumnType, to: ColumnType): Conversion =>
+  CONVERSIONS[`${from} ${to}`] ?? nullConversion(to);
 
 /** A condition that a change may not meet in any row of a column, as SQL, and the text that shows the first such row. */
 export interface Obstacle {
@@ -77,7 +81,7 @@ export interface Obstacle {
 }
 
 /** The obstacle of a value that `to` cannot hold without loss, shown by at most 100 of its characters. */
-export function misfitObstacle(from: Column, to: ColumnType): Obstacle {
+export function buildMisfitObstacle(from: Column, to: ColumnType): Obstacle {
   const column = quoted(from.name);
   const fits = findConversion(from.type, to).fits(column);
   return { conditionSql: `${column} IS NOT NULL AND NOT (${fits})`, valueSql: `left(${column}::text, 100)` };

@@ -4,7 +4,7 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Column, ColumnType } from '../../tenant-sql/columns.ts';
 import { alterColumns, columnDefinition } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
-import { convertColumn, filledObstacle, misfitObstacle, selectObstacles } from './conversions.ts';
+import { buildMisfitObstacle, convertColumn, filledObstacle, selectObstacles } from './conversions.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
@@ -74,7 +74,7 @@ export async function revertEvolution(
     IN_UTC,
     selectObstacles(table.displayName, [
       ...added.map(filledObstacle),
-      ...narrowed.map(({ column, from }) => misfitObstacle(column, from)),
+      ...narrowed.map(({ column, from }) => buildMisfitObstacle(column, from)),
     ]),
   ]);
   const lost = obstacles?.found.findIndex((found) => found !== null) ?? -1;

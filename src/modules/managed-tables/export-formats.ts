@@ -42,7 +42,7 @@ export interface ExportSelection extends RowWalk {
 export interface Writer {
   /** The bytes before the first rows; known when these are. */
   header: Uint8Array;
-  /** The most rows that the format can hold, if there is a limit. */
+  /** The maximum number of rows that the format can hold, if there is a limit. */
   maxRows?: number;
   /** The bytes of the next rows; null when there are no more. */
   next(tx: TenantTx, milliseconds: number): Promise<Uint8Array | null>;
@@ -78,8 +78,8 @@ async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds
   const buffers = new LineBuffers(BUFFERS, BUFFER_BYTES);
   // To weigh rows or to look for them takes time, which is limited.
   const most = hasLongValues || isSelective(selection) ? BATCH_ROWS : Number.POSITIVE_INFINITY;
-  let asked = FIRST_ROWS;
-  let size = LEAST_BATCH_BYTES;
+  let asked = INITIAL_BATCH_ROWS;
+  let size = MIN_BATCH_BYTES;
   let mayGrow = true;
   for (;;) {
     const next = await steps.next(tx, asked);
@@ -100,20 +100,20 @@ async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds
     // Whoever takes lines as fast as they come is sent more than fits, until some of it had to be dropped.
     const isTooLarge = isCut || Date.now() - began > QUICK_MS;
     mayGrow &&= !isTooLarge;
-    if (isTooLarge) size = Math.max(LEAST_BATCH_BYTES, size / 2);
-    else if (mayGrow && rows === asked && bytes > size / 2) size = Math.min(2 * size, MOST_BATCH_BYTES);
+    if (isTooLarge) size = Math.max(MIN_BATCH_BYTES, size / 2);
+    else if (mayGrow && rows === asked && bytes > size / 2) size = Math.min(2 * size, MAX_BATCH_BYTES);
     asked = Math.max(1, Math.min(most, 4 * rows, Math.floor((size * rows) / bytes)));
   }
 }
 
 const ID_LENGTH = 36;
-const FIRST_ROWS = 500;
+const INITIAL_BATCH_ROWS = 500;
 /** The number of buffers in which lines wait for the reader, and the bytes of each; no line is split. */
 const BUFFERS = 16;
 const BUFFER_BYTES = 512 * 1024;
 /** The smallest batch to ask Postgres for: it fits into the buffers, even if nothing is read meanwhile. Below, the largest. */
-const LEAST_BATCH_BYTES = 12 * BUFFER_BYTES;
-const MOST_BATCH_BYTES = 8 * LEAST_BATCH_BYTES;
+const MIN_BATCH_BYTES = 12 * BUFFER_BYTES;
+const MAX_BATCH_BYTES = 8 * MIN_BATCH_BYTES;
 /** The time after which a batch counts as slow: one twice as long could come near a statement's limit. */
 const QUICK_MS = 2_000;
 

@@ -4,14 +4,14 @@ import type { Statement } from '../../tenant-sql/rows.ts';
 import { lockShape } from './row-batches.ts';
 import { type CatalogueRow, selectTable, type TableKey } from './store.ts';
 
-/** The most exports of a company at once: each takes a connection, and keeps its table as it is. */
+/** The maximum number of exports of a company at once: each takes a connection, and keeps its table as it is. */
 export const MAX_EXPORTS = 4;
 /** The first key of the advisory locks of exports, an arbitrary number; the second is the place. */
-const LOCK = 728_346_192;
+const EXPORT_LOCK_KEY = 728_346_192;
 
 /** Takes one of the company's places for exports, if one is free, until the transaction ends. */
 const TAKE_PLACE = `
-  SELECT place FROM generate_series(1, ${MAX_EXPORTS}) AS place WHERE pg_try_advisory_xact_lock(${LOCK}, place) LIMIT 1`;
+  SELECT place FROM generate_series(1, ${MAX_EXPORTS}) AS place WHERE pg_try_advisory_xact_lock(${EXPORT_LOCK_KEY}, place) LIMIT 1`;
 
 /** Settings for the text of values, and for a cursor that is read to its end. */
 const SETTINGS = `

@@ -102,7 +102,7 @@ export const tableInUse = defineFailure('managed_table.in_use', 'conflict', {
   'managed-tables': 'MANAGED_TABLE_BUSY',
 });
 
-/** The most wrong values in a list of rows that a failure names. */
+/** The maximum number of wrong values in a list of rows that a failure names. */
 export const MAX_ROW_PROBLEMS = 100;
 
 /** Values that do not fit the table: at most `MAX_ROW_PROBLEMS` problems, each with its row, counted from 0. */

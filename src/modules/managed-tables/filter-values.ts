@@ -1,7 +1,7 @@
 import { type FilteredColumn, type FilterOperator, toComparedText } from '../../tenant-sql/row-filters.ts';
 import { EXPECTATIONS } from '../../tenant-sql/values.ts';
 
-/** The most values of one list. */
+/** The maximum number of values of one list. */
 const MAX_LIST_VALUES = 1000;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -128,8 +128,8 @@ export async function othersSince(
   return row as { since: string; found: boolean };
 }
 
-/** The first key of the advisory locks on a table's indexes, an arbitrary number; the second is the table. */
-const LOCK = 728_346_191;
+/** The first key of the advisory lock on a table's indexes, an arbitrary number; the second key is a hash of the table's id. */
+const INDEX_LOCK_KEY = 728_346_191;
 
 /**
  * Takes the lock for changing a table's indexes, if it is free; it lasts as long as the connection, or until
@@ -137,7 +137,7 @@ const LOCK = 728_346_191;
  */
 export async function tryLock(tx: TenantTx, tableId: string): Promise<boolean> {
   const [row] = await tx.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS taken', [
-    LOCK,
+    INDEX_LOCK_KEY,
     tableId,
   ]);
   return row?.taken === true;
@@ -146,12 +146,12 @@ export async function tryLock(tx: TenantTx, tableId: string): Promise<boolean> {
 /** As `tryLock`, but until the transaction ends. */
 export async function tryLockForTransaction(tx: TenantTx, tableId: string): Promise<boolean> {
   const [row] = await tx.query<{ taken: boolean }>('SELECT pg_try_advisory_xact_lock($1, hashtext($2)) AS taken', [
-    LOCK,
+    INDEX_LOCK_KEY,
     tableId,
   ]);
   return row?.taken === true;
 }
 
 export async function unlock(tx: TenantTx, tableId: string): Promise<void> {
-  await tx.query('SELECT pg_advisory_unlock($1, hashtext($2))', [LOCK, tableId]);
+  await tx.query('SELECT pg_advisory_unlock($1, hashtext($2))', [INDEX_LOCK_KEY, tableId]);
 }

@@ -2,7 +2,7 @@ import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { Semaphore } from '../../platform/semaphore.ts';
 import { tooManyLargeRows } from './failures.ts';
 
-/** The most bytes of a row that is written beside any others. */
+/** The maximum number of bytes of a row that is written beside any others. */
 const LARGE_BYTES = 1024 * 1024;
 
 /**

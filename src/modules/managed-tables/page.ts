@@ -13,7 +13,7 @@ import { parseSort } from './sort.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
-/** The most bytes of the values of one page as text: a page of long texts must not exhaust the Worker's memory. */
+/** The maximum number of bytes of the values of one page as text: a page of long texts must not exhaust the Worker's memory. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
 /** The page of a table's rows that is asked for, and their order (see `parseSort`). */
@@ -44,7 +44,7 @@ export interface FoundPage {
   isStale: boolean;
 }
 
-/** The most tables that an isolate remembers. */
+/** The maximum number of tables that an isolate remembers. */
 const MAX_KNOWN = 500;
 /** Tables as this isolate read them last. */
 const knownTables = new RecentlyUsed<string, ManagedTable>(MAX_KNOWN);
@@ -69,7 +69,7 @@ export async function readPage(
     onTable(before);
     knownTables.delete(formatTableKey(key));
     const [[row], ...answers] = await runReading(database, request, (tx) =>
-      tx.finish<[store.CatalogueRow, ...Answers]>([store.selectTable(key), ...guess.statements]),
+      tx.finish<[store.CatalogueRow, ...PageResults]>([store.selectTable(key), ...guess.statements]),
     );
     if (!row) return undefined;
     const table = store.toTable(row);
@@ -82,7 +82,7 @@ export async function readPage(
     if (!table) return undefined;
     onTable(table);
     const asked = preparePage(table, request);
-    return toFoundPage(key, asked, await tx.finish<Answers>(asked.statements));
+    return toFoundPage(key, asked, await tx.finish<PageResults>(asked.statements));
   });
 }
 
@@ -91,7 +91,7 @@ interface Count {
 }
 
 /** The rows that the statements of a `PreparedPage` select. */
-type Answers = [sql.PageRow, Count?];
+type PageResults = [sql.PageRow, Count?];
 
 /** A page request, read by the columns of a table. */
 interface PreparedPage {

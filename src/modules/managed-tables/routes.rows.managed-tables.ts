@@ -21,7 +21,7 @@ import { deleteRow, getRow, insertRows, listRows, updateRow } from './rows.ts';
 import { selectionQuery, sortBy } from './selection-query.ts';
 
 const MAX_INSERT_ROWS = 10_000;
-/** The most characters of a cursor: the longest key that a row can have, encrypted. */
+/** The maximum number of characters of a cursor: the longest key that a row can have, encrypted. */
 const MAX_CURSOR = 8192;
 const MAX_INSERT_BYTES = 10 * 1024 * 1024;
 

@@ -11,7 +11,7 @@ import {
 import { rowBytes, type Statement, selectedColumns } from '../../tenant-sql/rows.ts';
 import { fromTable, orderBy, type RowOrder } from './row-pages.ts';
 
-/** The most rows of a batch. */
+/** The maximum number of rows of a batch. */
 export const BATCH_ROWS = 20_000;
 /** The bytes of values that end a batch: with the row that exceeds them. */
 const BATCH_BYTES = 4 * 1024 * 1024;

@@ -15,11 +15,11 @@ export interface EncodedRows {
   texts(): Iterable<RowTexts>;
 }
 
-/** The most characters of an unknown column's name that are shown. */
+/** The maximum number of characters of an unknown column's name that are shown. */
 const SHOWN_NAME = 100;
 
-/** The most fields of a row: more cannot be columns of a table. */
-const MOST_FIELDS = 2 * MAX_COLUMNS;
+/** The maximum number of fields of a row: more cannot be columns of a table. */
+const MAX_FIELDS = 2 * MAX_COLUMNS;
 
 /** Validates JSON rows, and encodes their values for a table's columns. */
 export function encodeRows(columns: Column[], rows: readonly (UnreadObject | null)[]): EncodedRows {
@@ -42,8 +42,8 @@ export function encodeRows(columns: Column[], rows: readonly (UnreadObject | nul
 
   const encode = (unread: UnreadObject | null, index: number): RowTexts => {
     const texts: RowTexts = {};
-    if (unread === null || unread.fields > MOST_FIELDS) {
-      report(index, '', unread === null ? NO_OBJECT : `must have at most ${MOST_FIELDS} fields`);
+    if (unread === null || unread.fields > MAX_FIELDS) {
+      report(index, '', unread === null ? NO_OBJECT : `must have at most ${MAX_FIELDS} fields`);
       return texts;
     }
     const row = unread.read();

@@ -45,11 +45,14 @@ export interface PageOf {
   shown: Column[];
   rows: RowSelection;
   order: RowOrder | null;
-  /** The most bytes of the page's values: a larger page is not sent. */
+  /** The maximum number of bytes of the page's values: a larger page is not sent. */
   maxBytes: number;
 }
 
-/** The most bytes of a value in a cursor: a longer one of the order's column does not fit. No index holds longer ones. */
+/**
+ * The maximum number of bytes of a value in a cursor: a longer one of the order's column does not fit. No index holds longer
+ * ones.
+ */
 export const MAX_KEY_BYTES = 4000;
 
 /** A result row of a page: values of the page, and one row of the table, whose columns are null if there is none. */

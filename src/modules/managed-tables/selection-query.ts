@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { FILTER_OPERATORS, type FilterOperator } from '../../tenant-sql/row-filters.ts';
 
-/** The most filters of a request. */
+/** The maximum number of filters of a request. */
 export const MAX_FILTERS = 50;
 const MAX_SEARCH = 1000;
-/** The most characters of `fields`: the names of all columns that a table can have. */
+/** The maximum number of characters of `fields`: the names of all columns that a table can have. */
 const MAX_FIELDS = 65_000;
 
 const OPERATOR_DESCRIPTIONS: Record<FilterOperator, string> = {

@@ -57,7 +57,7 @@ export function readSelection(asked: AskedRows, columns: Column[]): ReadSelectio
 }
 
 const MAX_PROBLEMS = 20;
-/** The most characters of a sent name that are shown: names of columns are not longer. */
+/** The maximum number of characters of a sent name that are shown: names of columns are not longer. */
 const MAX_SHOWN = 80;
 
 /** The parameter of a filter, as it was sent. */

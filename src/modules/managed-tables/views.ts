@@ -23,11 +23,11 @@ export const tableRecord = z
 
 export const deletedRecord = tableRecord.extend({ deleted_at: timestamp }).meta({ id: 'DeletedManagedTable' });
 
-const shown = viewBy(tableRecord);
+const viewTableRecord = viewBy(tableRecord);
 
 /** Returns a view of tables of a connection. A company with a table always has one. */
 export const viewWith = (connectionId: string | null) => (table: ManagedTable) =>
-  shown({ ...table, connectionId: connectionId as string });
+  viewTableRecord({ ...table, connectionId: connectionId as string });
 
 /** The fields that do not count for a table's version, which is one of its name and columns. */
 export const TABLE_VERSION = {

@@ -27,7 +27,7 @@ export interface RowSink {
 /** Thrown where the table has changed since its first rows were written: all of it must be written anew. */
 export class TableChanged extends Error {}
 
-const LIMITS = {
+const WHOLE_TABLE_LIMITS = {
   /** The longest time of a statement: to find the digits that a column needs, all rows are read at once. */
   statementTimeoutMs: 240_000,
   /** The longest wait for a lock. A load that replaces all rows may take longer; then the write is tried again later. */
@@ -88,7 +88,11 @@ export async function writeParquetFile(
     }
   };
   try {
-    return await inTransaction(database, write, { readOnly: true, isolation: 'repeatable read', ...LIMITS });
+    return await inTransaction(database, write, {
+      readOnly: true,
+      isolation: 'repeatable read',
+      ...WHOLE_TABLE_LIMITS,
+    });
   } catch (error) {
     throw isPostgresError(error) && NO_SUCH_THING.test(error.code) ? new TableChanged() : error;
   }

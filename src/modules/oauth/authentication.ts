@@ -11,7 +11,10 @@ import { type AuthenticateToken, verifyToken } from '../sign-in/service.ts';
 import { type Resource, selectLiveGrant } from './store.ts';
 import type { ClientClaims, GrantClaims } from './tokens.ts';
 
-/** Authenticates a program that a person let in, by its access token for a resource. It lives no longer than the grant. */
+/**
+ * Authenticates an OAuth client that a user authorized, by its access token for a resource. The cached principal does not
+ * outlive the grant.
+ */
 export const authenticateGrant =
   (resource: Resource): AuthenticateToken =>
   async (ctx, token) => {
@@ -65,7 +68,7 @@ async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrinci
   };
 }
 
-/** Authenticates a program that came with the key of a service account. Its token lives no longer than the key. */
+/** Authenticates an OAuth client of a service account's key. Its token does not outlive the key. */
 export const authenticateClient =
   (resource: Resource): AuthenticateToken =>
   async (ctx, token) => {

@@ -12,7 +12,7 @@ import { invalidClientMetadata, invalidRedirectUri, registrationCounted } from '
 import { getHost, isRedirect } from './redirects.ts';
 import { putPublicClient, selectCompanyClient, selectPublicClient } from './store.ts';
 
-/** A program that asks to be let in. */
+/** An OAuth client that requests authorization. */
 export interface Client {
   id: string;
   name: string;
@@ -27,7 +27,7 @@ export interface Client {
 export const FORGOTTEN_MS = 30 * DAY_MS;
 /** The time for which a metadata document is cached. */
 const DOCUMENT_MS = HOUR_MS;
-const MOST_REDIRECTS = 20;
+const MAX_REDIRECTS = 20;
 const REGISTRATIONS_AN_HOUR = 10;
 
 const COMPANY_CLIENT_ID = /^oc_([a-f0-9]{24})$/;
@@ -51,7 +51,7 @@ export async function findClient(ctx: Context, clientId: string): Promise<Client
   return { id: clientId, name, redirectUris, companyId: null, host: isDocument ? getHost(clientId) : null };
 }
 
-/** The host of the program, as far as anybody has checked: of one that registered itself, that of its redirect. */
+/** The verified host of the client; for a dynamically registered one, the host of its redirect URI. */
 export const hostOfClient = (
   { companyId, host, redirectUris }: Client,
   redirectUri = redirectUris[0],
@@ -64,7 +64,7 @@ function isDocumentAddress({ config }: Context, clientId: string): boolean {
   return url.href === clientId && url.pathname !== '/' && url.hash === '' && url.search === '';
 }
 
-const redirectUris = z.array(z.string().max(2048)).max(MOST_REDIRECTS);
+const redirectUris = z.array(z.string().max(2048)).max(MAX_REDIRECTS);
 
 const document = z.object({
   client_id: z.string(),
@@ -97,7 +97,7 @@ async function readDocument(ctx: Context, address: string) {
   return client;
 }
 
-/** The body with which a program registers itself (RFC 7591). */
+/** The body of a dynamic client registration (RFC 7591). */
 export const registration = z
   .looseObject({
     redirect_uris: redirectUris.default([]),
@@ -127,7 +127,7 @@ export function toMetadataFailure({ detail: { problems = [] } }: Failure): Failu
   return (isOfRedirects ? invalidRedirectUri : invalidClientMetadata)(undefined, problems);
 }
 
-/** Registers a program as it asks, without a secret. */
+/** Registers a public client (without a secret) with the requested metadata. */
 export async function registerClient(ctx: Context, sent: z.output<typeof registration>) {
   if (!sent.redirect_uris.every(isRedirect)) throw invalidRedirectUri();
   if (sent.redirect_uris.length === 0 && !sent.grant_types?.includes(DEVICE_GRANT)) {

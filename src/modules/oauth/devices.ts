@@ -23,7 +23,7 @@ const LABEL = 'device code';
 
 const WRONG_AN_HOUR = 10;
 
-/** Gives a program without a browser the code that somebody is to type, and the one that it waits with (RFC 8628). */
+/** Issues a user code and a device code to a client without a browser (RFC 8628). */
 export async function beginDevice(
   ctx: Context,
   sent: { clientId: string; scope: string | undefined; resource: string | undefined },

@@ -1,6 +1,6 @@
 import { defineFailure, type FieldProblem, notFoundBy } from '../../kernel/failure.ts';
 
-/** Failures of the protocol have its codes; `reason` and the problems of fields are for who writes the program. */
+/** OAuth failures have the error codes of the protocol; `reason` and the field problems are for client developers. */
 const protocol = (code: string, message: string, status = 400) =>
   defineFailure(`oauth.${code}`, 'invalid', {
     message,

@@ -14,7 +14,7 @@ import {
   requestEnded,
   tooManyClients,
 } from './failures.ts';
-import { answerRedirect, errorRedirect, openRequest } from './requests.ts';
+import { buildResponseRedirect, errorRedirect, openRequest } from './requests.ts';
 import {
   type CompanyClient,
   deleteClient,
@@ -32,10 +32,10 @@ import {
 const CODE_MS = MINUTE_MS;
 
 /**
- * Lets a program in, or not, as the caller decided on the page.
+ * Grants or denies a client's authorization request, as the caller decided on the consent page.
  * @returns where to go on, of a program that has redirected here
  */
-export async function answerRequest(
+export async function decideRequest(
   ctx: UserContext,
   { request, allow }: { request: string; allow: boolean },
 ): Promise<{ redirectTo: string | null }> {
@@ -81,7 +81,7 @@ export async function answerRequest(
     { 'oauth_grants.request_id': requestEnded, 'oauth_grants.code_digest': requestEnded },
   );
   if (countChangedRows(inserted) === 0) throw requestEnded();
-  return { redirectTo: redirect && answerRedirect(ctx, redirect, { code }) };
+  return { redirectTo: redirect && buildResponseRedirect(ctx, redirect, { code }) };
 }
 
 const REMEMBERED_MS = 60 * MINUTE_MS;
@@ -95,7 +95,7 @@ function getGrantOwner({ actor }: PrincipalContext, userId: string | undefined) 
 export const listGrants = async (ctx: PrincipalContext, userId: string | undefined): Promise<Grant[]> =>
   selectUserGrants(ctx.db, getGrantOwner(ctx, userId), ctx.now());
 
-/** Ends a grant: the program is refused from its next request on. */
+/** Revokes a grant: the client is rejected from its next request on. */
 export async function removeGrant(ctx: PrincipalContext, id: string, userId: string | undefined): Promise<void> {
   const person = getGrantOwner(ctx, userId);
   const { ended } = await commitAccess(ctx, onlyPrincipals(person.companyId, person.userId), {

@@ -11,7 +11,7 @@ import {
 import { selectUser } from '../users/service.ts';
 import { deleteExpired, type Grant, selectGrant } from './store.ts';
 
-/** The mail about a program that is used for the first time, if the statement before it in the batch changed a row. */
+/** The mail about an OAuth client that is used for the first time, if the statement before it in the batch changed a row. */
 export async function prepareLetInMail(ctx: Context, { id, companyId, userId }: Grant) {
   const [user] = await selectUser(ctx.db, companyId, userId);
   if (!user) return null;

@@ -1,4 +1,4 @@
-/** The beginning of an address on the program's own machine, whose port it cannot know before it runs (RFC 8252). */
+/** The start of a loopback redirect URI, whose port the client cannot know in advance (RFC 8252). */
 const LOOPBACK = /^http:\/\/(?<host>127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?(?=[/?]|$)/;
 
 const withoutPort = (uri: string): string => uri.replace(LOOPBACK, 'http://$<host>');
@@ -11,7 +11,7 @@ export const isSameRedirect = (registered: string, given: string): boolean =>
 /** Schemes that browsers run, read or show by themselves. */
 const NO_APPS = /^(javascript|data|vbscript|file|filesystem|blob|about|view-source|ftp|wss?|mailto|tel|http|chrome):$/;
 
-/** Whether a program may register an address to be redirected to. */
+/** Whether a client may register a redirect URI. */
 export function isRedirect(uri: string): boolean {
   if (uri.length > 2048 || !/^[\x21-\x5b\x5d-\x7e]+$/.test(uri) || uri.includes('#')) return false;
   const url = URL.parse(uri);

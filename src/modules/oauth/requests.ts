@@ -57,7 +57,7 @@ function readSingleParameter(
   return sent[0] || undefined;
 }
 
-const LONGEST_STATE = 2048;
+const MAX_STATE_LENGTH = 2048;
 
 /** Reads an authorization request (OAuth 2.1, with PKCE by S256). Only to a registered redirect anything is ever sent. */
 export async function readAuthorization(ctx: Context, query: URLSearchParams): Promise<Authorization> {
@@ -73,11 +73,11 @@ export async function readAuthorization(ctx: Context, query: URLSearchParams): P
     return { kind: 'unknown', problem: 'redirect' };
   const state = query.get('state');
   try {
-    if (state !== null && (query.getAll('state').length > 1 || state.length > LONGEST_STATE)) throw invalidRequest();
+    if (state !== null && (query.getAll('state').length > 1 || state.length > MAX_STATE_LENGTH)) throw invalidRequest();
     return { kind: 'asked', client, request: toRequest(ctx, query, client, { uri: redirectUri, state }) };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const kept = state !== null && state.length <= LONGEST_STATE ? state : null;
+    const kept = state !== null && state.length <= MAX_STATE_LENGTH ? state : null;
     return { kind: 'refused', redirectTo: errorRedirect(ctx, { uri: redirectUri, state: kept }, error) };
   }
 }
@@ -140,8 +140,8 @@ export const openRequest = (ctx: Context, token: string): Promise<LetInRequest> 
     throw invalidToken.matches(error) ? requestEnded() : error;
   });
 
-/** The answer to a request, at the redirect of the program (RFC 9207: with who answers). */
-export function answerRedirect(
+/** The authorization response, as a redirect to the client (with `iss`, RFC 9207). */
+export function buildResponseRedirect(
   { baseUrl }: Context,
   { uri, state }: { uri: string; state: string | null },
   answer: Record<string, string>,
@@ -150,11 +150,11 @@ export function answerRedirect(
   return `${uri}${uri.includes('?') ? '&' : '?'}${parameters}`;
 }
 
-/** The redirect that tells a program of a failure in the words of the protocol. */
+/** The redirect to the client with an OAuth error code. */
 export function errorRedirect(ctx: Context, to: { uri: string; state: string | null }, failure: Failure): string {
   const { oauth } = failure.says;
   const code = (typeof oauth === 'object' ? oauth.code : oauth) ?? 'invalid_request';
-  return answerRedirect(ctx, to, {
+  return buildResponseRedirect(ctx, to, {
     error: code,
     error_description: failure.message.replaceAll(/[^\x20-\x7e]|["\\]/g, "'"),
   });

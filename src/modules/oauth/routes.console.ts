@@ -15,7 +15,7 @@ import {
   wrongUserCode,
 } from './failures.ts';
 import {
-  answerRequest,
+  decideRequest,
   getClient,
   listClients,
   listGrants,
@@ -34,8 +34,8 @@ const whose = z.object({
     .meta({ description: 'Whose: for administrators. The own ones when not said.' }),
 });
 
-/** A whole list, which is not read in pages. */
-const whole = <T, V>(records: readonly T[], view: (record: T) => V) =>
+/** Returns all records as one list without pages. */
+const toUnpagedList = <T, V>(records: readonly T[], view: (record: T) => V) =>
   list({ total: records.length, records: [...records] }, view);
 
 export const oauthConsoleEndpoints = [
@@ -51,7 +51,7 @@ export const oauthConsoleEndpoints = [
       returns: ok(listSchema(grantView)),
       fails: [administratorsOnly],
     },
-    async ({ ctx, query }) => whole(await listGrants(ctx, query.user_id), (grant) => viewGrant(ctx, grant)),
+    async ({ ctx, query }) => toUnpagedList(await listGrants(ctx, query.user_id), (grant) => viewGrant(ctx, grant)),
   ),
   endpoint(
     {
@@ -75,7 +75,7 @@ export const oauthConsoleEndpoints = [
       fails: [requestEnded, otherCompanysClient],
     },
     async ({ ctx, body }) => {
-      const { redirectTo } = await answerRequest(ctx, body);
+      const { redirectTo } = await decideRequest(ctx, body);
       return { redirect_to: redirectTo };
     },
   ),
@@ -121,7 +121,7 @@ export const oauthConsoleEndpoints = [
       returns: ok(listSchema(clientView)),
       fails: [],
     },
-    async ({ ctx }) => whole(await listClients(ctx), viewClient),
+    async ({ ctx }) => toUnpagedList(await listClients(ctx), viewClient),
   ),
   endpoint(
     {

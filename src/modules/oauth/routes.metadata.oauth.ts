@@ -23,7 +23,7 @@ const authorizationServer = z
   .looseObject({ issuer: z.url(), authorization_endpoint: z.url(), token_endpoint: z.url() })
   .meta({ id: 'AuthorizationServer' });
 
-/** The route that tells programs about a resource, and which server lets them in. */
+/** The route of the protected resource metadata, which names the authorization server (RFC 9728). */
 const resourceEndpoint = (resource: Resource, path: string, operationId: string, summary: string, about: string) =>
   endpoint(
     {
@@ -48,7 +48,7 @@ const resourceEndpoint = (resource: Resource, path: string, operationId: string,
     }),
   );
 
-/** The metadata of the authorization server for programs (RFC 8414). */
+/** The authorization server metadata for clients (RFC 8414). */
 const describeServer = ({ baseUrl }: Context) => ({
   issuer: baseUrl,
   authorization_endpoint: `${baseUrl}/oauth/authorize`,

@@ -85,7 +85,7 @@ const tokenForm = z.object({
   resource: text,
 });
 
-/** Gives tokens for a code, a refresh token or another grant of a program. */
+/** Issues tokens to a client for an authorization code, a refresh token or another grant type. */
 function exchange(ctx: Context, request: Request, form: Form): Promise<Tokens> {
   const { client_id: clientId, scope, resource } = form;
   switch (needed(form, 'grant_type')) {

@@ -50,7 +50,7 @@ async function companyNamed(ctx: Context, query: URLSearchParams): Promise<Compa
   return slug === null ? undefined : (await selectCompanyBySlug(ctx.db, slug))[0];
 }
 
-/** The pages on which people let programs in. They call the routes of the console, with a session of the person's own. */
+/** The consent pages, on which users authorize OAuth clients. They call console routes with the user's own session. */
 export const oauthPageEndpoints = [
   endpoint(
     {

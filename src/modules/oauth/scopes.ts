@@ -2,7 +2,7 @@ import { ALL_ACTIONS, actionEntry } from '../../permissions/actions.ts';
 import { compile } from '../../permissions/wildcard.ts';
 import { invalidScope } from './failures.ts';
 
-/** The scopes of a program that asks for none: to read. */
+/** The default scopes of a client that requests none: read-only. */
 export const DEFAULT_SCOPES: readonly string[] = [
   '*:list',
   '*:get',
@@ -12,20 +12,20 @@ export const DEFAULT_SCOPES: readonly string[] = [
   'dashboards:get',
 ];
 
-const MOST_SCOPES = 100;
-const LONGEST = 8192;
+const MAX_SCOPES = 100;
+const MAX_SCOPE_CHARACTERS = 8192;
 
 const fitting = (pattern: string) => ALL_ACTIONS.filter((action) => compile(pattern)(action));
 
 /**
- * The scopes of a parameter, separated by spaces; those that a program has by default where it names none.
- * @throws where one fits no action, or there are too many
+ * Parses the space-separated scopes of a parameter; the default scopes if it names none.
+ * @throws invalidScope where a scope matches no action, or there are too many
  */
 export function parseScopes(sent: string | undefined): string[] {
-  if (sent !== undefined && sent.length > LONGEST) throw invalidScope();
+  if (sent !== undefined && sent.length > MAX_SCOPE_CHARACTERS) throw invalidScope();
   const named = [...new Set((sent ?? '').split(' ').filter(Boolean))];
   if (named.length === 0) return [...DEFAULT_SCOPES];
-  if (named.length > MOST_SCOPES) throw invalidScope();
+  if (named.length > MAX_SCOPES) throw invalidScope();
   const unknown = named.find((scope) => scope.length > 100 || !/^[\w:*-]+$/.test(scope) || fitting(scope).length === 0);
   if (unknown !== undefined) throw invalidScope();
   return named;

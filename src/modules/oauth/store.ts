@@ -24,7 +24,7 @@ export const selectClientOfCompany = (db: ControlDb, companyId: string, id: stri
     .from(oauthClients)
     .where(byId(oauthClients, companyId, id));
 
-const MOST_CLIENTS = 200;
+const MAX_CLIENTS = 200;
 
 export const selectClientsOfCompany = (db: ControlDb, companyId: string) =>
   db
@@ -32,7 +32,7 @@ export const selectClientsOfCompany = (db: ControlDb, companyId: string) =>
     .from(oauthClients)
     .where(eq(oauthClients.companyId, companyId))
     .orderBy(desc(oauthClients.createdAt), desc(oauthClients.id))
-    .limit(MOST_CLIENTS);
+    .limit(MAX_CLIENTS);
 
 /** Registers a client, unless its company has as many as are listed. */
 export const insertClient = (db: ControlDb, record: CompanyClient) =>
@@ -40,7 +40,7 @@ export const insertClient = (db: ControlDb, record: CompanyClient) =>
     db,
     oauthClients,
     record,
-    sql`(select count(*) from ${oauthClients} where ${oauthClients.companyId} = ${record.companyId}) < ${MOST_CLIENTS}`,
+    sql`(select count(*) from ${oauthClients} where ${oauthClients.companyId} = ${record.companyId}) < ${MAX_CLIENTS}`,
   );
 
 export const deleteClient = (db: ControlDb, companyId: string, id: string) =>
@@ -242,7 +242,7 @@ export const endGrantsOfClient = (db: ControlDb, companyId: string, clientId: st
     .set({ endedAt: now })
     .where(and(eq(oauthGrants.companyId, companyId), eq(oauthGrants.clientId, clientId), isNull(oauthGrants.endedAt)));
 
-const MOST_GRANTS = 500;
+const MAX_GRANTS = 500;
 
 /** A person's grants in force, the newest first. */
 export const selectUserGrants = (
@@ -255,7 +255,7 @@ export const selectUserGrants = (
     .from(oauthGrants)
     .where(and(eq(oauthGrants.companyId, companyId), eq(oauthGrants.userId, userId), isInForce(now)))
     .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
-    .limit(MOST_GRANTS);
+    .limit(MAX_GRANTS);
 
 export const insertDevice = (db: ControlDb, record: Device) => db.insert(oauthDevices).values(record);
 
@@ -264,7 +264,7 @@ const isOpenDevice = (digest: string, now: number): SQL =>
 
 const isAnswered = exists(oauthGrants, eq(oauthGrants.codeDigest, oauthDevices.digest));
 
-/** The device that waits for this code to be typed, and for an answer. */
+/** The pending device authorization with this user code. */
 export const selectWaitingDevice = (db: ControlDb, userCodeDigests: readonly string[], now: number) =>
   db
     .select()
@@ -284,7 +284,7 @@ export const denyDevice = (db: ControlDb, digest: string, now: number) =>
     .set({ deniedAt: now })
     .where(and(eq(oauthDevices.digest, digest), sql`not ${isAnswered}`));
 
-/** A device asks whether somebody has let it in: one that comes too early has to wait longer from then on. */
+/** A device polls for its authorization. One that polls too early gets a longer interval from then on (`slow_down`). */
 export const pollDevice = (db: ControlDb, digest: string, now: number) =>
   db
     .update(oauthDevices)

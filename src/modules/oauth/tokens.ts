@@ -62,14 +62,14 @@ export interface GrantClaims {
 export interface ClientClaims {
   sub: string;
   company_id: string;
-  /** The id of the key. */
+  /** The session id claim: here, the id of the service account's API key. */
   sid: string;
   client_id: string;
   resource: Resource;
   scope: string;
 }
 
-/** The tokens that a program gets. `expiresIn` in seconds. */
+/** The tokens issued to a client. `expiresIn` in seconds. */
 export interface Tokens {
   accessToken: string;
   expiresIn: number;
@@ -77,7 +77,10 @@ export interface Tokens {
   scopes: readonly string[];
 }
 
-/** The resource that a program asks for, of those that there are. */
+/**
+ * The protected resource that a client requests.
+ * @throws invalidTarget if there is no such resource
+ */
 export function findResource({ baseUrl }: Context, sent: string | undefined): Resource {
   if (sent === undefined || sent === baseUrl || sent === `${baseUrl}/`) return 'api';
   if (sent === `${baseUrl}/mcp` || sent === `${baseUrl}/mcp/`) return 'mcp';
@@ -92,7 +95,7 @@ function requireSameResource(ctx: Context, granted: Resource, sent: string | und
   if (sent !== undefined && findResource(ctx, sent) !== granted) throw invalidTarget();
 }
 
-/** The parameters with which a program exchanges an authorization code. */
+/** The parameters with which a client exchanges an authorization code. */
 export interface CodeExchange {
   code: string;
   clientId: string | undefined;
@@ -257,7 +260,7 @@ async function issueTokens(
   return { accessToken, expiresIn: ACCESS_SECONDS, refreshToken, scopes };
 }
 
-/** Tokens for a program that comes with the key of a service account and its secret. */
+/** Issues tokens to a client that authenticates with a service account's key and secret (client credentials). */
 export async function tokensOfKey(
   ctx: Context,
   sent: { key: string; secret: string; scope: string | undefined; resource: string | undefined },

@@ -40,8 +40,8 @@ export const daysQuery = z.object({
   to: date.optional().meta({ description: 'The last day, included; today when not sent.' }),
 });
 
-/** The most days in one answer. */
-const MOST_DAYS = 366;
+/** The maximum number of days in one answer. */
+const MAX_DAYS = 366;
 
 /** The days that are asked for, by their beginnings in milliseconds. @throws where they are none, or too many */
 export function requireDays(
@@ -52,11 +52,11 @@ export function requireDays(
   const first = from === undefined ? last - 29 * DAY_MS : Date.parse(from);
   const problem = (message: string) => invalid([{ field: 'from', message }]);
   if (first > last) throw problem('must not be after `to`');
-  if (last - first >= MOST_DAYS * DAY_MS) throw problem(`must be at most ${MOST_DAYS - 1} days before \`to\``);
+  if (last - first >= MAX_DAYS * DAY_MS) throw problem(`must be at most ${MAX_DAYS - 1} days before \`to\``);
   return { from: first, to: last };
 }
 
-export const USAGE = `Each day (UTC), days without use too, at most ${MOST_DAYS}; exact once a day has ended. \`requests\` are those of known callers that were let in, \`executions\` statements of people’s SQL that were run, \`rows_loaded\` rows that upload jobs loaded, \`mails\` those handed over, \`model_calls\` calls of an AI model, repeated ones too.`;
+export const USAGE = `Each day (UTC), days without use too, at most ${MAX_DAYS}; exact once a day has ended. \`requests\` are those of known callers that were let in, \`executions\` statements of people’s SQL that were run, \`rows_loaded\` rows that upload jobs loaded, \`mails\` those handed over, \`model_calls\` calls of an AI model, repeated ones too.`;
 
 export const usageView = z
   .object({

@@ -1,11 +1,11 @@
 import { policyLimitExceeded } from '../../db/failures.ts';
-import { defineFailure, notFoundBy, taken } from '../../kernel/failure.ts';
+import { defineFailure, defineTaken, notFoundBy } from '../../kernel/failure.ts';
 import { POLICY_LIMITS } from '../../permissions/policy-document.ts';
 
 export { policyLimitExceeded } from '../../db/failures.ts';
 
 export const policyNotFound = notFoundBy('policy', ['id', 'policy_id']);
-export const policyNameTaken = taken('policy', 'name');
+export const policyNameTaken = defineTaken('policy', 'name');
 
 export const policyTooLarge = () =>
   policyLimitExceeded(`A policy's document can have at most ${POLICY_LIMITS.bytes / 1024} KiB as JSON.`, {

@@ -11,9 +11,9 @@ import type { PolicyDocument } from '../../permissions/policy-document.ts';
 import { actionInput, decisionView, policyDocumentInput, resourceInput } from './views.ts';
 
 /** Documents of one side of a comparison: as many as can be attached to two groups. */
-const DOCUMENTS = 100;
+const MAX_COMPARED_DOCUMENTS = 100;
 
-const documents = z.object({ documents: z.array(policyDocumentInput).max(DOCUMENTS) });
+const documentSetInput = z.object({ documents: z.array(policyDocumentInput).max(MAX_COMPARED_DOCUMENTS) });
 
 const witness = z.object({ action: z.string(), resource: z.string() });
 
@@ -50,7 +50,7 @@ export const analysisEndpoints = [
       description:
         'Whether two sets of documents allow the same, exactly: for each action of the catalogue on all resources that there can be. Where they differ, a shortest resource is named that only one of them allows.',
       safe: true,
-      body: z.object({ before: documents, after: documents }),
+      body: z.object({ before: documentSetInput, after: documentSetInput }),
       bodyLimit: 4 * 1024 * 1024,
       returns: ok(z.object({ equal: z.boolean(), gains: z.array(witness), losses: z.array(witness) })),
       fails: [accessTooComplex],

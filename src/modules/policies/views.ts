@@ -81,8 +81,8 @@ export const policyView = z
   })
   .meta({ id: 'Policy' });
 
-const shown = viewBy(policyView);
-export const viewPolicy = (policy: Policy) => shown({ ...policy, isDeprecated: false });
+const viewPolicyRecord = viewBy(policyView);
+export const viewPolicy = (policy: Policy) => viewPolicyRecord({ ...policy, isDeprecated: false });
 
 /** A policy that reaches the caller. */
 const reachingPolicyView = z.object({

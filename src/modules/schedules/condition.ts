@@ -6,7 +6,7 @@ import type { Cell, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { toPostgresText } from '../../tenant-sql/values.ts';
 
 /** The result of judging a condition; `value` is compared with by the next run. */
-export type Verdict = { holds: boolean; value: string | null } | 'undecidable';
+export type ConditionResult = { holds: boolean; value: string | null } | 'undecidable';
 
 const COMPARISON_TESTS: Record<Exclude<Condition['op'], 'changed'>, (order: number) => boolean> = {
   gt: (order) => order > 0,
@@ -29,7 +29,7 @@ export async function judgeCondition(
   { columns, rows, truncated }: UserSqlResult,
   before: string | null,
   isOrdered = false,
-): Promise<Verdict> {
+): Promise<ConditionResult> {
   const at = columns.findIndex(({ name }) => name === column);
   const type = columns[at]?.type;
   if (type === undefined) return 'undecidable';

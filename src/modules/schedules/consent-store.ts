@@ -13,17 +13,17 @@ export interface MailAddress {
   email: string;
 }
 
-/** The most scheduled mails to one outside address since a moment, of all companies together. */
-const MOST_MAILS = 50;
+/** The maximum number of scheduled mails to one outside address since a moment, of all companies together. */
+const MAX_MAILS = 50;
 
 const isConsentOfAddress = ({ companyId, email }: MailAddress): SQL =>
   and(eq(mailConsents.companyId, companyId), eq(mailConsents.email, email)) as SQL;
 
-/** Holds where the address has ended all mails of the company. */
+/** SQL condition, true if the address has ended all mails of the company. */
 const hasEnded = (to: MailAddress): SQL =>
   exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.endedAt));
 
-/** Holds where the address is that of an active user of the company, who needs no consent and has no limit. */
+/** SQL condition, true if the address is that of an active user of the company, who needs no consent and has no limit. */
 const isUsers = ({ companyId, email }: MailAddress): SQL =>
   exists(
     users,
@@ -33,7 +33,7 @@ const isUsers = ({ companyId, email }: MailAddress): SQL =>
     isNull(users.deletedAt),
   );
 
-/** Holds where the address has consented, or has signed in to the portal. */
+/** SQL condition, true if the address has consented, or has signed in to the portal. */
 const hasAgreed = (to: MailAddress): SQL =>
   or(
     exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.agreedAt)),
@@ -41,9 +41,9 @@ const hasAgreed = (to: MailAddress): SQL =>
   ) as SQL;
 
 const isBelowLimit = ({ email }: MailAddress, since: number): SQL =>
-  sql`(select count(*) from ${scheduledMails} where ${and(eq(scheduledMails.email, email), gt(scheduledMails.sentAt, since))}) < ${MOST_MAILS}`;
+  sql`(select count(*) from ${scheduledMails} where ${and(eq(scheduledMails.email, email), gt(scheduledMails.sentAt, since))}) < ${MAX_MAILS}`;
 
-/** Holds where an address may be mailed, at the moment of the write that begins the mail. */
+/** SQL condition, true if the address may be mailed; evaluated by the write that starts the mail. */
 export const mayBeMailed = (to: MailAddress, since: number): SQL =>
   and(not(hasEnded(to)), or(isUsers(to), and(hasAgreed(to), isBelowLimit(to, since)))) as SQL;
 

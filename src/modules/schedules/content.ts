@@ -11,9 +11,9 @@ import { type Section, sectionBytes } from '../mails/service.ts';
 import { listVisualizations, type SharedItem } from '../viewing/service.ts';
 import { type Execution, resultFile, type Visualization, type WritingOptions } from '../visualizations/service.ts';
 
-/** The most rows, columns, characters of a cell, and numbers of a result in a mail. */
+/** The maximum number of rows, columns, characters of a cell, and numbers of a result in a mail. */
 const SUMMARY_LIMITS = { rows: 10, columns: 6, characters: 120, numbers: 6 };
-/** The most bytes of a mail's sections: mail programs cut off beyond 102 KB, and with it the link to unsubscribe. */
+/** The maximum number of bytes of a mail's sections: mail programs cut off beyond 102 KB, and with it the link to unsubscribe. */
 const MAX_BYTES = 85_000;
 const MAX_FILES = 50;
 

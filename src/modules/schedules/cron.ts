@@ -41,7 +41,7 @@ function isTooOften(cron: string, now: number): boolean {
   const [first = 0, ...others] = times;
   if (others.some((time, index) => time - (times[index] as number) < MIN_INTERVAL_MS)) return true;
   const overnight = first + DAY_MS - (times.at(-1) ?? 0);
-  return overnight < MIN_INTERVAL_MS && comesOnTwoDaysRunning(`0 0 ${day.join(' ')}`, now);
+  return overnight < MIN_INTERVAL_MS && runsOnConsecutiveDays(`0 0 ${day.join(' ')}`, now);
 }
 
 /** The occurrences from one moment to before another, up to the first that comes too soon. */
@@ -55,10 +55,10 @@ function occurrences(cron: string, from: number, before: number): number[] {
   return found;
 }
 
-/** The number of matching days to look at, more than a year has: the rarer they are, the more years that covers. */
-const DAYS_LOOKED_AT = 400;
+/** The number of matching days to examine: more than a year can have. The rarer matching days are, the more years they cover. */
+const EXAMINED_DAYS = 400;
 
-function comesOnTwoDaysRunning(days: string, now: number): boolean {
-  const found = parseCron(days, 'UTC').nextRuns(DAYS_LOOKED_AT, new Date(now));
+function runsOnConsecutiveDays(days: string, now: number): boolean {
+  const found = parseCron(days, 'UTC').nextRuns(EXAMINED_DAYS, new Date(now));
   return found.some((day, index) => index > 0 && day.getTime() - (found[index - 1] as Date).getTime() === DAY_MS);
 }

@@ -13,7 +13,7 @@ import {
   textForOutsiders,
 } from '../mails/service.ts';
 import type { SharedItem } from '../viewing/service.ts';
-import { isOrdered, judgeCondition, type Verdict } from './condition.ts';
+import { type ConditionResult, isOrdered, judgeCondition } from './condition.ts';
 import { countedSince, readRefusal } from './consent.ts';
 import { attachFiles, type MailContent, summarize, toWidgets, type Widget } from './content.ts';
 import { unsubscribeUrl, viewUrl } from './links.ts';
@@ -159,7 +159,7 @@ async function verdictFor(
   { condition, recipients }: Schedule,
   widgets: readonly Widget[],
   { kind, subject }: Recipient,
-): Promise<Verdict> {
+): Promise<ConditionResult> {
   if (condition === null) return { holds: true, value: null };
   const widget = widgetFor(condition, widgets);
   if (!widget || 'failure' in widget.execution) return 'undecidable';
@@ -173,7 +173,7 @@ async function recordUnlessMet(
   ctx: CompanyContext,
   run: ScheduleRun,
   recipient: Recipient,
-  verdict: Verdict,
+  verdict: ConditionResult,
 ): Promise<{ value: string | null } | undefined> {
   if (verdict !== 'undecidable' && verdict.holds) return verdict;
   const problem = verdict === 'undecidable' ? 'condition_failed' : 'condition_not_met';

@@ -8,9 +8,9 @@ import { deleteCounted } from './consent-store.ts';
 import { MIN_INTERVAL_MS, nextOccurrence } from './cron.ts';
 import { type Due, deleteOldRuns, insertDueRuns, selectDue, selectStalledCompanies } from './run-store.ts';
 
-/** The most schedules that one unit of work hands out, and the most units of one scheduled run. */
+/** The maximum number of schedules that one unit of work hands out, and the maximum number of units of one scheduled run. */
 const BATCH_SIZE = 1000;
-const MOST_UNITS = 30;
+const MAX_UNITS = 30;
 
 /**
  * The number of a company's runs that go side by side: each uses two of the forty connections of the company's reader, and
@@ -33,7 +33,7 @@ const DELETED_PER_BATCH = 1000;
 export async function createDueRuns(ctx: Context): Promise<void> {
   const now = ctx.now();
   const sent = new Map<string, number>();
-  for (let unit = 0; unit < MOST_UNITS; unit += 1) {
+  for (let unit = 0; unit < MAX_UNITS; unit += 1) {
     const due = await selectDue(ctx.db, now, BATCH_SIZE);
     if (due.length === 0) return;
     const handed = due.map((schedule) => ({ ...schedule, runId: ctx.newId(), next: nextAfter(schedule, now) }));

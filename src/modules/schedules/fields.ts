@@ -13,7 +13,7 @@ import { valuesBySlug } from '../../sql-templates/fields.ts';
 import type { Recipient } from './store.ts';
 
 const MAX_RECIPIENTS = 50;
-/** The most characters of the parameters, as JSON. */
+/** The maximum number of characters of the parameters, as JSON. */
 const MAX_PARAMETERS_LENGTH = 16_000;
 
 const one = { minProperties: 1, maxProperties: 1 };

@@ -1,11 +1,11 @@
 import type { RunProblem } from '../../db/schema/schedules.ts';
 import {
+  type MailedProblem,
   type MailRequest,
   mailedCompany,
   readRecipient,
   type SendingContext,
   schedulePausedMail,
-  type ToldProblem,
 } from '../mails/service.ts';
 import { readSchedule } from './store.ts';
 
@@ -17,7 +17,7 @@ const UNREPORTED_PROBLEMS: readonly RunProblem[] = [
   'quota_exceeded',
 ];
 
-const isReported = (problem: RunProblem): problem is ToldProblem => !UNREPORTED_PROBLEMS.includes(problem);
+const isReported = (problem: RunProblem): problem is MailedProblem => !UNREPORTED_PROBLEMS.includes(problem);
 
 /** Tells the maker of a schedule that it is paused, and why. */
 export async function mailPaused(

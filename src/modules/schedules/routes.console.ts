@@ -52,9 +52,9 @@ const viewRecipient = ({ kind, subject }: Schedule['recipients'][number]) =>
 
 const viewLastRun = ({ about: _about, ...told }: LastRun): z.input<typeof lastRunView> => told;
 
-const shown = viewBy(scheduleRecord);
+const viewScheduleRecord = viewBy(scheduleRecord);
 const view = (schedule: Schedule) =>
-  shown({
+  viewScheduleRecord({
     ...schedule,
     recipients: schedule.recipients.map(viewRecipient),
     unsubscribed: schedule.recipients.filter(({ unsubscribedAt }) => unsubscribedAt !== null).map(viewRecipient),

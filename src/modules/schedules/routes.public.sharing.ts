@@ -48,9 +48,9 @@ async function page(ctx: Context, request: Request, token: string, words: MakePa
 /** Whether the request comes from a browser, which shows a page; mail programs and scripts need none. */
 const wantsPage = ({ headers }: Request): boolean => headers.get('Accept')?.includes('text/html') === true;
 
-const emptyAnswer = () => new Response('', { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
+const buildEmptyResponse = () => new Response('', { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
 
-const ANSWERED = 'An empty text, or for browsers a page that says so.';
+const RESPONSE_DESCRIPTION = 'An empty text, or for browsers a page that says so.';
 
 /** The targets of links in mails: pages for people, and the requests that mail programs send by themselves (RFC 8058). */
 export const unsubscribeEndpoints = [
@@ -86,7 +86,7 @@ export const unsubscribeEndpoints = [
       description:
         'RFC 8058. The recipient gets no more emails of the schedule, or of the company with `scope=company` and by the link of the email that asks whether emails are wanted. An address from outside is never sent them again, even if it is removed from the schedule and added again. The body is ignored.',
       query: scope,
-      returns: raw(200, ANSWERED, 'text/plain', 'text/html'),
+      returns: raw(200, RESPONSE_DESCRIPTION, 'text/plain', 'text/html'),
       openQuery: true,
       fails: [nothingToEnd],
     },
@@ -100,7 +100,7 @@ export const unsubscribeEndpoints = [
         });
       }
       if (!isDone) throw nothingToEnd();
-      return emptyAnswer();
+      return buildEmptyResponse();
     },
   ),
   endpoint(
@@ -138,7 +138,7 @@ export const unsubscribeEndpoints = [
       description:
         'The address gets what schedules send to it from then on, at most 50 emails a day. Whoever has ended all emails of the company cannot agree any more. The body is ignored.',
       query: answer,
-      returns: raw(200, ANSWERED, 'text/plain', 'text/html'),
+      returns: raw(200, RESPONSE_DESCRIPTION, 'text/plain', 'text/html'),
       openQuery: true,
       fails: [nothingToAgreeTo],
     },
@@ -153,7 +153,7 @@ export const unsubscribeEndpoints = [
         }));
       }
       if (!isDone) throw nothingToAgreeTo();
-      return emptyAnswer();
+      return buildEmptyResponse();
     },
   ),
 ];

@@ -92,7 +92,7 @@ export const claimRun = (db: ControlDb, companyId: string, { now, until }: { now
     .returning();
 
 /** The failures in a row after which a schedule is paused. */
-const MOST_FAILURES = 3;
+const MAX_CONSECUTIVE_FAILURES = 3;
 
 /**
  * Ends a run while this attempt is the present one, and records the result on its schedule. `paused` returns a row if that
@@ -114,7 +114,7 @@ export function endRun(db: ControlDb, run: ScheduleRun, lastRun: LastRun, now: n
         and(
           byId(schedules, companyId, scheduleId),
           eq(schedules.status, 'active'),
-          sql`${schedules.failures} >= ${MOST_FAILURES}`,
+          sql`${schedules.failures} >= ${MAX_CONSECUTIVE_FAILURES}`,
         ),
       )
       .returning({ id: schedules.id }),
@@ -185,7 +185,7 @@ export const uncountUse = (db: ControlDb, { companyId }: ScheduleRun, at: number
 export const selectMailsLeft = (db: ControlDb, { companyId }: ScheduleRun, at: number) =>
   db.all<{ isLeft: 0 | 1 }>(sql`select ${mayMail({ companyId, at })} as isLeft`);
 
-/** Takes back that a delivery was begun, as the mail service did not accept the mail. */
+/** Deletes the record of a started delivery, because the mail service did not accept the mail. */
 export const undoDelivery = (db: ControlDb, run: ScheduleRun, recipient: Recipient, at: number) => ({
   used: uncountUse(db, run, at),
   delivery: db.delete(scheduleDeliveries).where(isDeliveryTo(run, recipient)),

@@ -22,7 +22,7 @@ import {
 } from './run-store.ts';
 import { type Recipient, readSchedule, type Schedule } from './store.ts';
 
-/** The most runs of one message, and the longest time for them, before other messages have their turn. */
+/** The maximum number of runs of one message, and the longest time for them, before other messages have their turn. */
 const PER_MESSAGE = { runs: 25, milliseconds: 60_000 };
 /** The lease of an attempt since its last renewal: longer than one execution and its mails take. */
 const LEASE_MS = 5 * 60_000;

@@ -39,9 +39,9 @@ export type ScheduleInput = Pick<
   'name' | 'targetType' | 'targetId' | 'parameters' | 'cron' | 'timeZone' | 'format' | 'condition' | 'status'
 > & { recipients: Recipient[] };
 
-/** The most schedules of a company. */
+/** The maximum number of schedules of a company. */
 const MAX_SCHEDULES = 1000;
-/** The most runs by hand of one schedule, within this time. */
+/** The maximum number of runs by hand of one schedule, within this time. */
 const MANUAL_RUNS = { most: 5, withinMs: 10 * 60 * 1000 };
 
 const actionOn = (type: TargetType) => `${type}s:schedule` as const;

@@ -9,7 +9,7 @@ import { formatCredential, type KeyProof, toKnown } from './known-key.ts';
 import { verificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';
 
-const KEY_AND_SECRET = /^Bearer +(sa_[^\s:]{1,200}):(\S{1,200})$/i;
+const KEY_AND_SECRET_PATTERN = /^Bearer +(sa_[^\s:]{1,200}):(\S{1,200})$/i;
 
 async function matchesSecret({ config }: Context, secret: string, material: KeyMaterial): Promise<boolean> {
   // A key whose master secret is gone opens nothing any more, here as where it signs.
@@ -36,7 +36,7 @@ export const accountOfKey = async (ctx: Context, accessKey: string, secret: stri
 export const authenticateKeyOr =
   (otherwise: Authenticate): Authenticate =>
   async (ctx, request) => {
-    const [, accessKey, secret] = KEY_AND_SECRET.exec(request.header('authorization') ?? '') ?? [];
+    const [, accessKey, secret] = KEY_AND_SECRET_PATTERN.exec(request.header('authorization') ?? '') ?? [];
     if (accessKey === undefined || secret === undefined) return otherwise(ctx, request);
 
     return {

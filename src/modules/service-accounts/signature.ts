@@ -8,7 +8,7 @@ import { type IncomingRequest, readSignatureHeaders, type SignatureHeaders } fro
 import { verificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';
 
-/** The most that the date of a signed request may differ from ours. Milliseconds. */
+/** The maximum that the date of a signed request may differ from ours. Milliseconds. */
 const CLOCK_MS = 300_000;
 
 const DIGEST_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

@@ -176,7 +176,7 @@ export const endUserGrants = (
 const isInactive = or(eq(users.isActive, false), isNotNull(users.deletedAt));
 
 /** Ends every session of a user who is deactivated or deleted: for the unit that does it, after that statement. */
-export const endSessionsOfInactive = (db: ControlDb, companyId: string, userId: string, now: number) =>
+export const endSessionsOfInactiveUser = (db: ControlDb, companyId: string, userId: string, now: number) =>
   db
     .update(sessions)
     .set({ endedAt: now })

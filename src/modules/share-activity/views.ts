@@ -22,7 +22,7 @@ export const shareEventView = z
   })
   .meta({ id: 'ShareEvent' });
 
-const shown = viewBy(shareEventView);
+const viewShareEventRecord = viewBy(shareEventView);
 
 export const viewShareEvent = (event: ShareEvent) =>
-  shown({ ...event, actor: { kind: event.actorKind, id: event.actorId, email: event.actorEmail } });
+  viewShareEventRecord({ ...event, actor: { kind: event.actorKind, id: event.actorId, email: event.actorEmail } });

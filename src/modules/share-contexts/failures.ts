@@ -1,8 +1,8 @@
-import { defineFailure, invalid, notFound, taken } from '../../kernel/failure.ts';
+import { defineFailure, defineTaken, invalid, notFound } from '../../kernel/failure.ts';
 
 export const shareContextNotFound = notFound('share_context');
 
-export const shareContextSlugTaken = taken('share_context', 'slug', {
+export const shareContextSlugTaken = defineTaken('share_context', 'slug', {
   detail: { field: 'slug' },
   sharing: 'SLUG_DUPLICATE',
 });

@@ -24,7 +24,7 @@ import {
 
 export type { ShareMember };
 
-/** The most members of a context. */
+/** The maximum number of members of a context. */
 const MAX_MEMBERS = 10_000;
 
 /** A user or group of the company by id, or an address from outside. */

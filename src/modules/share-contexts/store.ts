@@ -44,7 +44,7 @@ const EXTRA_COLUMNS = {
     ),
 };
 
-/** Holds for contexts that grant nothing that is denied. */
+/** SQL condition, true for contexts that grant nothing that is denied. */
 const grantsNothingDenied = (denied: Record<TargetType, Denials>): (SQL | undefined)[] =>
   Object.entries(denied).map(([type, ofType]) => {
     const isGrantable = isNotDenied(shareGrants.targetId, ofType);
@@ -113,7 +113,7 @@ export const insertContext = (
   ).returning();
 };
 
-/** Holds while the context is that version. */
+/** SQL condition, true while the context is that version. */
 const isVersion = ({ companyId, id, version }: Version): SQL =>
   exists(shareContexts, byId(shareContexts, companyId, id), eq(shareContexts.version, version));
 

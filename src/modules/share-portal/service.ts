@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
-import type { PreparedAnswer } from '../../kernel/files.ts';
+import type { PreparedResponse } from '../../kernel/files.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { companyNotFound } from '../companies/service.ts';
@@ -90,7 +90,7 @@ export async function executeInPortal(
   request: DashboardRequest,
   parameters: Readonly<Record<string, unknown>>,
   query: ExecutionQuery,
-): Promise<PreparedAnswer> {
+): Promise<PreparedResponse> {
   const dashboard = await openDashboard(ctx, request);
   const { answer, downloaded } = await recordRefusals(ctx, dashboard, () =>
     executeFor(ctx, dashboard.item, dashboard.rules, parameters, query),

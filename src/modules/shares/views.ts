@@ -76,13 +76,13 @@ export const shareView = z
   })
   .meta({ id: 'DashboardShare' });
 
-const shown = viewBy(shareView);
+const viewShareRecord = viewBy(shareView);
 
 export const viewShare = (
   { now, baseUrl }: { now(): number; baseUrl: string },
   { share, viewCount, lastAccessedAt, token }: ShareWithViews & { token?: string },
 ) =>
-  shown({
+  viewShareRecord({
     ...share,
     requiresAuth: share.shareContextId !== null,
     embedOptions: viewEmbedOptions(share.embedOptions),

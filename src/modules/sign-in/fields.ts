@@ -6,13 +6,13 @@ import type { Reauthentication } from './reauthentication.ts';
 /** The slug of a company, as somebody signing in types it: a text that is no slug simply finds no company. */
 export const companySlug = z.string().min(1).max(63);
 
-const LONGEST_TYPED_CODE = 4096;
+const MAX_TYPED_CODE_LENGTH = 4096;
 
 /** A code that people type or paste, as it was given out: without spaces, hyphens and line ends around and within. */
 export const typedCode = z
   .string()
   .min(1)
-  .max(LONGEST_TYPED_CODE)
+  .max(MAX_TYPED_CODE_LENGTH)
   .transform((code) => code.replaceAll(/[\s\p{Dash}]/gu, ''))
   .meta({ description: 'Spaces, hyphens and line ends around and within it make no difference.' });
 

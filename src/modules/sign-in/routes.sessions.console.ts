@@ -21,9 +21,9 @@ const sessionView = z
   })
   .meta({ id: 'Session' });
 
-const shown = viewBy(sessionView);
+const viewSessionRecord = viewBy(sessionView);
 const viewSession = (currentId: string) => (session: Session) =>
-  shown({ ...session, current: session.id === currentId });
+  viewSessionRecord({ ...session, current: session.id === currentId });
 
 const passwordInput = z
   .object({ current_password: triedPassword, new_password: newPassword(12) })

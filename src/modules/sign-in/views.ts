@@ -12,7 +12,7 @@ export const tokenPairView = z
   })
   .meta({ id: 'TokenPair' });
 
-/** A session begun. */
+/** A started session. */
 export const loginResultView = tokenPairView
   .extend({ user: z.object({ _id: z.string(), email: z.string(), name: z.string(), company_id: z.string() }) })
   .meta({ id: 'LoginResult' });

@@ -9,7 +9,7 @@ export interface Identity {
 }
 
 /** The method of the browser's request with the provider's answer. */
-export type AnswerMethod = 'GET' | 'POST';
+export type CallbackMethod = 'GET' | 'POST';
 
 /** A sign-in with an identity provider, in OpenID Connect or SAML. */
 export interface Protocol {
@@ -20,5 +20,5 @@ export interface Protocol {
    * @param expectation as `begin` gave it
    * @throws SignInRefusal, or any error of the library or the network
    */
-  finish(state: string, expectation: string, answer: URLSearchParams, method: AnswerMethod): Promise<Identity>;
+  finish(state: string, expectation: string, answer: URLSearchParams, method: CallbackMethod): Promise<Identity>;
 }

@@ -4,7 +4,7 @@ import { concurrentChange } from '../../db/failures.ts';
 import { noContent, ok, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { givenToken, LONGEST_TOKEN } from '../../kernel/fields.ts';
+import { givenToken, MAX_TOKEN_LENGTH } from '../../kernel/fields.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures } from '../sign-in/service.ts';
@@ -32,15 +32,15 @@ const redirectTo = (url: string) =>
   });
 
 /** Room for a SAML response of the largest size that is read, in percent-encoded base64. */
-const LARGEST_FORM = 1024 * 1024;
+const MAX_FORM = 1024 * 1024;
 
 /** The fields of the form that the browser posts for the provider. */
-async function readAnswerForm(request: Request): Promise<URLSearchParams> {
+async function readCallbackForm(request: Request): Promise<URLSearchParams> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get('content-type') ?? '')) {
     throw answerNotForm();
   }
-  const bytes = await readBounded(request.body, LARGEST_FORM, { leavesRest: true });
-  if (bytes === null) throw answerTooLarge(LARGEST_FORM);
+  const bytes = await readBounded(request.body, MAX_FORM, { leavesRest: true });
+  if (bytes === null) throw answerTooLarge(MAX_FORM);
   return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
@@ -125,7 +125,7 @@ export const singleSignOnEndpoints = [
       ],
     },
     async ({ ctx, params, request }) =>
-      redirectTo(await finishSignIn(ctx, params.company_slug, await readAnswerForm(request), 'POST')),
+      redirectTo(await finishSignIn(ctx, params.company_slug, await readCallbackForm(request), 'POST')),
   ),
   endpoint(
     {
@@ -158,7 +158,7 @@ export const singleSignOnEndpoints = [
       body: z
         .object({
           code: givenToken,
-          exchange_secret: z.string().max(LONGEST_TOKEN).optional().meta({
+          exchange_secret: z.string().max(MAX_TOKEN_LENGTH).optional().meta({
             description:
               'The `exchange_secret` that GET /v1/auth/sso/{company_slug}/start returned. Without it the code is not accepted.',
           }),

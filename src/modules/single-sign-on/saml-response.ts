@@ -13,9 +13,9 @@ import {
 } from './saml-xml.ts';
 
 /** Real responses are 5 to 20 KB; those with long lists of groups reach 100. */
-const LARGEST_XML = 256 * 1024;
-const MOST_TAGS = 3000;
-const MOST_NAMESPACES = 1000;
+const MAX_XML = 256 * 1024;
+const MAX_TAGS = 3000;
+const MAX_NAMESPACES = 1000;
 const DEEPEST_ELEMENT = 64;
 
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
@@ -28,7 +28,7 @@ const SIGNATURES = 'http://www.w3.org/2000/09/xmldsig#';
  * @throws Error
  */
 export function readSamlResponse(encoded: string | null): XmlElement {
-  if (encoded === null || encoded.length > Math.ceil(LARGEST_XML / 3) * 4 + 4096) {
+  if (encoded === null || encoded.length > Math.ceil(MAX_XML / 3) * 4 + 4096) {
     throw new SignInRefusal('invalid_response', 'There is no SAMLResponse, or it is too large.');
   }
   const xml = decoded(encoded);
@@ -94,8 +94,8 @@ const TAG = /<(?:"[^"<]*"|'[^'<]*'|[^'"<>])*>/g;
 function isExcessive(xml: string): boolean {
   const tags = xml.match(TAG) ?? [];
   // A `<` that begins no tag is not XML, and would not be counted.
-  if (tags.length > MOST_TAGS || tags.length !== xml.split('<').length - 1) return true;
-  if (xml.split('xmlns').length - 1 > MOST_NAMESPACES) return true;
+  if (tags.length > MAX_TAGS || tags.length !== xml.split('<').length - 1) return true;
+  if (xml.split('xmlns').length - 1 > MAX_NAMESPACES) return true;
   let depth = 0;
   for (const tag of tags) {
     if (tag.startsWith('</')) depth -= 1;

@@ -6,7 +6,7 @@ import { toIdentity } from './saml-identity.ts';
 import { checkResponse, readSamlResponse } from './saml-response.ts';
 import { parseXml } from './saml-xml.ts';
 
-/** The most that the provider's clock may differ from ours. */
+/** The maximum that the provider's clock may differ from ours. */
 const CLOCK_SKEW_MS = 30_000;
 
 /** SAML 2.0 Web Browser SSO: redirect to the provider, signed assertion by POST. */

@@ -29,7 +29,7 @@ import {
   ssoNotConfigured,
   unknownState,
 } from './failures.ts';
-import type { AnswerMethod, Identity } from './protocol.ts';
+import type { CallbackMethod, Identity } from './protocol.ts';
 import {
   consumeCode,
   consumeLogin,
@@ -49,7 +49,7 @@ const CODE_MS = MINUTE_MS;
 /** The path at which our own page goes on after a sign-in: it needs no entry in a configuration. */
 export const OWN_PAGE = '/oauth/signed-in';
 
-export interface BegunSignIn {
+export interface StartedSignIn {
   /** The address at the provider to open. */
   url: string;
   /** The secret with which the code is exchanged that the sign-in ends with. */
@@ -57,7 +57,7 @@ export interface BegunSignIn {
 }
 
 /** Begins a sign-in with the company's provider. */
-export async function startSignIn(ctx: Context, companySlug: string, redirectUri: string): Promise<BegunSignIn> {
+export async function startSignIn(ctx: Context, companySlug: string, redirectUri: string): Promise<StartedSignIn> {
   const { company, configuration } = await toConfiguration(ctx, companySlug);
   const isAllowed = configuration.redirectUris.includes(redirectUri) || redirectUri === `${ctx.baseUrl}${OWN_PAGE}`;
   if (!isAllowed) throw redirectUriNotAllowed();
@@ -88,7 +88,7 @@ export async function finishSignIn(
   ctx: Context,
   companySlug: string,
   answer: URLSearchParams,
-  method: AnswerMethod,
+  method: CallbackMethod,
 ): Promise<string> {
   const { company, configuration } = await toConfiguration(ctx, companySlug);
   const state = answer.get('state') ?? answer.get('RelayState');

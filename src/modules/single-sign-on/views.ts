@@ -3,13 +3,13 @@ import { isoTimestamp, timestamp, webAddress } from '../../kernel/fields.ts';
 import { trustEmail } from '../sign-in/fields.ts';
 import type { Configuration, ConfigurationInput } from './configuration.ts';
 
-const MOST_REDIRECT_URIS = 20;
-const MOST_CERTIFICATES = 5;
+const MAX_REDIRECT_URIS = 20;
+const MAX_CERTIFICATES = 5;
 
 const common = {
   redirect_uris: z
     .array(webAddress)
-    .max(MOST_REDIRECT_URIS)
+    .max(MAX_REDIRECT_URIS)
     .meta({ description: 'The addresses that a sign-in may redirect to; compared exactly.' }),
   jit_provisioning: z.boolean().default(false).meta({
     description:
@@ -32,7 +32,7 @@ const saml = {
   type: z.literal('saml'),
   idp_entity_id: z.string().min(1).max(1024),
   idp_sso_url: webAddress.meta({ description: 'For the HTTP-Redirect binding; https on a public address.' }),
-  idp_certificates: z.array(z.string().trim().min(1).max(16_384)).min(1).max(MOST_CERTIFICATES).meta({
+  idp_certificates: z.array(z.string().trim().min(1).max(16_384)).min(1).max(MAX_CERTIFICATES).meta({
     description: 'PEM; a signature by any of them is accepted. RSA of at least 2048 bits, with SHA-256 or SHA-512.',
   }),
   attributes: z.object({ email: attributeName, name: attributeName }).default({}).meta({

@@ -14,8 +14,8 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** The oldest token that is accepted: it must prove a sign-in of now. */
 export const OLDEST_TOKEN_SECONDS = 600;
-const LONGEST_SUBJECT = 255;
-const MOST_KEY_SETS = 200;
+const MAX_SUBJECT_LENGTH = 255;
+const MAX_KEY_SETS = 200;
 
 /** Codes of errors about the key set; all others of jose are about the token. */
 const PROVIDER_ERRORS = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']);
@@ -23,7 +23,7 @@ const PROVIDER_ERRORS = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JW
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
 /** Key sets by address: jose reads them again when they are ten minutes old or a key is missing, at most twice a minute. */
-const keySets = new RecentlyUsed<string, KeySet>(MOST_KEY_SETS);
+const keySets = new RecentlyUsed<string, KeySet>(MAX_KEY_SETS);
 
 export interface IdTokenClaims {
   issuer: string;
@@ -67,7 +67,8 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
 
 function toClaims(payload: JWTPayload, { issuer, trustEmail = false }: SocialProvider): IdTokenClaims {
   const { sub, email } = payload;
-  if (typeof sub !== 'string' || sub === '' || sub.length > LONGEST_SUBJECT) throw new errors.JWTInvalid('no subject');
+  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT_LENGTH)
+    throw new errors.JWTInvalid('no subject');
   return {
     issuer,
     subject: sub,

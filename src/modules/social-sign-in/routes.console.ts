@@ -25,7 +25,7 @@ import {
   signInWithIdToken,
 } from './service.ts';
 
-const MOST_PROVIDERS = 20;
+const MAX_PROVIDERS = 20;
 
 const socialConfiguration = z
   .object({
@@ -40,7 +40,7 @@ const socialConfiguration = z
           trust_email: trustEmail.optional(),
         }),
       )
-      .max(MOST_PROVIDERS),
+      .max(MAX_PROVIDERS),
   })
   .meta({ id: 'SocialConfiguration' });
 

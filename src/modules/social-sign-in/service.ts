@@ -62,7 +62,7 @@ export const readIssuers = async (ctx: Context, companyId: string): Promise<stri
   ...new Set((await readProviders(ctx, companyId)).map(({ issuer }) => issuer)),
 ];
 
-export interface BegunAtProvider {
+export interface StartedSignIn {
   /** The address at the provider to open. */
   url: string;
   /** The values that the provider's answer must repeat: beside the token, and in it. */
@@ -77,7 +77,7 @@ export interface BegunAtProvider {
 export async function beginAtProvider(
   ctx: Context,
   { companySlug, issuer }: { companySlug: string; issuer: string },
-): Promise<BegunAtProvider> {
+): Promise<StartedSignIn> {
   const company = await companyBySlug(ctx, companySlug);
   requireActiveCompany(company);
   // The first of an issuer is meant for pages: the audiences of apps know no address to lead back to.

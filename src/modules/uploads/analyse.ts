@@ -24,7 +24,7 @@ import type { JobError, JobProgress, Source, WorkedJob } from './job.ts';
 import { type Reanalysis, toOptionProblem } from './look.ts';
 import { JobProblem, Superseded, tableGone } from './problems.ts';
 import { type StoredFile, sumBytes } from './receive.ts';
-import { deleteConvertedTexts, type Item, listSources, nextUnprepared, prepareItem, toItems } from './sources.ts';
+import { deleteConvertedTexts, findUnconverted, type Item, listSources, prepareItem, toItems } from './sources.ts';
 import { failWork, saveProgress, type Work, workOnJob } from './work.ts';
 import { finishAnalysis } from './work-store.ts';
 
@@ -70,7 +70,7 @@ async function analyse(work: Work<AnalysisState>): Promise<boolean> {
   };
   while (!isRead(state)) {
     if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
-    await save(await (nextUnprepared(state.items) < 0 ? readNextBlock(ctx, state) : prepareNext(ctx, job.id, state)));
+    await save(await (findUnconverted(state.items) < 0 ? readNextBlock(ctx, state) : prepareNext(ctx, job.id, state)));
   }
   const table = await columnsOfTable(work);
   if (table && job.evolve === 'widen') {
@@ -153,7 +153,7 @@ const newState = (files: StoredFile[], look: Reanalysis | null): AnalysisState =
 });
 
 const isRead = ({ items, finished }: AnalysisState): boolean =>
-  nextUnprepared(items) < 0 && finished.length === items.length;
+  findUnconverted(items) < 0 && finished.length === items.length;
 
 /** The state after some work, and the bytes that it took. */
 interface AnalysisStep {
@@ -163,7 +163,7 @@ interface AnalysisStep {
 
 async function prepareNext(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<AnalysisStep> {
   const making = { jobId, look: state.look?.number ?? 0, sheet: state.look?.said.sheet };
-  const { items, bytes } = await prepareItem(ctx, making, state.items, nextUnprepared(state.items));
+  const { items, bytes } = await prepareItem(ctx, making, state.items, findUnconverted(state.items));
   return { state: { ...state, items }, bytes };
 }
 
@@ -230,7 +230,7 @@ async function columnsOfTable({ ctx, job }: Work<AnalysisState>): Promise<TableC
 function toProgress(job: WorkedJob<AnalysisState>, { items, finished, reading }: AnalysisState): JobProgress {
   const all = reading ? [...finished, reading] : finished;
   // How long the texts will be is not known before.
-  const texts = nextUnprepared(items) < 0 ? listSources(items) : null;
+  const texts = findUnconverted(items) < 0 ? listSources(items) : null;
   return {
     rows_processed: all.reduce((rows, file) => rows + file.rows, 0),
     rows_total: null,

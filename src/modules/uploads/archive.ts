@@ -1,9 +1,9 @@
 import type { ZipEntry } from '../../formats/zip/directory.ts';
 import * as problems from './problems.ts';
 
-/** The most loadable files of an archive. */
+/** The maximum number of loadable files of an archive. */
 export const MAX_ENTRIES = 50;
-/** The most bytes that all files of an archive may unpack to. */
+/** The maximum number of bytes that all files of an archive may unpack to. */
 export const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
 /** The highest ratio of unpacked to packed bytes: text shrinks to a tenth; a large file beyond this ratio is a bomb. */
 export const MAX_RATIO = 200;

@@ -1,7 +1,10 @@
 import { defineFailure, invalid, notFound } from '../../kernel/failure.ts';
 
 export const MAX_FILES = 10;
-/** The most bytes of all files of one call together: before the Worker, Cloudflare lets 100 MB through on Free and Pro. */
+/**
+ * The maximum number of bytes of all files of one call together: before the Worker, Cloudflare lets 100 MB through on Free and
+ * Pro.
+ */
 export const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 
 export const jobNotFound = notFound('upload_job', { portuguese: 'Upload não encontrado.' });
@@ -135,7 +138,7 @@ export const checksumMismatch = defineFailure('resumable_upload.checksum', 'inva
   'managed-tables': { status: 460, code: 'UPLOAD_CHECKSUM_MISMATCH' },
 });
 
-export const tooManyBegun = defineFailure('resumable_upload.too_many', 'too_many', {
+export const tooManyUnfinished = defineFailure('resumable_upload.too_many', 'too_many', {
   message: 'The company has too many uploads that are begun and not finished. Finish or delete one.',
   portuguese: 'A empresa tem uploads demais iniciados e não concluídos. Conclua ou exclua um deles.',
   detail: (limit: number) => ({ limit, retryAfter: 60 }),

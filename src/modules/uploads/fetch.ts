@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { storing } from '../../platform/file-storage.ts';
-import { MOST_REDIRECTS, type OutsideAnswer, OutsideFailed, openOutside } from '../../platform/outside-file.ts';
+import { MAX_REDIRECTS, OutsideFailed, type OutsideResponse, openOutside } from '../../platform/outside-file.ts';
 import { quotaFor } from '../managed-database/service.ts';
 import { wrongFileType } from './failures.ts';
 import { ACCEPTED_TYPES, isAccepted } from './kinds.ts';
@@ -16,7 +16,7 @@ import {
 } from './problems.ts';
 import { makePieceKey, makePrefix, normalizeMediaType, PIECE_BYTES, safeFileName } from './receive.ts';
 import { withinFileQuota } from './room.ts';
-import { mediaType, nameInAnswer, nameInPath } from './source-name.ts';
+import { mediaType, nameFromResponse, nameInPath } from './source-name.ts';
 import { saveProgress, type Work } from './work.ts';
 import { finishFetch } from './work-store.ts';
 
@@ -25,7 +25,7 @@ export interface FetchState {
   fetching: 1;
   /** The whole address, encrypted. */
   address: string;
-  /** The name with a known ending that the caller or the path gives; null where the answer must name the file. */
+  /** The file name with a known extension from the caller or the path; null if the response must name the file. */
   name: string | null;
   /** The file's name and media type in the first answer. */
   found: { name: string; type: string } | null;
@@ -51,26 +51,26 @@ export interface FetchLimits {
   pieceMs: number;
 }
 
-const LIMITS: FetchLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000 };
+const FETCH_LIMITS: FetchLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000 };
 /** The longest time that a message fetches before the next one resumes, where the download can be resumed. */
 const MESSAGE_MS = 60_000;
 /** The longest time for a file whose download cannot be resumed: the platform gives a message 15 minutes. */
 const MAX_UNRESUMABLE_MS = 600_000;
 /** The interval at which a job that waits for a slow server renews its time of change: less than `RESUME_AFTER_MS`. */
 const RENEWAL_INTERVAL_MS = 20_000;
-/** The most deliveries in a row without a piece, as for all other work. */
+/** The maximum number of deliveries in a row without a piece, as for all other work. */
 const MAX_TRIES = 12;
 const MAX_RESTARTS = 2;
-/** The most connections for one piece. */
+/** The maximum number of connections for one piece. */
 const MAX_CONNECTIONS = 20;
-/** The most connections in a row without any byte. */
+/** The maximum number of connections in a row without any byte. */
 const MAX_EMPTY = 4;
 /** The statuses after which a retry may succeed. */
 const RETRYABLE_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 const UNREACHABLE = {
   refused: 'o endereço, ou um para o qual ele redireciona, não é um endereço https público',
-  redirects: `o endereço redireciona mais de ${MOST_REDIRECTS} vezes`,
+  redirects: `o endereço redireciona mais de ${MAX_REDIRECTS} vezes`,
   silent: 'o servidor não respondeu em 30 segundos',
   lost: 'a conexão com o servidor falhou',
   slow: 'o servidor é lento demais',
@@ -119,7 +119,7 @@ export const isFetch = (work: Work<unknown>): work is Work<FetchState> =>
  * Fetches the file of a job into R2, piece by piece, for a bounded while.
  * @returns true: the next message resumes the download, or begins to analyse the file
  */
-export async function fetchSource(work: Work<FetchState>, limits: FetchLimits = LIMITS): Promise<boolean> {
+export async function fetchSource(work: Work<FetchState>, limits: FetchLimits = FETCH_LIMITS): Promise<boolean> {
   const { ctx, job } = work;
   const before = job.state as FetchState;
   if (before.tries >= MAX_TRIES) throw unreachable('lost');
@@ -190,7 +190,7 @@ class Download {
     }
   }
 
-  /** Counts the size that the first answer announces against the company's quota, if any, before the file is read. */
+  /** Counts the `Content-Length` of the first response against the company's quota, if it has one, before the file is read. */
   async #countAnnounced(): Promise<void> {
     if (this.#state.total !== null && (await quotaFor(this.#work.ctx, 'file_bytes')) !== undefined) await this.save();
   }
@@ -222,7 +222,7 @@ class Download {
     this.#pieceBeganAt = this.#work.ctx.now();
   }
 
-  async #open(address: string): Promise<OutsideAnswer> {
+  async #open(address: string): Promise<OutsideResponse> {
     const { etag } = this.#state;
     const goesOn = this.#offset > 0 && etag !== null;
     const headers = {
@@ -245,10 +245,10 @@ class Download {
   }
 
   /** Reads name, type and size of the file from the first answer. @throws JobProblem for a file that cannot be loaded */
-  #readFirstAnswer({ status, headers }: OutsideAnswer, address: string): void {
+  #readFirstAnswer({ status, headers }: OutsideResponse, address: string): void {
     if (status !== 200) throw statusProblem(status);
     const { name } = this.#state;
-    const found = name ?? nameInAnswer(headers, nameInPath(address));
+    const found = name ?? nameFromResponse(headers, nameInPath(address));
     if (found === null) throw new JobProblem(sourceTypeUnknown);
     // The runtime unpacks what is encoded: its length and ranges are those of other bytes.
     const isPlain = /^(?:identity)?$/i.test(headers.get('content-encoding') ?? '');
@@ -261,7 +261,7 @@ class Download {
   }
 
   /** Checks that an answer continues the same file. @throws JobProblem where the file has changed */
-  #requireContinuation(answer: OutsideAnswer, etag: string, address: string): void {
+  #requireContinuation(answer: OutsideResponse, etag: string, address: string): void {
     const { status, headers } = answer;
     if (status === 416 && this.#state.total === null && headers.get('content-range') === `bytes */${this.#offset}`) {
       // A file of unknown length ended with a piece.
@@ -287,7 +287,7 @@ class Download {
   }
 
   /** Receives an answer. @returns `later` where the next message is to resume */
-  async #receive(answer: OutsideAnswer): Promise<'end' | 'later'> {
+  async #receive(answer: OutsideResponse): Promise<'end' | 'later'> {
     const { ctx } = this.#work;
     for (let bytes = await answer.read(); bytes !== null; bytes = await answer.read()) {
       const size = this.#offset + bytes.length;

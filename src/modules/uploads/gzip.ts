@@ -3,7 +3,7 @@ import { bytesIn, type Segment, SegmentWriter } from '../../platform/segments.ts
 import { MAX_RATIO, RATIO_FROM_BYTES } from './archive.ts';
 import { gzipDamaged, gzipOverRatio, gzipTooLarge, JobProblem } from './problems.ts';
 
-/** The most bytes that a file may unpack to. */
+/** The maximum number of bytes that a file may unpack to. */
 const MAX_BYTES = 5 * 1024 ** 3;
 
 /** The packed file and the storage for its unpacked bytes. */

@@ -6,7 +6,7 @@ import { sweepCompany } from './sweep.ts';
 export { analyseUpload } from './analyse.ts';
 export { loadUpload } from './load.ts';
 
-/** The most companies that one scheduled run sweeps; the others are still due in the next one. */
+/** The maximum number of companies that one scheduled run sweeps; the others are still due in the next one. */
 const COMPANIES_PER_RUN = 50;
 /** The limits of sweeps: five at a time, as a Worker has at most six connections open. */
 const SWEEPS = { concurrency: 5, timeoutMs: 20_000, failureEvent: 'sweep_failed' };

@@ -3,7 +3,7 @@
  * file by a reader of `src/formats`.
  */
 interface FileKind {
-  /** The endings of the names of such files, in lower case. */
+  /** The file extensions of the kind, in lower case. */
   extensions: readonly [string, ...string[]];
   /** The media types of such files, for answers that name no file. */
   mediaTypes: readonly string[];
@@ -45,22 +45,22 @@ const PACKED = '.gz';
 
 const ENTRIES = Object.entries(KINDS) as [KindName, FileKind][];
 
-/** The endings of the names of files from addresses and resumable uploads. */
+/** The extensions of files accepted from URLs and in resumable uploads. */
 export const ACCEPTED_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, packed }]) => [
   ...extensions,
   ...(packed ? extensions.map((extension) => `${extension}${PACKED}`) : []),
 ]);
 
-/** The endings of the names of files in a form. */
+/** The extensions of files accepted in a form. */
 export const FORM_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, inForms }]) =>
   inForms ? extensions : [],
 );
 
-/** Whether a name ends in one of these ways. */
+/** Whether a file name has one of these extensions. */
 export const isAccepted = (name: string, types = ACCEPTED_TYPES): boolean =>
   types.some((type) => name.toLowerCase().endsWith(type));
 
-/** The kind of a file by its name; null for a name of no kind. */
+/** The kind of a file by its extension; null if no kind has it. */
 export function findKind(name: string): KindName | null {
   const found = ENTRIES.find(([, { extensions }]) => isAccepted(name, extensions));
   return found?.[0] ?? null;
@@ -72,6 +72,6 @@ export function unpackedName(name: string): string | null {
   return isAccepted(name, [PACKED]) && findKind(bare) !== null ? bare : null;
 }
 
-/** The ending of file names for a media type; undefined for a type of no kind. */
-export const findEnding = (mediaType: string): string | undefined =>
+/** The file extension for a media type; undefined if no accepted kind has that type. */
+export const findExtension = (mediaType: string): string | undefined =>
   ENTRIES.find(([, { mediaTypes }]) => mediaTypes.includes(mediaType))?.[1].extensions[0];

@@ -4,7 +4,7 @@ import { MAX_SHEET_NAME } from '../../formats/workbook/choice.ts';
 import type { FieldProblem } from '../../kernel/failure.ts';
 import type { JobError, Reading } from './job.ts';
 
-/** The most lines before the table: titles are not longer. */
+/** The maximum number of lines before the table: titles are not longer. */
 const MAX_SKIPPED_LINES = 1000;
 
 /** The body of a reanalysis: the options for reading the files. Absent ones are inferred. */

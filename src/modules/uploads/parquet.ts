@@ -27,9 +27,9 @@ export interface ParquetEnvironment {
   budget: number;
 }
 
-/** The most memory that reading a file takes, about: pages, their texts, and bytes read ahead. */
+/** The maximum amount of memory that reading a file takes, about: pages, their texts, and bytes read ahead. */
 export const PARQUET_BYTES = 64 * 1024 * 1024;
-/** The most bytes of the text of a file, in which repeated values take hardly any room. */
+/** The maximum number of bytes of the text of a file, in which repeated values take hardly any room. */
 const MAX_TEXT_BYTES = 10 * 1024 ** 3;
 /** The number of bytes of text that are written at a time. */
 const PASSED_BYTES = 1024 * 1024;
@@ -75,5 +75,5 @@ function toFacts(file: string, footer: Footer, { notNumbers }: ParquetState): Re
   return { names, types: listTypes(footer), notNumbers, encoding: 'utf-8' };
 }
 
-/** The most characters of a column's name. */
+/** The maximum number of characters of a column's name. */
 const MAX_NAME_LENGTH = 1000;

@@ -48,12 +48,12 @@ export interface UploadForm {
  * parts of an R2 multipart upload: no list shows those of a broken one, so that no sweep could delete them.
  */
 export const PIECE_BYTES = 8 * 1024 * 1024;
-/** The most bytes of a form besides its files: boundaries, headers, other fields. */
+/** The maximum number of bytes of a form besides its files: boundaries, headers, other fields. */
 const MAX_FORM_BYTES = 1024 * 1024;
 const MAX_FIELD_BYTES = 64;
-/** The most fields `key` that are read: one more than a key may have columns, so that too many are noticed. */
+/** The maximum number of fields `key` that are read: one more than a key may have columns, so that too many are noticed. */
 const MAX_KEYS = 5;
-/** The most bytes of a refused body that are read, so that its sender gets the answer. */
+/** The maximum number of bytes of a refused body that are read, so that its sender gets the answer. */
 const DRAIN_BYTES = 2 * MAX_UPLOAD_BYTES;
 /** The longest time to read a refused body where the files cannot be stored. Milliseconds. */
 const DRAIN_MS = 5_000;
@@ -182,7 +182,7 @@ async function fieldText(reader: MultipartReader): Promise<string> {
   return Buffer.from(bytes).toString('utf8');
 }
 
-/** The most characters of a file's name. */
+/** The maximum number of characters of a file's name. */
 const MAX_NAME_LENGTH = 255;
 
 /**

@@ -45,8 +45,8 @@ export interface RecordsRead {
   facts: RecordFacts | null;
 }
 
-/** The most bytes that are read at a time: an object is read as a whole, with the bytes before it. */
-const MOST_BYTES = MAX_OBJECT_BYTES + 64 * 1024;
+/** The maximum number of bytes that are read at a time: an object is read as a whole, with the bytes before it. */
+const MAX_BYTES = MAX_OBJECT_BYTES + 64 * 1024;
 
 /**
  * Continues writing the objects of a file as a text, about `budget` bytes of it.
@@ -82,8 +82,8 @@ export async function continueRecords(
         const all = { ...from, offset: size, encoding, json, text: [...from.text, ...output.segments] };
         return { state: all, facts: toFacts(name, all, encoding) };
       }
-      if (taken === 0 && wanted >= MOST_BYTES) throw new JsonProblem('too_long', json.line);
-      wanted = taken > 0 ? block : Math.min(wanted * 2, MOST_BYTES);
+      if (taken === 0 && wanted >= MAX_BYTES) throw new JsonProblem('too_long', json.line);
+      wanted = taken > 0 ? block : Math.min(wanted * 2, MAX_BYTES);
     } while (offset < from.offset + budget);
   } catch (error) {
     throw error instanceof JsonProblem ? problems.ofJson(name, from.form, error) : error;

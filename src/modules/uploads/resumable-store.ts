@@ -77,10 +77,13 @@ const toUpload = (row: Row): ResumableUpload => ({
   updatedAt: Number(row.updated_at),
 });
 
-/** The advisory lock, an arbitrary number, under which the begun uploads of the company are counted. */
+/** The key of the advisory lock (an arbitrary number) under which the unfinished uploads of the company are counted. */
 const COUNT_LOCK = 519_204_877;
 
-/** Stores a new upload, unless the company has `most` begun ones with a byte after `since`. @returns whether it is stored */
+/**
+ * Stores a new upload, unless the company has `most` unfinished ones that received a byte after `since`.
+ * @returns whether it was stored
+ */
 export async function insertUpload(
   tx: TenantTx,
   upload: Omit<ResumableUpload, 'received' | 'isFinished' | 'updatedAt'>,
@@ -213,7 +216,10 @@ export async function deleteUpload(
   return row && toUpload(row);
 }
 
-/** Deletes up to `most` uploads without a byte since `until`, begun or finished ones. @returns the number of deleted ones */
+/**
+ * Deletes up to `most` uploads that received no byte since `until`, finished or not.
+ * @returns the number of deleted uploads
+ */
 export async function deleteExpired(tx: TenantTx, companyId: string, until: string, most: number): Promise<number> {
   return tx.execute(
     `DELETE FROM console.resumable_uploads WHERE updated_at <= $2 AND id IN (
@@ -222,8 +228,12 @@ export async function deleteExpired(tx: TenantTx, companyId: string, until: stri
   );
 }
 
-/** The ids among these of begun uploads, whose files are still needed. */
-export async function findBegunUploads(tx: TenantTx, companyId: string, ids: readonly string[]): Promise<Set<string>> {
+/** Those of the ids that are of unfinished uploads, whose files are still needed. */
+export async function findUnfinishedUploads(
+  tx: TenantTx,
+  companyId: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>(
     'SELECT id FROM console.resumable_uploads WHERE company_id = $1 AND id = ANY($2::text[]) AND NOT is_finished',
     [companyId, [...ids]],

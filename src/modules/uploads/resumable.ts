@@ -18,7 +18,7 @@ import {
   MAX_RESUMABLE_BYTES,
   offsetConflict,
   resumableTooLarge,
-  tooManyBegun,
+  tooManyUnfinished,
   uploadLocked,
   uploadNotFound,
   wrongFileType,
@@ -35,8 +35,8 @@ import * as store from './store.ts';
 
 /** The time without a byte after which an upload is deleted. Milliseconds. */
 export const RESUMABLE_MS = DAY_MS;
-/** The most begun uploads of a company. */
-const MAX_BEGUN = 20;
+/** The maximum number of unfinished resumable uploads per company. */
+const MAX_UNFINISHED_UPLOADS = 20;
 const KEYS_PER_PAGE = 1000;
 
 /** The file and options of a new upload, as the sender declares them. */
@@ -109,9 +109,9 @@ async function insert(ctx: PrincipalContext, wanted: NewResumable): Promise<uplo
   // An empty file is stored as well: its job fails, and says why.
   for (const name of upload.pieces)
     await storing(ctx.files.put(makePieceKey(toStoredFile(upload), name), new Uint8Array()));
-  const limits = { most: MAX_BEGUN, since: expiry(ctx), at: isoTimestamp(now) };
+  const limits = { most: MAX_UNFINISHED_UPLOADS, since: expiry(ctx), at: isoTimestamp(now) };
   await database.transaction(async (tx) => {
-    if (!(await uploads.insertUpload(tx, upload, limits))) throw tooManyBegun(MAX_BEGUN);
+    if (!(await uploads.insertUpload(tx, upload, limits))) throw tooManyUnfinished(MAX_UNFINISHED_UPLOADS);
     await requireFileRoom(ctx, tx, length);
   });
   return upload;

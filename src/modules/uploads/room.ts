@@ -15,7 +15,7 @@ const OF_JOB = `CASE WHEN json_array_length(files) = 0
   THEN (progress ->> CASE WHEN ${ACTIVE} THEN 'bytes_total' ELSE 'bytes_processed' END)::bigint
   ELSE (SELECT sum((file ->> 'size_bytes')::bigint) FROM json_array_elements(files) AS file) END`;
 
-/** The size of a company's stored upload files, and of begun uploads at their full length, in bytes. */
+/** The size in bytes of a company's stored upload files, with unfinished uploads counted at their full length. */
 export async function readFileBytes(ctx: CompanyContext, tx: TenantTx): Promise<number> {
   const kept = isoTimestamp(ctx.now() - FILE_RETENTION_MS);
   const [row] = await tx.query<{ bytes: string }>(

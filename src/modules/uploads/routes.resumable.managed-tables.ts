@@ -14,7 +14,7 @@ import {
   offsetConflict,
   resumableTooLarge,
   TUS_VERSION,
-  tooManyBegun,
+  tooManyUnfinished,
   uploadLocked,
   uploadNotFound,
   wrongFileType,
@@ -36,7 +36,7 @@ import type { Checksum, SentBytes } from './resumable-writing.ts';
 
 const PATH = '/v1/managed-tables/uploads';
 const BYTES = 'application/offset+octet-stream';
-/** The most characters of the header, which may hold a name of 1,024 characters in base64. */
+/** The maximum number of characters of the header, which may hold a name of 1,024 characters in base64. */
 const MAX_METADATA = 8_192;
 
 /** The digests by their names in the protocol. */
@@ -112,7 +112,7 @@ export const resumableUploadEndpoints = [
         invalid,
         tableNotFound,
         resumableTooLarge,
-        tooManyBegun,
+        tooManyUnfinished,
         wrongFileType,
         quotaExceeded,
       ],
@@ -123,7 +123,7 @@ export const resumableUploadEndpoints = [
       const hasBytes = request.headers.has('content-type') && request.headers.get('content-length') !== '0';
       if (hasBytes) requireBytes(request);
       const upload = await beginUpload(ctx, wanted, hasBytes ? readSentBytes(request) : undefined);
-      return answer(201, upload, { Location: `${PATH}/${upload.id}` });
+      return toUploadResponse(201, upload, { Location: `${PATH}/${upload.id}` });
     },
   ),
   endpoint(
@@ -142,7 +142,7 @@ export const resumableUploadEndpoints = [
     async ({ ctx, params, request }) => {
       // Who reads the address by GET may not know the protocol.
       if (request.method === 'HEAD') requireVersion(request);
-      return answer(200, await getUpload(ctx, params.uploadId));
+      return toUploadResponse(200, await getUpload(ctx, params.uploadId));
     },
   ),
   endpoint(
@@ -162,7 +162,7 @@ export const resumableUploadEndpoints = [
       requireVersion(request);
       requireBytes(request);
       const sent = { offset: parseOffset(request.headers), ...readSentBytes(request) };
-      return answer(204, await appendBytes(ctx, params.uploadId, sent));
+      return toUploadResponse(204, await appendBytes(ctx, params.uploadId, sent));
     },
   ),
   endpoint(
@@ -184,7 +184,7 @@ export const resumableUploadEndpoints = [
         throw wrongUploadHeader('X-HTTP-Method-Override', 'PATCH');
       requireBytes(request);
       const sent = { offset: parseOffset(request.headers), ...readSentBytes(request) };
-      return answer(204, await appendBytes(ctx, params.uploadId, sent));
+      return toUploadResponse(204, await appendBytes(ctx, params.uploadId, sent));
     },
   ),
   endpoint(
@@ -289,7 +289,11 @@ function readSentBytes({ body, headers }: Request): SentBytes {
 }
 
 /** The protocol's answer for an upload, with its offset and expiry. */
-function answer(status: 200 | 201 | 204, upload: ResumableUpload, more: Record<string, string> = {}): Response {
+function toUploadResponse(
+  status: 200 | 201 | 204,
+  upload: ResumableUpload,
+  more: Record<string, string> = {},
+): Response {
   const headers = {
     'Upload-Offset': String(upload.received),
     ...(status === 200 && { 'Upload-Length': String(upload.length) }),

@@ -43,7 +43,7 @@ import { knowsTimeZone } from './time-zones.ts';
 /** The time without a change after which the scheduled run queues a job again. Milliseconds. */
 export const RESUME_AFTER_MS = 60_000;
 
-/** The most columns of a key: as many as an index has at most. */
+/** The maximum number of columns of a key: as many as an index has at most. */
 const MAX_KEY_COLUMNS = 4;
 
 export { MAX_FILES, MAX_UPLOAD_BYTES } from './failures.ts';

@@ -1,8 +1,8 @@
-import { findEnding, isAccepted } from './kinds.ts';
+import { findExtension, isAccepted } from './kinds.ts';
 import { safeFileName } from './receive.ts';
 
 /** The headers of an answer that are read here. */
-interface AnswerHeaders {
+interface ResponseHeaders {
   get(name: string): string | null;
 }
 
@@ -16,17 +16,17 @@ export function nameInPath(address: string): string {
  * The name of a file from the answer that holds it: the name in `Content-Disposition`, else the name in the path, with the
  * ending of `Content-Type`. Null where neither has a known kind of file.
  */
-export function nameInAnswer(headers: AnswerHeaders, inPath: string): string | null {
+export function nameFromResponse(headers: ResponseHeaders, inPath: string): string | null {
   const disposed = dispositionName(headers.get('content-disposition') ?? '');
   if (disposed !== null && isAccepted(disposed)) return disposed;
-  const ending = findEnding(mediaType(headers));
+  const ending = findExtension(mediaType(headers));
   if (ending === undefined) return null;
   const stem = (disposed || inPath).replace(/\.[^.]*$/, '');
   return safeFileName(`${stem || 'arquivo'}${ending}`);
 }
 
 /** The media type of an answer, without its parameters. */
-export const mediaType = (headers: AnswerHeaders): string =>
+export const mediaType = (headers: ResponseHeaders): string =>
   (headers.get('content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
 
 /** The name in `Content-Disposition`; by RFC 6266 the one in Unicode goes first. */

@@ -73,7 +73,7 @@ export interface TextConversion {
   sheet: string | undefined;
 }
 
-/** The most texts of a job: archives made to harm have more. */
+/** The maximum number of texts of a job: archives made to harm have more. */
 const MAX_ITEMS = 100;
 
 export const toItems = (files: StoredFile[]): Item[] =>
@@ -92,8 +92,8 @@ export const listSources = (items: Item[]): Source[] =>
     return [source];
   });
 
-/** The index of the first item that is no text yet; -1 when all are. */
-export const nextUnprepared = (items: Item[]): number => items.findIndex(({ kind }) => kind !== 'text');
+/** The index of the first item that has not been converted to text; -1 if all have been. */
+export const findUnconverted = (items: Item[]): number => items.findIndex(({ kind }) => kind !== 'text');
 
 /**
  * Takes the item at `index` one stage further: detects the content of a file, unpacks an entry, converts about one message's

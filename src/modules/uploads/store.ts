@@ -55,7 +55,7 @@ export const KEY = 'id = $1 AND company_id = $2';
 /** The condition for jobs that have not ended. */
 export const ACTIVE = `status IN ('queued', 'analisando', 'waiting_confirm', 'inserting')`;
 
-/** The most jobs in a list; expiry keeps the number of waiting ones low. */
+/** The maximum number of jobs in a list; expiry keeps the number of waiting ones low. */
 const MAX_LISTED = 500;
 
 export function toJob(row: JobRow): UploadJob {

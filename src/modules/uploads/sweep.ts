@@ -14,7 +14,7 @@ import { type KeptTable, readKept } from './load-store.ts';
 import { expired, Superseded } from './problems.ts';
 import { makePrefix, parseJobId } from './receive.ts';
 import { finishWhole, RESUMABLE_MS } from './resumable.ts';
-import { deleteExpired, findBegunUploads, oldestUpload } from './resumable-store.ts';
+import { deleteExpired, findUnfinishedUploads, oldestUpload } from './resumable-store.ts';
 import { FILE_RETENTION_MS, measureCompany } from './room.ts';
 import { RESUME_AFTER_MS } from './service.ts';
 import { stagingTable } from './staging.ts';
@@ -42,7 +42,7 @@ export async function sweepCompany(ctx: CompanyContext): Promise<{ next: number 
   if (!database) return { next: null };
   const tasks: Record<string, () => Promise<number>> = {
     jobs: () => sweepJobs(ctx, database),
-    begun: () => sweepBegun(ctx, database),
+    begun: () => sweepUnfinished(ctx, database),
     files: () => sweepFiles(ctx, database),
     ended: () => deleteEndedJobs(ctx, database),
     trash: () => purgeTrash(ctx),
@@ -141,7 +141,7 @@ async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promis
  * Makes the jobs of complete uploads whose last request did not, and deletes abandoned uploads. Their files have no job, and
  * are deleted as such.
  */
-async function sweepBegun(ctx: CompanyContext, database: TenantSql): Promise<number> {
+async function sweepUnfinished(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
   const isLeft = (await finishWhole(ctx, database, JOBS_PER_RUN)) > 0;
   const until = isoTimestamp(ctx.now() - RESUMABLE_MS);
@@ -164,7 +164,7 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
     });
     const ids = new Set(page.objects.map(({ key }) => parseJobId(key)));
     // First: one that is finished meanwhile has a job then.
-    const begun = await findBegunUploads(database, companyId, [...ids]);
+    const begun = await findUnfinishedUploads(database, companyId, [...ids]);
     const jobs = await store.readJobs(database, companyId, [...ids]);
     const jobsById = new Map(jobs.map((job) => [job.id, job]));
     const overdue: string[] = [];

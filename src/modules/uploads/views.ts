@@ -163,11 +163,14 @@ export const uploadJobView = z
 export const viewUploadJob = (ctx: PrincipalContext, job: UploadJob): z.input<typeof uploadJobView> =>
   mayReadRows(ctx, job.userTableId ?? '*') ? viewWithValues(job) : withoutValues(viewWithValues(job));
 
-const viewOfJob = viewBy(uploadJobView);
+const viewJobRecord = viewBy(uploadJobView);
 const viewWithValues = ({ confirmedSchema: confirmed, ...job }: UploadJob) => {
   const { evolution: _, ...confirmedSchema } = confirmed ?? {};
   return {
-    ...viewOfJob({ ...job, confirmedSchema: confirmed && (confirmedSchema as Omit<typeof confirmed, 'evolution'>) }),
+    ...viewJobRecord({
+      ...job,
+      confirmedSchema: confirmed && (confirmedSchema as Omit<typeof confirmed, 'evolution'>),
+    }),
     files: job.files.map(({ pieces: _, ...file }) => file),
   };
 };

@@ -12,10 +12,10 @@ import type { JobError, JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, noRoom, quotaPassed, retriesExhausted, Superseded } from './problems.ts';
 import { advance, claimJob, releaseJob } from './work-store.ts';
 
-/** The most deliveries in a row without any progress, after which a job fails. */
+/** The maximum number of deliveries in a row without any progress, after which a job fails. */
 const MAX_ATTEMPTS = 12;
 
-/** The most jobs of one company that run at once: the consumers of the queue serve other companies too. */
+/** The maximum number of jobs of one company that run at once: the consumers of the queue serve other companies too. */
 const MAX_ACTIVE_JOBS = 2;
 /** The lease of a delivery on its job, which ends with its work, or after this time if its isolate died. */
 export const LEASE_MS = 120_000;

@@ -1,7 +1,7 @@
 import { type Release, Semaphore } from '../../platform/semaphore.ts';
 import { LEASE_MS } from './work.ts';
 
-/** The most bytes in memory of a workbook that is converted beside any others. */
+/** The maximum number of bytes in memory of a workbook that is converted beside any others. */
 const SMALL_BYTES = 8 * 1024 * 1024;
 
 /**

@@ -12,7 +12,12 @@ import {
   toNames,
 } from '../../formats/workbook/choice.ts';
 import { withHeaders } from '../../formats/workbook/first-rows.ts';
-import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from '../../formats/workbook/limits.ts';
+import {
+  computeMaxTextBytes,
+  computeMaxXmlBytes,
+  SHEET_BYTES,
+  WorkbookTooLarge,
+} from '../../formats/workbook/limits.ts';
 import { EarlierColumnFound } from '../../formats/workbook/merged-rows.ts';
 import { type Merges, readMerges } from '../../formats/workbook/merges.ts';
 import { openWorkbook, type Sheet, type Workbook } from '../../formats/workbook/parts.ts';
@@ -48,7 +53,7 @@ export interface ConversionState {
   result: Converted<Segment[]> | null;
 }
 
-/** The most shifts to a new first column, that of the leftmost value; after these, column A is taken. */
+/** The maximum number of shifts to a new first column, that of the leftmost value; after these, column A is taken. */
 const MAX_SHIFTS = 5;
 const FURTHEST_RIGHT = 16_383;
 
@@ -141,7 +146,7 @@ async function unpackSheet(
   state: ConversionState,
 ): Promise<ConversionState> {
   const unpacked = state.unpacked + Math.max(SHEET_BYTES, entry.size);
-  if (unpacked > mostXml(file.size)) throw new WorkbookTooLarge();
+  if (unpacked > computeMaxXmlBytes(file.size)) throw new WorkbookTooLarge();
   const writer = new SegmentWriter(bucket, newKey);
   const utf8 = new XmlBytes();
   await unpack(zip, entry, (bytes) => writer.write(utf8.feed(bytes)));
@@ -169,7 +174,7 @@ async function convertSheet(
       const begun = rows.offset === 0 ? withHeaders(text, merges.headers, rows.first) : { text, header, joined };
       ({ header, joined } = begun);
       written += begun.text.length;
-      if (written > mostText(file.size)) throw new WorkbookTooLarge();
+      if (written > computeMaxTextBytes(file.size)) throw new WorkbookTooLarge();
       await writer.write(begun.text);
       rows = after;
     }
@@ -215,7 +220,7 @@ async function convertBlock(
 
 /** The size of the first block of a text, which holds the header. */
 const FIRST_BLOCK_BYTES = 256 * 1024;
-/** The most bytes at the end of a sheet in which merged cells are looked for: they are listed behind the rows. */
+/** The maximum number of bytes at the end of a sheet in which merged cells are looked for: they are listed behind the rows. */
 const TAIL_BYTES = 4 * 1024 * 1024;
 
 async function loadMerges(bucket: R2Bucket, xml: Segment[], size: number, names: Namespaces | null): Promise<Merges> {

@@ -35,7 +35,7 @@ const mailsTaken = (by: UsedBy): SQL => sql`${selectCounted(by, 'mails')} + ${pe
 
 const isBelow = (use: SQL, limit: SQL): SQL => sql`(${limit} is null or ${use} < ${limit})`;
 
-/** Holds while the company may mail one more on that day. */
+/** SQL condition, true while the company may mail one more on that day. */
 export const mayMail = (by: UsedBy): SQL => isBelow(mailsTaken(by), selectQuota(by.companyId, 'mails_per_day'));
 
 /** Adds to a count of a day, if a condition holds; subtracts where `count` is below zero. */

@@ -7,7 +7,7 @@ import { commit, readTogether } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
-import { endSessionsOfInactive } from '../sessions/queries.ts';
+import { endSessionsOfInactiveUser } from '../sessions/queries.ts';
 import {
   emailTaken,
   externalIdTaken,
@@ -127,7 +127,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
     {
       found: selectUser(ctx.db, companyId, id),
       updated: parts.map((part) => updateUser(ctx.db, companyId, id, now, part, changes)),
-      sessions: endSessionsOfInactive(ctx.db, companyId, id, now),
+      sessions: endSessionsOfInactiveUser(ctx.db, companyId, id, now),
       resets: changes.email === undefined ? [] : [endResets(ctx.db, { companyId, id }, now, changes.email)],
     },
     NAMES_ARE_UNIQUE,
@@ -162,7 +162,7 @@ export async function deleteUser(ctx: PrincipalContext, id: string): Promise<voi
     found: selectUserEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteUser(ctx.db, companyId, id, now),
     memberships: removeMemberships(ctx.db, companyId, id),
-    sessions: endSessionsOfInactive(ctx.db, companyId, id, now),
+    sessions: endSessionsOfInactiveUser(ctx.db, companyId, id, now),
   });
   if (deleted.length > 0) return;
   if (!user) throw userNotFound();

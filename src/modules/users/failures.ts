@@ -1,14 +1,14 @@
-import { alreadyDeleted, defineFailure, notFoundBy, taken } from '../../kernel/failure.ts';
+import { alreadyDeleted, defineFailure, defineTaken, notFoundBy } from '../../kernel/failure.ts';
 
 export const userNotFound = notFoundBy('user', ['id', 'principal_id', 'principal.id', 'member_id']);
 export const userAlreadyDeleted = alreadyDeleted('user');
 
-export const emailTaken = taken('user', 'email', {
+export const emailTaken = defineTaken('user', 'email', {
   message: 'Another user has this email address.',
   console: { status: 400, code: 'USER_EMAIL_DUPLICATE' },
 });
 
-export const externalIdTaken = taken('user', 'external_id', { message: 'Another user has this externalId.' });
+export const externalIdTaken = defineTaken('user', 'external_id', { message: 'Another user has this externalId.' });
 
 export const ownerEmailNotChangeable = defineFailure('user.owner_email_not_changeable', 'conflict', {
   message: 'The email address of the owner cannot be changed by others.',

@@ -2,30 +2,30 @@ import { z } from 'zod';
 import { invalid } from '../../kernel/failure.ts';
 import { isCommonPassword, isMadeOf } from './passwords.ts';
 
-const MAXIMUM_LENGTH = 128;
+const MAX_PASSWORD_LENGTH = 128;
 /** The most UTF-16 units in which a password of the maximum length can be typed, with each character decomposed. */
-const LONGEST_TYPED = 8 * MAXIMUM_LENGTH;
+const MAX_TYPED_LENGTH = 8 * MAX_PASSWORD_LENGTH;
 
 /** A password of at least `minimum` characters, counted in NFC, in which it is hashed. */
 const passwordField = (minimum: number) =>
   z
     .string()
     // Nothing else is asked of a longer one: to normalize marks takes the square of their number.
-    .max(LONGEST_TYPED, { error: `must have at most ${MAXIMUM_LENGTH} characters`, abort: true })
+    .max(MAX_TYPED_LENGTH, { error: `must have at most ${MAX_PASSWORD_LENGTH} characters`, abort: true })
     .superRefine((password, context) => {
       const { length } = [...password.normalize('NFC')];
       const complain = (message: string) => context.addIssue({ code: 'custom', message });
       if (length < minimum) complain(`must have at least ${minimum} characters`);
-      if (length > MAXIMUM_LENGTH) complain(`must have at most ${MAXIMUM_LENGTH} characters`);
+      if (length > MAX_PASSWORD_LENGTH) complain(`must have at most ${MAX_PASSWORD_LENGTH} characters`);
     })
-    .meta({ minLength: minimum, maxLength: LONGEST_TYPED });
+    .meta({ minLength: minimum, maxLength: MAX_TYPED_LENGTH });
 
 /** A password that someone chooses: `minimum` to 128 characters, not one of the most common. */
 export const newPassword = (minimum: number) =>
   passwordField(minimum)
     .refine((password) => !isCommonPassword(password), 'is one of the most common passwords; choose another')
     .meta({
-      description: `${minimum} to ${MAXIMUM_LENGTH} characters; neither a common password nor one made of the name, email or company.`,
+      description: `${minimum} to ${MAX_PASSWORD_LENGTH} characters; neither a common password nor one made of the name, email or company.`,
     });
 
 /** A password that is tried at sign-in: bounded, otherwise whatever was typed. */

@@ -3,7 +3,7 @@ import list from './common-passwords/list.txt';
 /** Characters of a password that must be left once its person's own words are taken out. */
 const ENOUGH = 8;
 /** Shorter words stand in too many others. */
-const SHORTEST_WORD = 3;
+const MIN_WORD_LENGTH = 3;
 
 /**
  * Whether a password is little more than words that anybody knows of its person: names, the email, the company. Case,
@@ -12,7 +12,7 @@ const SHORTEST_WORD = 3;
 export function isMadeOf(password: string, known: readonly string[]): boolean {
   const words = known
     .flatMap((text) => [plain(text), ...text.split(/[^\p{L}\p{N}]+/u).map(plain)])
-    .filter((word) => word.length >= SHORTEST_WORD)
+    .filter((word) => word.length >= MIN_WORD_LENGTH)
     .toSorted((a, b) => b.length - a.length);
   const whole = plain(password);
   const rest = words.reduce((left, word) => left.replaceAll(word, ''), whole);

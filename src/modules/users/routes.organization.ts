@@ -17,9 +17,9 @@ import {
 import { newPassword } from './fields.ts';
 import { organizationUserView, viewOrganizationUser } from './views.ts';
 
-const PASSWORD_MINIMUM = 8;
+const MIN_PASSWORD_LENGTH = 8;
 
-const userInput = z.object({ email, password: newPassword(PASSWORD_MINIMUM), metadata: metadata.default({}) });
+const userInput = z.object({ email, password: newPassword(MIN_PASSWORD_LENGTH), metadata: metadata.default({}) });
 
 const userChanges = z
   .object({

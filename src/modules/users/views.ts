@@ -24,9 +24,9 @@ export const consoleUserView = z
   })
   .meta({ id: 'User' });
 
-const shown = viewBy(consoleUserView);
+const viewConsoleUserRecord = viewBy(consoleUserView);
 export const viewConsoleUser = ({ user, groupIds }: UserInGroups) =>
-  shown({ ...user, status: getStatus(user), groupIds, groups: undefined });
+  viewConsoleUserRecord({ ...user, status: getStatus(user), groupIds, groups: undefined });
 
 /** A user of a list. @param expanded whether the groups themselves are shown beside their ids */
 export const viewUserOfList = (expanded: boolean) => (user: UserWithGroups) => ({

@@ -6,7 +6,7 @@ import { logError } from '../../platform/log.ts';
  * logged.
  * @param work has a context of its own, whose connections are closed when the work is done
  */
-export function answerEarly<T>(
+export function respondEarly<T>(
   ctx: CompanyContext,
   work: (own: CompanyContext, tell: (answer: T) => void) => Promise<T>,
 ): Promise<T> {

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { type PreparedAnswer, preparedJson } from '../../kernel/files.ts';
+import { type PreparedResponse, preparedJson } from '../../kernel/files.ts';
 import { findCached, putCached } from '../../platform/edge-cache.ts';
 import { logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -22,25 +22,25 @@ export interface Limits {
 }
 
 /** The cache's entry for an execution and equal ones, good for some seconds unless a table changes that it was read of. */
-export interface CachedAnswer {
+export interface CachedResponse {
   digest: string;
   /** Equal for equal executions of the same data, whichever tables they read. */
   key: string;
   /** Whether the data of that key may be another already, as some table is being changed. */
   isChanging: boolean;
   /** @param maxAge the most milliseconds since it was computed */
-  lookUp(maxAge?: number): Promise<PreparedAnswer | undefined>;
+  lookUp(maxAge?: number): Promise<PreparedResponse | undefined>;
   /** Caches an answer of these tables, unless one of them was being changed when the execution began. */
   store(text: string, tables: readonly string[]): Promise<void>;
 }
 
 /** The place of the answer to this execution. */
-export async function cachedAnswer(
+export async function findCachedResponse(
   ctx: CompanyContext,
   item: SharedItem,
   values: BoundValues,
   limits: Limits,
-): Promise<CachedAnswer> {
+): Promise<CachedResponse> {
   const seconds = item.type === 'dashboard' ? item.dashboard.cacheSeconds : DEFAULT_CACHE_SECONDS;
   const digest = await computeDigest(ctx, item, values, limits);
   // Read before any of the data: what is found current by it, or stored, was read of this version or a later one.

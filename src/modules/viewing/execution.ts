@@ -1,9 +1,9 @@
 import type { CompanyContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
-import { type PreparedAnswer, preparedJson } from '../../kernel/files.ts';
+import { type PreparedResponse, preparedJson } from '../../kernel/files.ts';
 import { readText } from '../../platform/bounded.ts';
-import type { ViewAnswer } from '../../presentation/viewing.ts';
+import type { ViewResponse } from '../../presentation/viewing.ts';
 import { downloadsDisabled, policyViolation } from '../../sharing/failures.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { boundValues } from '../../sharing/values.ts';
@@ -20,8 +20,8 @@ import {
   type Visualization,
   viewExecution,
 } from '../visualizations/service.ts';
-import { answerEarly } from './answer-early.ts';
-import { type CachedAnswer, cachedAnswer, computeDigest, type Limits } from './cached-answer.ts';
+import { respondEarly } from './answer-early.ts';
+import { type CachedResponse, computeDigest, findCachedResponse, type Limits } from './cached-answer.ts';
 import { executeOnce } from './coalesce.ts';
 import { listVisualizations, type SharedItem } from './shared-item.ts';
 import { withSlot } from './slot.ts';
@@ -32,7 +32,7 @@ const LAST_SECONDS = 24 * 60 * 60;
 const VIEWER_CONNECTIONS = 2;
 /** The age up to which a result is as good as a new one, however often somebody asks. Milliseconds. */
 const FRESH_MS = 5_000;
-/** The most characters of an answer that is cached. */
+/** The maximum number of characters of an answer that is cached. */
 const MAX_CACHED = 8 * 1024 * 1024;
 
 /** The options of a filter that the viewer may choose. */
@@ -54,7 +54,7 @@ export interface ExecutionQuery {
 
 /** An answer to a viewer, and the file that was downloaded by it. */
 export interface Executed {
-  answer: PreparedAnswer;
+  answer: PreparedResponse;
   downloaded?: { visualization_id: string; format: string };
 }
 
@@ -71,11 +71,11 @@ export async function executeFor(
 ): Promise<Executed> {
   if (format && !rules.downloads) throw downloadsDisabled();
   const { values, limits } = bindParameters(ctx, item, rules, parameters);
-  const cached = await cachedAnswer(ctx, item, values, limits);
+  const cached = await findCachedResponse(ctx, item, values, limits);
   if (!format) {
     requireFormat(wanted);
     const maxAge = isFresh ? FRESH_MS : undefined;
-    return { answer: await answerExecution(ctx, item, values, limits, cached, maxAge) };
+    return { answer: await respondToExecution(ctx, item, values, limits, cached, maxAge) };
   }
   const visualization =
     item.type === 'dashboard' ? findWidget(item, wanted) : requireSameVisualization(item.visualization, wanted);
@@ -122,9 +122,12 @@ function requireSameVisualization(visualization: Visualization, wanted: string |
 }
 
 /** The result of a visualization in an answer, unless it failed there. */
-async function findResult(answer: PreparedAnswer | undefined, visualizationId: string): Promise<Execution | undefined> {
+async function findResult(
+  answer: PreparedResponse | undefined,
+  visualizationId: string,
+): Promise<Execution | undefined> {
   if (!answer) return undefined;
-  const known = JSON.parse(await readText(answer.body)) as ViewAnswer;
+  const known = JSON.parse(await readText(answer.body)) as ViewResponse;
   const results = 'results' in known ? known.results : [known.result];
   const { columns, rows, truncated = false } = results.find((each) => each.visualization_id === visualizationId) ?? {};
   return columns && rows && { visualizationId, durationMs: 0, cached: true, result: { columns, rows, truncated } };
@@ -136,14 +139,14 @@ async function findResult(answer: PreparedAnswer | undefined, visualizationId: s
  * @param maxAge the most milliseconds that a cached result may be old
  * @returns JSON, with `as_of` where it was computed before the request, and `waking` where the database is waking
  */
-async function answerExecution(
+async function respondToExecution(
   ctx: CompanyContext,
   item: SharedItem,
   values: BoundValues,
   limits: Limits,
-  { digest, key, isChanging, lookUp, store }: CachedAnswer,
+  { digest, key, isChanging, lookUp, store }: CachedResponse,
   maxAge?: number,
-): Promise<PreparedAnswer> {
+): Promise<PreparedResponse> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
     const last = openCachedResults(own, 'last-results', digest);
     void untilWaking(own).then(async () => {
@@ -166,7 +169,7 @@ async function answerExecution(
   };
   const answer = () =>
     executeOnce(ctx, maxAge === undefined ? key : `${key}/fresh`, (begin) =>
-      answerEarly<string>(ctx, (own, tell) =>
+      respondEarly<string>(ctx, (own, tell) =>
         withSlot(own, async () => {
           // Of one version of the data all see the same, also those who come while it is read.
           if (isChanging) begin();

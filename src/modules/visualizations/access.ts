@@ -8,7 +8,7 @@ import { resourceArn } from '../../permissions/arn.ts';
 import { selectIsSeenByOthers, type Target } from './queries.ts';
 
 /** The failures for visualizations that are not shown, by id. */
-export type Refusals = ReadonlyMap<string, Failure>;
+export type AccessFailures = ReadonlyMap<string, Failure>;
 
 /** The actions that show a visualization: a Deny of either holds wherever it is shown. */
 const SEEING_ACTIONS: readonly Action[] = ['visualizations:get', 'visualizations:execute'];
@@ -17,11 +17,11 @@ const SEEING_ACTIONS: readonly Action[] = ['visualizations:get', 'visualizations
  * The visualizations that the caller is denied. Who may see a dashboard needs no Allow for its visualizations, but a Deny
  * holds wherever they are shown.
  */
-export function findRefusals(
+export function findAccessFailures(
   { actor }: CompanyContext,
   ids: readonly string[],
   actions: readonly Action[] = SEEING_ACTIONS,
-): Refusals {
+): AccessFailures {
   if (actor.kind !== 'user' && actor.kind !== 'service_account') return new Map();
   const { access, companyId } = actor;
   const deniedOn = (id: string) =>
@@ -41,7 +41,7 @@ export function requireNotDenied(
   ids: readonly string[],
   actions: readonly Action[] = SEEING_ACTIONS,
 ): void {
-  const [first] = findRefusals(ctx, ids, actions).values();
+  const [first] = findAccessFailures(ctx, ids, actions).values();
   if (first) throw first;
 }
 

@@ -1,7 +1,7 @@
-import { defineFailure, notFound, taken } from '../../kernel/failure.ts';
+import { defineFailure, defineTaken, notFound } from '../../kernel/failure.ts';
 
 export const visualizationNotFound = notFound('visualization');
-export const visualizationSlugTaken = taken('visualization', 'slug', { detail: { field: 'slug' } });
+export const visualizationSlugTaken = defineTaken('visualization', 'slug', { detail: { field: 'slug' } });
 
 export const visualizationInUse = defineFailure('visualization.in_use', 'conflict', {
   message: 'The visualization is on a dashboard, or published by an endpoint of the Data API. Remove it there first.',

@@ -34,7 +34,7 @@ const isDashboardSeen = (companyId: string, ids: SQL, now: number): SQL =>
     and revoked_at is null and (expires_at is null or expires_at > ${now}))
   or ${isShownAlone(companyId, 'dashboard', ids, now)}`;
 
-/** Holds while a context grants one of these, a schedule sends it, or a token shows it. */
+/** SQL condition, true while a context grants one of these, a schedule sends it, or a token shows it. */
 const isShownAlone = (companyId: string, type: TargetType, ids: SQL, now: number): SQL =>
   sql`exists (select 1 from ${shareGrants} where target_type = ${type} and target_id in ${ids} and company_id = ${companyId})
   or exists (select 1 from ${schedules} where company_id = ${companyId} and target_type = ${type} and target_id in ${ids})

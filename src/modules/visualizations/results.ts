@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { resultCell } from '../../kernel/fields.ts';
-import { fileHeaders, MEDIA_TYPES, PreparedAnswer } from '../../kernel/files.ts';
+import { fileHeaders, MEDIA_TYPES, PreparedResponse } from '../../kernel/files.ts';
 import { policyViolation } from '../../sharing/failures.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
@@ -125,9 +125,9 @@ export function buildFile(
   execution: Execution,
   { name, format, safe }: { name: string; format: ResultFormat; safe: boolean },
   explain = false,
-): PreparedAnswer {
+): PreparedResponse {
   if ('failure' in execution) throw limitFailure(execution.failure, explain);
   const { result } = execution;
   const body = resultFile({ format, title: name, safe }, result);
-  return new PreparedAnswer(body, { ...fileHeaders(name, format), ...truncation(result) });
+  return new PreparedResponse(body, { ...fileHeaders(name, format), ...truncation(result) });
 }

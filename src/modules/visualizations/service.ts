@@ -31,7 +31,13 @@ import {
   type Visualization,
 } from './store.ts';
 
-export { findRefusals, type Refusals, requireNotDenied, requireSharingAll, requireSharingIfSeen } from './access.ts';
+export {
+  type AccessFailures as Refusals,
+  findAccessFailures as findRefusals,
+  requireNotDenied,
+  requireSharingAll,
+  requireSharingIfSeen,
+} from './access.ts';
 export {
   MAX_DASHBOARD_LENGTH,
   mapKinds,

@@ -10,22 +10,22 @@ import {
   type SendingContext,
   webhookDisabledMail,
 } from '../mails/service.ts';
-import { deleteUntold, selectEndpoint, selectWaiting } from './store.ts';
+import { deleteEventsWithoutEndpoint, selectEndpoint, selectWaiting } from './store.ts';
 
-export { backfillAudit, tellLog } from './stream.ts';
-export { collectEvents, tellEvents } from './tell.ts';
+export { backfillAudit, streamLog as tellLog } from './stream.ts';
+export { collectEvents, deliverEvents as tellEvents } from './tell.ts';
 
 /** The time after which the scheduled run has events told that a request itself did not. */
 const WAIT_MS = MINUTE_MS;
 /** Companies of one scheduled run. */
 const COMPANIES = 100;
 
-/** Has waiting events told, in all active companies. For the scheduled run. */
-export async function tellWaiting(ctx: Context): Promise<void> {
+/** Queues the delivery of pending events in all active companies. For the scheduled run. */
+export async function queueWaitingEvents(ctx: Context): Promise<void> {
   const until = ctx.now() - WAIT_MS;
   const waiting = await selectWaiting(ctx.db, until, COMPANIES);
   await ctx.jobs.sendAll(waiting.map(({ companyId }) => ({ type: 'webhooks.tell', companyId }) as const));
-  await deleteUntold(ctx.db, ctx.now() - DAY_MS).run();
+  await deleteEventsWithoutEndpoint(ctx.db, ctx.now() - DAY_MS).run();
 }
 
 /** Mails the owner and the administrators that an endpoint was disabled. */

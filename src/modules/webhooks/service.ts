@@ -29,7 +29,7 @@ import {
 
 export type { Endpoint };
 
-/** The most endpoints of a company. */
+/** The maximum number of endpoints of a company. */
 const MAX_ENDPOINTS = 20;
 /** The time for which a replaced secret signs along. */
 const FORMER_SECRET_MS = DAY_MS;
@@ -101,7 +101,7 @@ export async function changeEndpoint(
   const [endpoint] = updated;
   if (!endpoint) throw endpointNotFound();
   const resumed = present.status !== 'active' && endpoint.status === 'active';
-  await tellSender(ctx, id, (sender) => sender.changed({ resumed }));
+  await notifySender(ctx, id, (sender) => sender.changed({ resumed }));
   await followLog(ctx, endpoint);
   return endpoint;
 }
@@ -109,7 +109,7 @@ export async function changeEndpoint(
 export async function removeEndpoint(ctx: PrincipalContext, id: string): Promise<void> {
   const { deleted } = await commit(ctx.db, { deleted: deleteRow(ctx.db, ctx.actor.companyId, id) });
   if (deleted.length === 0) throw endpointNotFound();
-  await tellSender(ctx, id, (sender) => sender.end());
+  await notifySender(ctx, id, (sender) => sender.end());
 }
 
 /** Makes a new secret. The one before signs along for 24 hours. */
@@ -128,7 +128,7 @@ export async function rotateSecret(
     const next = [await sealed(ctx, id, secret), ...former.filter(({ until }) => until > now)].slice(0, MAX_SECRETS);
     const { replaced } = await commit(ctx.db, { replaced: replaceSecrets(ctx.db, endpoint, next, now) });
     if (replaced.length === 0) return undefined;
-    await tellSender(ctx, id, (sender) => sender.changed({ resumed: false }));
+    await notifySender(ctx, id, (sender) => sender.changed({ resumed: false }));
     return { secret, formerUntil: now + FORMER_SECRET_MS };
   });
 }
@@ -151,10 +151,10 @@ export const callSender = <T>(
 ): Promise<T> => callObject(bindings.WEBHOOK_SENDER, endpointId, ask);
 
 /**
- * Tells the sender of a change that is committed. The sender looks by itself before it sends, so that nothing is lost where it is
- * away.
+ * Notifies the sender of a committed change. The sender also checks by itself before it sends, so nothing is lost if it is
+ * unreachable.
  */
-async function tellSender(
+async function notifySender(
   ctx: Context,
   id: string,
   tell: (sender: DurableObjectStub<WebhookSender>) => Promise<void>,

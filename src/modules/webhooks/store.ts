@@ -132,8 +132,8 @@ export const selectWaiting = (db: ControlDb, until: number, limit: number) =>
     .where(and(lte(events.occurredAt, until), ofActiveCompany(events.companyId)))
     .limit(limit);
 
-/** Deletes events of before a time (ms), of companies that have nobody to be told. */
-export const deleteUntold = (db: ControlDb, before: number) =>
+/** Deletes events from before a time (ms) of companies without a webhook endpoint. */
+export const deleteEventsWithoutEndpoint = (db: ControlDb, before: number) =>
   db
     .delete(events)
     .where(

@@ -17,15 +17,16 @@ const BATCH = 500;
 const BATCHES_A_MESSAGE = 20;
 
 /**
- * Tells a company's endpoints the log's records from the cursor on. The cursor moves once they have them: broken off, the same
- * are handed out again under the same ids. A kind that nobody wants any more is followed no longer.
+ * Streams log records from the cursor on to a company's webhook endpoints. The cursor advances once they are handed over; after
+ * an interruption the same records are handed over again under the same ids. A kind that no endpoint subscribes to any more is
+ * no longer followed.
  */
-export async function tellLog(ctx: CompanyContext): Promise<void> {
-  for (const kind of LOG_KINDS) while (await tellNext(ctx, kind));
+export async function streamLog(ctx: CompanyContext): Promise<void> {
+  for (const kind of LOG_KINDS) while (await streamNextRecords(ctx, kind));
 }
 
 /** @returns whether there may be more */
-async function tellNext(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
+async function streamNextRecords(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
   const { companyId } = ctx.actor;
   const ask = <T>(call: (log: Log) => Promise<T>) => callObject(ctx.bindings.COMPANY_LOG, companyId, call);
   const next = (await ask(async (log) => await log.following(kind, BATCH))) as FollowedRecords | undefined;

@@ -61,8 +61,8 @@ export async function handToSender(ctx: CompanyContext, { id }: Listener, sendin
   await callSender(ctx, id, async (sender) => await sender.take({ companyId, endpointId: id }, sendings));
 }
 
-/** Tells a company's endpoints its waiting events. An event is deleted once all that want it have it. */
-export async function tellEvents(ctx: CompanyContext): Promise<void> {
+/** Delivers a company's pending events to its webhook endpoints. An event is deleted once all subscribed endpoints have it. */
+export async function deliverEvents(ctx: CompanyContext): Promise<void> {
   const { companyId } = ctx.actor;
   for (;;) {
     const { found, listeners } = await readTogether(ctx.db, {
@@ -115,8 +115,8 @@ async function readRelatedData(
 }
 
 /**
- * Brings events of the company's Postgres into the control database, and tells them. Broken off, it is done again: events keep
- * their ids.
+ * Moves events from the company's Postgres to the control database, and delivers them to webhook endpoints. Can be repeated
+ * after an interruption: events keep their ids.
  */
 export async function collectEvents(ctx: CompanyContext): Promise<void> {
   const database = await openDatabaseIfAny(ctx);
@@ -132,5 +132,5 @@ export async function collectEvents(ctx: CompanyContext): Promise<void> {
     for (const some of inParameters(found)) await insertEvents(ctx.db, ctx.actor.companyId, some).run();
     await database.execute('DELETE FROM console.events WHERE id = ANY($1::text[])', [rows.map(({ id }) => id)]);
   }
-  await tellEvents(ctx);
+  await deliverEvents(ctx);
 }

@@ -25,15 +25,17 @@ const sentence = (english: string, portuguese: string, spanish: string, reason?:
   };
 };
 
-const ALL = [
+const SENTENCES = [
   ...FIELDS.map(([reason, english, portuguese, spanish]) => sentence(english, portuguese, spanish, reason)),
   ...FAILURES.map(([english, portuguese, spanish]) => sentence(english, portuguese, spanish)),
 ];
-const FIXED = new Map(ALL.filter(({ places }) => places.length === 0).map((each) => [each.words.en, each]));
+const FIXED = new Map(SENTENCES.filter(({ places }) => places.length === 0).map((each) => [each.words.en, each]));
 
 const literalLength = ({ parts }: Sentence): number => parts.join('').length;
 /** The most specific first: `must be at most {max}` begins as others do. */
-const OPEN = ALL.filter(({ places }) => places.length > 0).toSorted((a, b) => literalLength(b) - literalLength(a));
+const OPEN = SENTENCES.filter(({ places }) => places.length > 0).toSorted(
+  (a, b) => literalLength(b) - literalLength(a),
+);
 
 /** Returns the values in the places of a sentence, if a text is that sentence. Linear in the text. */
 function valuesIn(text: string, { parts, places }: Sentence): Record<string, string> | undefined {
@@ -56,12 +58,12 @@ function valuesIn(text: string, { parts, places }: Sentence): Record<string, str
 const NUMBER = /^-?\d+(\.\d+)?$/;
 const isLimit = (place: string): place is 'min' | 'max' => place === 'min' || place === 'max';
 
-interface Found {
+interface ParsedMessage {
   sentence: Sentence;
   values: Record<string, string>;
 }
 
-function find(text: string): Found | undefined {
+function find(text: string): ParsedMessage | undefined {
   const fixed = FIXED.get(text);
   if (fixed) return { sentence: fixed, values: {} };
   for (const each of OPEN) {
@@ -74,7 +76,7 @@ function find(text: string): Found | undefined {
 /** The places whose values are nouns of ours. */
 const NAMES_THINGS = ['thing', 'field', 'kind'];
 
-function inLanguage(text: string, found: Found | undefined, locale: Locale): string {
+function inLanguage(text: string, found: ParsedMessage | undefined, locale: Locale): string {
   if (!found || locale === 'en') return text;
   const at = locale === 'es' ? 1 : 0;
   return found.sentence.words[locale].replaceAll(new RegExp(PLACE, 'g'), (_, place: string) => {
@@ -99,7 +101,7 @@ export interface FieldExplanation {
 }
 
 /** Why, where a sentence only says where its problem is: why that is one. */
-const getReason = (found: Found | undefined): FieldReason | undefined =>
+const getReason = (found: ParsedMessage | undefined): FieldReason | undefined =>
   (found?.values.problem === undefined ? undefined : getReason(find(found.values.problem))) ?? found?.sentence.reason;
 
 const AT_LEAST_ONE = /^must (not be empty|hold at least one\b)/;

@@ -1,8 +1,8 @@
 import { counting } from '../counting.ts';
 
-const counted = counting('en');
-const sayMinutes = (count: number) => counted(count, { one: 'minute', other: 'minutes' });
-const sayDays = (count: number) => counted(count, { one: 'day', other: 'days' });
+const formatCount = counting('en');
+const sayMinutes = (count: number) => formatCount(count, { one: 'minute', other: 'minutes' });
+const sayDays = (count: number) => formatCount(count, { one: 'day', other: 'days' });
 
 /** The texts of the mails; the other languages have the same. */
 export const texts = {
@@ -132,9 +132,9 @@ export const texts = {
     empty: 'No rows.',
     failed: 'This could not be computed.',
     notShown: 'You may not see this.',
-    moreRows: (count: number) => `${counted(count, { one: 'more row', other: 'more rows' })}.`,
-    atLeastMoreRows: (count: number) => `At least ${counted(count, { one: 'more row', other: 'more rows' })}.`,
-    moreColumns: (count: number) => `${counted(count, { one: 'more column', other: 'more columns' })}.`,
+    moreRows: (count: number) => `${formatCount(count, { one: 'more row', other: 'more rows' })}.`,
+    atLeastMoreRows: (count: number) => `At least ${formatCount(count, { one: 'more row', other: 'more rows' })}.`,
+    moreColumns: (count: number) => `${formatCount(count, { one: 'more column', other: 'more columns' })}.`,
     leftOut: (names: string) => `Not in this mail, which would be too long: ${names}.`,
     attached: (names: string) => `Attached: ${names}.`,
     cut: 'The file has the first rows only.',

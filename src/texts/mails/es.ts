@@ -1,9 +1,9 @@
 import { counting } from '../counting.ts';
 import type { MailTexts } from './en.ts';
 
-const counted = counting('es');
-const sayMinutes = (count: number) => counted(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
-const sayDays = (count: number) => counted(count, { one: 'día', many: 'de días', other: 'días' });
+const formatCount = counting('es');
+const sayMinutes = (count: number) => formatCount(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
+const sayDays = (count: number) => formatCount(count, { one: 'día', many: 'de días', other: 'días' });
 
 export const texts: MailTexts = {
   greeting: (name) => (name === '' ? 'Hola:' : `Hola, ${name}:`),
@@ -128,9 +128,9 @@ export const texts: MailTexts = {
     empty: 'Ninguna fila.',
     failed: 'No se pudo calcular este elemento.',
     notShown: 'No tienes acceso a este elemento.',
-    moreRows: (count) => `${counted(count, { one: 'fila más', other: 'filas más' })}.`,
-    atLeastMoreRows: (count) => `Más de ${counted(count, { one: 'fila más', other: 'filas más' })}.`,
-    moreColumns: (count) => `${counted(count, { one: 'columna más', other: 'columnas más' })}.`,
+    moreRows: (count) => `${formatCount(count, { one: 'fila más', other: 'filas más' })}.`,
+    atLeastMoreRows: (count) => `Más de ${formatCount(count, { one: 'fila más', other: 'filas más' })}.`,
+    moreColumns: (count) => `${formatCount(count, { one: 'columna más', other: 'columnas más' })}.`,
     leftOut: (names) => `No está en este correo, que sería demasiado largo: ${names}.`,
     attached: (names) => `Adjunto: ${names}.`,
     cut: 'El archivo solo tiene las primeras filas.',

@@ -1,9 +1,9 @@
 import { counting } from '../counting.ts';
 import type { MailTexts } from './en.ts';
 
-const counted = counting('pt-BR');
-const sayMinutes = (count: number) => counted(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
-const sayDays = (count: number) => counted(count, { one: 'dia', many: 'de dias', other: 'dias' });
+const formatCount = counting('pt-BR');
+const sayMinutes = (count: number) => formatCount(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
+const sayDays = (count: number) => formatCount(count, { one: 'dia', many: 'de dias', other: 'dias' });
 
 export const texts: MailTexts = {
   greeting: (name) => (name === '' ? 'Olá,' : `Olá, ${name},`),
@@ -126,9 +126,9 @@ export const texts: MailTexts = {
     empty: 'Nenhuma linha.',
     failed: 'Não foi possível calcular este item.',
     notShown: 'Você não tem acesso a este item.',
-    moreRows: (count) => `Mais ${counted(count, { one: 'linha', other: 'linhas' })}.`,
-    atLeastMoreRows: (count) => `Mais de ${counted(count, { one: 'outra linha', other: 'outras linhas' })}.`,
-    moreColumns: (count) => `Mais ${counted(count, { one: 'coluna', other: 'colunas' })}.`,
+    moreRows: (count) => `Mais ${formatCount(count, { one: 'linha', other: 'linhas' })}.`,
+    atLeastMoreRows: (count) => `Mais de ${formatCount(count, { one: 'outra linha', other: 'outras linhas' })}.`,
+    moreColumns: (count) => `Mais ${formatCount(count, { one: 'coluna', other: 'colunas' })}.`,
     leftOut: (names) => `Fora deste e-mail, que ficaria longo demais: ${names}.`,
     attached: (names) => `Em anexo: ${names}.`,
     cut: 'O arquivo tem apenas as primeiras linhas.',

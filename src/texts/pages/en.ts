@@ -1,8 +1,8 @@
 import { counting } from '../counting.ts';
 
-const counted = counting('en');
+const formatCount = counting('en');
 const number = (value: number) => value.toLocaleString('en');
-const rows = (count: number) => counted(count, { one: 'row', other: 'rows' });
+const rows = (count: number) => formatCount(count, { one: 'row', other: 'rows' });
 
 /** The texts of the pages; the other languages have the same. */
 export const texts = {
@@ -30,7 +30,7 @@ export const texts = {
   range: (from: number, to: number, total: number) =>
     `${from === to ? '' : `${number(from)}–`}${number(to)} of ${number(total)}`,
   notPrinted: (left: number) =>
-    `${counted(left, { one: 'more row is not printed', other: 'more rows are not printed' })}.`,
+    `${formatCount(left, { one: 'more row is not printed', other: 'more rows are not printed' })}.`,
   truncated: (shown: number) => `${rows(shown)}. There is more than is shown here.`,
   emptyDashboard: 'There is nothing on this dashboard yet.',
   emptyDashboardHint: 'Charts appear here once whoever shared it has added some.',
@@ -73,9 +73,9 @@ export const texts = {
   chartOf: (name: string, kind: string, summary: string) => `${name}: ${kind}. ${summary}`,
   pointsOf: (name: string) => `Points of ${name}: arrow keys go from one to the next.`,
   plotSummary: (names: string, more: boolean, x: string, values: number) =>
-    `${names}${more ? ' …' : ''} by ${x}, ${counted(values, { one: 'value', other: 'values' })}`,
+    `${names}${more ? ' …' : ''} by ${x}, ${formatCount(values, { one: 'value', other: 'values' })}`,
   scatterSummary: (points: number, y: string, x: string) =>
-    `${counted(points, { one: 'point', other: 'points' })}, ${y} by ${x}`,
+    `${formatCount(points, { one: 'point', other: 'points' })}, ${y} by ${x}`,
   seriesCut: (drawn: number, series: number) => `The first ${drawn} of ${series} series.`,
   otherHolds: (parts: string) => `Other: ${parts}`,
   missingColumn: 'The chart asks for a column that the data does not have; this is the data itself.',

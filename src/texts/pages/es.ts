@@ -1,9 +1,9 @@
 import { counting } from '../counting.ts';
 import type { PageTexts } from './en.ts';
 
-const counted = counting('es');
+const formatCount = counting('es');
 const number = (value: number) => value.toLocaleString('es');
-const rows = (count: number) => counted(count, { one: 'fila', many: 'de filas', other: 'filas' });
+const rows = (count: number) => formatCount(count, { one: 'fila', many: 'de filas', other: 'filas' });
 
 export const texts: PageTexts = {
   dashboard: 'Panel',
@@ -25,10 +25,10 @@ export const texts: PageTexts = {
   showTable: 'Ver como tabla',
   showChart: 'Ver como gráfico',
   moreRows: (left) =>
-    `Mostrar más (${counted(left, { one: 'fila restante', many: 'de filas restantes', other: 'filas restantes' })})`,
+    `Mostrar más (${formatCount(left, { one: 'fila restante', many: 'de filas restantes', other: 'filas restantes' })})`,
   range: (from, to, total) => `${from === to ? '' : `${number(from)}–`}${number(to)} de ${number(total)}`,
   notPrinted: (left) =>
-    `${counted(left, { one: 'fila no se imprimió', many: 'de filas no se imprimieron', other: 'filas no se imprimieron' })}.`,
+    `${formatCount(left, { one: 'fila no se imprimió', many: 'de filas no se imprimieron', other: 'filas no se imprimieron' })}.`,
   truncated: (shown) => `${rows(shown)}. Hay más datos de los que se muestran aquí.`,
   emptyDashboard: 'Todavía no hay nada en este panel.',
   emptyDashboardHint: 'Los gráficos aparecerán aquí en cuanto los añada quien lo compartió.',
@@ -71,9 +71,9 @@ export const texts: PageTexts = {
   chartOf: (name, kind, summary) => `${name}: ${kind}. ${summary}`,
   pointsOf: (name) => `Puntos de ${name}: las flechas van de uno a otro.`,
   plotSummary: (names, more, x, values) =>
-    `${names}${more ? '…' : ''} por ${x}, ${counted(values, { one: 'valor', many: 'de valores', other: 'valores' })}`,
+    `${names}${more ? '…' : ''} por ${x}, ${formatCount(values, { one: 'valor', many: 'de valores', other: 'valores' })}`,
   scatterSummary: (points, y, x) =>
-    `${counted(points, { one: 'punto', many: 'de puntos', other: 'puntos' })}, ${y} por ${x}`,
+    `${formatCount(points, { one: 'punto', many: 'de puntos', other: 'puntos' })}, ${y} por ${x}`,
   seriesCut: (drawn, series) => `Las primeras ${drawn} de ${series} series.`,
   otherHolds: (parts) => `Otros: ${parts}`,
   missingColumn: 'El gráfico usa una columna que no existe en los datos; estos son los propios datos.',

@@ -1,9 +1,9 @@
 import { counting } from '../counting.ts';
 import type { PageTexts } from './en.ts';
 
-const counted = counting('pt-BR');
+const formatCount = counting('pt-BR');
 const number = (value: number) => value.toLocaleString('pt-BR');
-const rows = (count: number) => counted(count, { one: 'linha', many: 'de linhas', other: 'linhas' });
+const rows = (count: number) => formatCount(count, { one: 'linha', many: 'de linhas', other: 'linhas' });
 
 export const texts: PageTexts = {
   dashboard: 'Painel',
@@ -25,10 +25,10 @@ export const texts: PageTexts = {
   showTable: 'Ver como tabela',
   showChart: 'Ver como gráfico',
   moreRows: (left) =>
-    `Mostrar mais (${counted(left, { one: 'linha restante', many: 'de linhas restantes', other: 'linhas restantes' })})`,
+    `Mostrar mais (${formatCount(left, { one: 'linha restante', many: 'de linhas restantes', other: 'linhas restantes' })})`,
   range: (from, to, total) => `${from === to ? '' : `${number(from)}–`}${number(to)} de ${number(total)}`,
   notPrinted: (left) =>
-    `${counted(left, { one: 'linha não foi impressa', many: 'de linhas não foram impressas', other: 'linhas não foram impressas' })}.`,
+    `${formatCount(left, { one: 'linha não foi impressa', many: 'de linhas não foram impressas', other: 'linhas não foram impressas' })}.`,
   truncated: (shown) => `${rows(shown)}. Há mais dados do que os exibidos aqui.`,
   emptyDashboard: 'Ainda não há nada neste painel.',
   emptyDashboardHint: 'Os gráficos aparecem aqui assim que quem compartilhou adicionar algum.',
@@ -71,9 +71,9 @@ export const texts: PageTexts = {
   chartOf: (name, kind, summary) => `${name}: ${kind}. ${summary}`,
   pointsOf: (name) => `Pontos de ${name}: as setas vão de um ao outro.`,
   plotSummary: (names, more, x, values) =>
-    `${names}${more ? '…' : ''} por ${x}, ${counted(values, { one: 'valor', many: 'de valores', other: 'valores' })}`,
+    `${names}${more ? '…' : ''} por ${x}, ${formatCount(values, { one: 'valor', many: 'de valores', other: 'valores' })}`,
   scatterSummary: (points, y, x) =>
-    `${counted(points, { one: 'ponto', many: 'de pontos', other: 'pontos' })}, ${y} por ${x}`,
+    `${formatCount(points, { one: 'ponto', many: 'de pontos', other: 'pontos' })}, ${y} por ${x}`,
   seriesCut: (drawn, series) => `As primeiras ${drawn} de ${series} séries.`,
   otherHolds: (parts) => `Outros: ${parts}`,
   missingColumn: 'O gráfico usa uma coluna que não existe nos dados; estes são os próprios dados.',

@@ -12,7 +12,7 @@ const DOTTED_POINTS = 60;
 const TICK_WIDTH = 90;
 /** The width of a character in pixels, and the longest name below a bar in characters. */
 const CHARACTER_WIDTH = 8.5;
-const MOST_CHARACTERS = 18;
+const MAX_LABEL_CHARACTERS = 18;
 
 /** Lines, areas and bars. If x is time, lines and areas have an axis of time. */
 export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): ChartConfiguration {
@@ -64,7 +64,7 @@ const names = (beside: boolean) => ({
     autoSkipPadding: 4,
     callback(this: Scale, value: number) {
       const name = this.getLabelForValue(value);
-      const most = beside ? Math.floor((this.chart.width * 0.4) / CHARACTER_WIDTH) : MOST_CHARACTERS;
+      const most = beside ? Math.floor((this.chart.width * 0.4) / CHARACTER_WIDTH) : MAX_LABEL_CHARACTERS;
       return name.length > most ? `${cut(name, Math.max(1, most - 1)).trimEnd()}…` : name;
     },
   },

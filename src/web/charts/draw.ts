@@ -200,7 +200,7 @@ function toParts(slices: readonly Slice[], style: NumberStyle): { entries: Entry
   };
 }
 
-/** The most parts that a note names. */
+/** The maximum number of parts that a note names. */
 const MAX_NAMED_PARTS = 12;
 
 const shareIn = (slices: readonly Slice[]): ((slice: Slice, decimals?: number) => string) => {

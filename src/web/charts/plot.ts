@@ -42,7 +42,7 @@ export interface Clouds {
   style: NumberStyle;
 }
 
-/** The most series that are drawn, as nobody can tell more apart; the page says that the rest is left out. */
+/** The maximum number of series that are drawn, as nobody can tell more apart; the page says that the rest is left out. */
 export const MAX_SERIES = 20;
 export const MAX_SLICES = 10;
 

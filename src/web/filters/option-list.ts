@@ -1,6 +1,6 @@
 import { h } from '../dom.ts';
 
-/** The most options that are drawn; the viewer searches for others. */
+/** The maximum number of options that are drawn; the viewer searches for others. */
 const LIMIT = 100;
 
 /** The options of a picker. Enter chooses the active one. */

@@ -6,7 +6,7 @@ import { ask, type SignedIn } from './api.ts';
 import { askForCompany, continueAfterProvider, returnFromProvider, signIn } from './sign-in.ts';
 import { LET_IN } from './texts.ts';
 
-/** The page of `/oauth/authorize` and `/oauth/device`: somebody signs in, and lets a program in or not. */
+/** The page of `/oauth/authorize` and `/oauth/device`: the user signs in, and grants or denies a client's request. */
 const view = JSON.parse(document.getElementById('told')?.textContent ?? 'null') as LetInView;
 
 function askForDevice(signedIn: SignedIn): void {

@@ -19,23 +19,23 @@ export interface ListPage<T> {
   records: T[];
 }
 
-const API = '/api/v1/share-portal';
+const PORTAL_API_PATH = '/api/v1/share-portal';
 const PER_PAGE = 100;
 
 /** A page of the dashboards that are shared with the signed-in viewer. @throws ApiProblem */
 export function listDashboards(session: Session, companySlug: string, page: number): Promise<ListPage<Listed>> {
   const query = new URLSearchParams({ page: String(page), per_page: String(PER_PAGE) });
-  return session.call(`${API}/${encodeURIComponent(companySlug)}/dashboards?${query}`);
+  return session.call(`${PORTAL_API_PATH}/${encodeURIComponent(companySlug)}/dashboards?${query}`);
 }
 
 /** The first page of the signed-in viewer's contexts; entries of dashboards refer to them. @throws ApiProblem */
 export function listContexts(session: Session, companySlug: string): Promise<ListPage<{ id: string; name: string }>> {
-  return session.call(`${API}/${encodeURIComponent(companySlug)}/contexts?per_page=${PER_PAGE}`);
+  return session.call(`${PORTAL_API_PATH}/${encodeURIComponent(companySlug)}/contexts?per_page=${PER_PAGE}`);
 }
 
 /** A dashboard of the portal as a source. */
 export function portalDashboard(session: Session, id: string, contextId: string): Source {
-  const base = `${API}/dashboards/${encodeURIComponent(id)}`;
+  const base = `${PORTAL_API_PATH}/dashboards/${encodeURIComponent(id)}`;
   const inContext = new URLSearchParams({ context_id: contextId });
   return {
     async open() {

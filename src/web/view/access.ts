@@ -5,8 +5,8 @@ import type { TokenAccess } from '../source.ts';
 
 /** A token is renewed before it ends, by a part of its time, but by a least and a most. Milliseconds. */
 const RENEWAL_LEAD = { part: 0.2, least: 2_000, most: 60_000 };
-/** The longest that a browser's timer waits. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** The maximum delay of a browser timer. Milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Pauses before a new token is looked at again where that failed. Milliseconds. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 /** The time after which a host that gave no other token is asked again. Milliseconds. */
@@ -56,8 +56,8 @@ export function embedAccess(
     clearTimeout(timer);
     if (!host || milliseconds === Number.POSITIVE_INFINITY) return;
     timer = setTimeout(
-      () => (milliseconds > LONGEST_TIMER_MS ? requestTokenIn(milliseconds - LONGEST_TIMER_MS) : host.requestToken()),
-      Math.min(Math.max(0, milliseconds), LONGEST_TIMER_MS),
+      () => (milliseconds > MAX_TIMER_MS ? requestTokenIn(milliseconds - MAX_TIMER_MS) : host.requestToken()),
+      Math.min(Math.max(0, milliseconds), MAX_TIMER_MS),
     );
   }
 
@@ -109,7 +109,7 @@ export function embedAccess(
   host?.on('token-failed', () => {
     failed = true;
     reportLate();
-    if (!renewal) setTimeout(reportLate, Math.max(0, Math.min(endsAt - performance.now(), LONGEST_TIMER_MS)));
+    if (!renewal) setTimeout(reportLate, Math.max(0, Math.min(endsAt - performance.now(), MAX_TIMER_MS)));
   });
   host?.on('token-refused', () => {
     onLate(false);

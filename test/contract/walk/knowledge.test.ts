@@ -1,6 +1,6 @@
 import { concepts, newConcept } from '../../knowledge/jobs.ts';
 import { aModel, proposal } from '../../knowledge/model.ts';
-import { aConcept, PREFIX } from '../../knowledge/support.ts';
+import { aConcept, KNOWLEDGE_PATH } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import type { Step as Answered } from '../../support/ai-server.ts';
 import { must } from '../../support/signed.ts';
@@ -19,14 +19,14 @@ const says = (answered: Answered) => async () => {
 };
 
 const resource = (plural: string, kept: string, body: (kept: World['kept']) => object, changes: object): Step[] => [
-  { route: `POST ${PREFIX}${plural}`, json: body, keep: id(kept), stranger: 'never' },
-  { route: `GET ${PREFIX}${plural}` },
-  { route: `GET ${PREFIX}${plural}/{id}`, params: { id: kept } },
-  { route: `PATCH ${PREFIX}${plural}/{id}`, params: { id: kept }, json: () => changes },
-  { route: `GET ${PREFIX}${plural}/{id}/versions`, params: { id: kept } },
+  { route: `POST ${KNOWLEDGE_PATH}${plural}`, json: body, keep: id(kept), stranger: 'never' },
+  { route: `GET ${KNOWLEDGE_PATH}${plural}` },
+  { route: `GET ${KNOWLEDGE_PATH}${plural}/{id}`, params: { id: kept } },
+  { route: `PATCH ${KNOWLEDGE_PATH}${plural}/{id}`, params: { id: kept }, json: () => changes },
+  { route: `GET ${KNOWLEDGE_PATH}${plural}/{id}/versions`, params: { id: kept } },
 ];
-const asked = (path: string, params: Record<string, string>, payload: object, kept: string): Step => ({
-  route: `POST ${PREFIX}/suggestions/${path}`,
+const proposalStep = (path: string, params: Record<string, string>, payload: object, kept: string): Step => ({
+  route: `POST ${KNOWLEDGE_PATH}/suggestions/${path}`,
   params,
   before: says(proposal(payload as Record<string, unknown>)),
   env,
@@ -36,9 +36,9 @@ const concept = { id: 'concept' };
 const job = { id: 'job' };
 
 const RESOURCES: Step[] = [
-  { route: `GET ${PREFIX}/business-domains` },
+  { route: `GET ${KNOWLEDGE_PATH}/business-domains` },
   {
-    route: `PUT ${PREFIX}/business-domains`,
+    route: `PUT ${KNOWLEDGE_PATH}/business-domains`,
     json: () => ({
       business_domains: [{ key: 'sales', name: 'Sales', description: 'Orders and what they bring in.' }],
     }),
@@ -68,13 +68,13 @@ const RESOURCES: Step[] = [
     { grain: 'day' },
   ),
   {
-    route: `POST ${PREFIX}/semantic/query`,
+    route: `POST ${KNOWLEDGE_PATH}/semantic/query`,
     before: async ({ company: { as }, kept }) => {
       const item = { status: 'active', description: 'x', source_concept_ids: [kept.concept] };
       const sold = { kind: 'metric', name: 'Sold', formula: 'sum(orders.total)', mapped_tables: ['orders'] };
-      await must(as.post(`${PREFIX}/semantic`, { json: { ...item, ...sold } }));
+      await must(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...item, ...sold } }));
       const city = { kind: 'dimension', name: 'City', mapped_columns: ['orders.city'] };
-      await must(as.post(`${PREFIX}/semantic`, { json: { ...item, ...city } }));
+      await must(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...item, ...city } }));
     },
     json: () => ({
       metrics: ['Sold'],
@@ -85,22 +85,22 @@ const RESOURCES: Step[] = [
     stranger: 422,
   },
   {
-    route: `POST ${PREFIX}/verified-questions`,
+    route: `POST ${KNOWLEDGE_PATH}/verified-questions`,
     json: () => ({
       question: 'How much did we sell in each city?',
       query: { metrics: ['Sold'], dimensions: ['City'] },
     }),
     keep: id('question'),
   },
-  { route: `GET ${PREFIX}/verified-questions` },
-  { route: `GET ${PREFIX}/verified-questions/{id}`, params: { id: 'question' } },
+  { route: `GET ${KNOWLEDGE_PATH}/verified-questions` },
+  { route: `GET ${KNOWLEDGE_PATH}/verified-questions/{id}`, params: { id: 'question' } },
   {
-    route: `PATCH ${PREFIX}/verified-questions/{id}`,
+    route: `PATCH ${KNOWLEDGE_PATH}/verified-questions/{id}`,
     params: { id: 'question' },
     json: () => ({ question: 'What did we sell in each city?' }),
   },
   {
-    route: `POST ${PREFIX}/ask`,
+    route: `POST ${KNOWLEDGE_PATH}/ask`,
     before: says({
       answer: {
         kind: 'answer',
@@ -119,8 +119,8 @@ const RESOURCES: Step[] = [
     json: () => ({ question: 'Which city bought the most?' }),
     keep: (body: { question_id: string }) => ({ asked: body.question_id }),
   },
-  { route: `GET ${PREFIX}/questions` },
-  { route: `POST ${PREFIX}/questions/{id}/accept`, params: { id: 'asked' } },
+  { route: `GET ${KNOWLEDGE_PATH}/questions` },
+  { route: `POST ${KNOWLEDGE_PATH}/questions/{id}/accept`, params: { id: 'asked' } },
   ...resource(
     '/ontology/nodes',
     'node',
@@ -128,7 +128,7 @@ const RESOURCES: Step[] = [
     { attributes: ['email'] },
   ),
   {
-    route: `POST ${PREFIX}/ontology/nodes`,
+    route: `POST ${KNOWLEDGE_PATH}/ontology/nodes`,
     json: () => ({ name: 'Order', description: 'What was bought.' }),
     keep: id('order'),
   },
@@ -146,34 +146,39 @@ const RESOURCES: Step[] = [
 ];
 
 const SUGGESTIONS: Step[] = [
-  asked('concepts/{id}/generate', concept, { description: 'What customers paid.' }, 'suggestion'),
-  asked(
+  proposalStep('concepts/{id}/generate', concept, { description: 'What customers paid.' }, 'suggestion'),
+  proposalStep(
     'concepts/{id}/promote-semantic',
     concept,
     { kind: 'entity', name: 'Sale', description: 'One sale.' },
     'promotion',
   ),
-  asked('concepts/{id}/promote-ontology', concept, { name: 'Payment', description: 'Money that came in.' }, 'node2'),
-  asked('semantic/{id}/generate', { id: 'item' }, { description: 'The sum of all payments.' }, 'improved'),
-  asked('ontology/nodes/{id}/generate', { id: 'node' }, { description: 'Who buys of us.' }, 'other'),
-  asked('ontology/relations/{id}/generate', { id: 'relation' }, { description: 'Who ordered what.' }, 'another'),
-  { route: `GET ${PREFIX}/suggestions`, query: () => ({ target_type: 'concept' }) },
-  { route: `POST ${PREFIX}/suggestions/{id}/accept`, params: { id: 'suggestion' }, json: () => ({}) },
+  proposalStep(
+    'concepts/{id}/promote-ontology',
+    concept,
+    { name: 'Payment', description: 'Money that came in.' },
+    'node2',
+  ),
+  proposalStep('semantic/{id}/generate', { id: 'item' }, { description: 'The sum of all payments.' }, 'improved'),
+  proposalStep('ontology/nodes/{id}/generate', { id: 'node' }, { description: 'Who buys of us.' }, 'other'),
+  proposalStep('ontology/relations/{id}/generate', { id: 'relation' }, { description: 'Who ordered what.' }, 'another'),
+  { route: `GET ${KNOWLEDGE_PATH}/suggestions`, query: () => ({ target_type: 'concept' }) },
+  { route: `POST ${KNOWLEDGE_PATH}/suggestions/{id}/accept`, params: { id: 'suggestion' }, json: () => ({}) },
   {
-    route: `POST ${PREFIX}/suggestions/{id}/reject`,
+    route: `POST ${KNOWLEDGE_PATH}/suggestions/{id}/reject`,
     params: { id: 'promotion' },
     json: () => ({ review_note: 'It is a metric already.' }),
   },
   {
-    route: `POST ${PREFIX}/suggestions/bulk-accept`,
+    route: `POST ${KNOWLEDGE_PATH}/suggestions/bulk-accept`,
     json: ({ improved, other }) => ({ ids: [improved, other] }),
   },
 ];
 
 const INTERCHANGE: Step[] = [
-  { route: `GET ${PREFIX}/export` },
+  { route: `GET ${KNOWLEDGE_PATH}/export` },
   {
-    route: `POST ${PREFIX}/import`,
+    route: `POST ${KNOWLEDGE_PATH}/import`,
     query: () => ({ dry_run: 'true' }),
     json: () => ({
       concepts: [
@@ -185,19 +190,19 @@ const INTERCHANGE: Step[] = [
 ];
 
 const JOBS: Step[] = [
-  { route: `GET ${PREFIX}/concepts/generation/prerequisites` },
+  { route: `GET ${KNOWLEDGE_PATH}/concepts/generation/prerequisites` },
   {
-    route: `POST ${PREFIX}/concepts/generation/jobs`,
+    route: `POST ${KNOWLEDGE_PATH}/concepts/generation/jobs`,
     before: says(concepts(newConcept('Churn'))),
     env,
     json: () => ({ business_domains: ['sales'], text: 'Churn is when a customer stops buying.' }),
     keep: id('job'),
     stranger: 'never',
   },
-  { route: `GET ${PREFIX}/concepts/generation/jobs/{id}`, params: job },
-  { route: `GET ${PREFIX}/ontology/generation/prerequisites` },
+  { route: `GET ${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`, params: job },
+  { route: `GET ${KNOWLEDGE_PATH}/ontology/generation/prerequisites` },
   {
-    route: `POST ${PREFIX}/ontology/generation/jobs`,
+    route: `POST ${KNOWLEDGE_PATH}/ontology/generation/jobs`,
     before: async ({ company: { as }, kept }) => {
       kept.connection = (await must(as.get('/v1/managed-tables/status'))).connection_id;
     },
@@ -206,24 +211,24 @@ const JOBS: Step[] = [
     keep: id('ontologyJob'),
     stranger: 'never',
   },
-  { route: `GET ${PREFIX}/ontology/generation/jobs/{id}`, params: { id: 'ontologyJob' } },
+  { route: `GET ${KNOWLEDGE_PATH}/ontology/generation/jobs/{id}`, params: { id: 'ontologyJob' } },
   {
-    route: `POST ${PREFIX}/jobs/enrich`,
+    route: `POST ${KNOWLEDGE_PATH}/jobs/enrich`,
     env,
     json: ({ concept }) => ({ target_type: 'concept', target_ids: [concept] }),
     stranger: 'never',
   },
-  { route: `GET ${PREFIX}/jobs`, query: () => ({ status: 'queued' }) },
-  { route: `GET ${PREFIX}/jobs/{id}`, params: job },
-  { route: `POST ${PREFIX}/jobs/{id}/cancel`, params: job },
+  { route: `GET ${KNOWLEDGE_PATH}/jobs`, query: () => ({ status: 'queued' }) },
+  { route: `GET ${KNOWLEDGE_PATH}/jobs/{id}`, params: job },
+  { route: `POST ${KNOWLEDGE_PATH}/jobs/{id}/cancel`, params: job },
 ];
 
 const DELETIONS: Step[] = [
-  { route: `DELETE ${PREFIX}/verified-questions/{id}`, params: { id: 'question' } },
-  { route: `DELETE ${PREFIX}/ontology/relations/{id}`, params: { id: 'relation' } },
-  { route: `DELETE ${PREFIX}/ontology/nodes/{id}`, params: { id: 'node' } },
-  { route: `DELETE ${PREFIX}/semantic/{id}`, params: { id: 'item' } },
-  { route: `DELETE ${PREFIX}/concepts/{id}`, params: concept },
+  { route: `DELETE ${KNOWLEDGE_PATH}/verified-questions/{id}`, params: { id: 'question' } },
+  { route: `DELETE ${KNOWLEDGE_PATH}/ontology/relations/{id}`, params: { id: 'relation' } },
+  { route: `DELETE ${KNOWLEDGE_PATH}/ontology/nodes/{id}`, params: { id: 'node' } },
+  { route: `DELETE ${KNOWLEDGE_PATH}/semantic/{id}`, params: { id: 'item' } },
+  { route: `DELETE ${KNOWLEDGE_PATH}/concepts/{id}`, params: concept },
 ];
 
 walk(

@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
 import { aQueue, finish } from '../../company-exports/support.ts';
-import { end, erased } from '../../organizations/looking.ts';
+import { end, runErasure } from '../../organizations/looking.ts';
 import { allow, must, signed } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
 import { aVisualization, parameter, someSales } from '../../visualizations/support.ts';
@@ -74,7 +74,7 @@ const STEPS: Step[] = [
     params: { id: 'organization' },
     before: async ({ kept }) => {
       await end({ id: kept.organization as string });
-      await erased({ id: kept.organization as string });
+      await runErasure({ id: kept.organization as string });
     },
   },
   { route: 'POST /accounts', json: () => ({ name: 'Lisbon', metadata: { region: 'eu' } }), keep: id('account') },

@@ -3,7 +3,7 @@ import type { Caller } from '../../support/api.ts';
 import { aConsoleGroup, aPermission, enter, groupInput, policyInput } from '../../support/console.ts';
 import { allow, aServiceAccountThat, must } from '../../support/signed.ts';
 import { aUser, type Company } from '../../support/worlds.ts';
-import { type Allowed, post, put, type Reach, thingArn, type Way } from './way.ts';
+import { type AccessPath, type AccessTarget, type ActionPattern, post, put, resourceArnOf } from './way.ts';
 
 const aGroup = async (company: Company): Promise<string> => (await aConsoleGroup(company))._id;
 
@@ -17,9 +17,9 @@ async function aPolicy({ as }: Company) {
 const namedGroup = (
   way: string,
   route: string,
-  besides: Allowed[],
-  askOf: (company: Company, groupId: string) => Promise<Reach['ask']>,
-): Way => ({
+  besides: ActionPattern[],
+  askOf: (company: Company, groupId: string) => Promise<AccessTarget['ask']>,
+): AccessPath => ({
   thing: 'group',
   way,
   routes: [route],
@@ -27,13 +27,13 @@ const namedGroup = (
   denied: ['groups:get'],
   async make(company) {
     const id = await aGroup(company);
-    return { arn: thingArn(company, 'group', id), ask: await askOf(company, id) };
+    return { arn: resourceArnOf(company, 'group', id), ask: await askOf(company, id) };
   },
 });
 
 const groupsOf = async (company: Company) => `/v1/users/${(await aUser(company)).id}/groups`;
 
-const permissionOf = (method: 'post' | 'put' | 'delete'): Way => ({
+const permissionOf = (method: 'post' | 'put' | 'delete'): AccessPath => ({
   thing: 'permission',
   way: { post: 'added to a group', put: 'made the only one of a group', delete: 'removed from a group' }[method],
   routes: [`${method.toUpperCase()} /v1/groups/{id}/permissions`],
@@ -44,13 +44,13 @@ const permissionOf = (method: 'post' | 'put' | 'delete'): Way => ({
     const id = await aPermission(company);
     const path = `/v1/groups/${await aGroup(company)}/permissions`;
     return {
-      arn: thingArn(company, 'permission', id),
+      arn: resourceArnOf(company, 'permission', id),
       ask: (as) => as[method](path, { json: { permissionIds: [id] } }),
     };
   },
 });
 
-const attachment = (surface: 'console' | 'organization', method: 'post' | 'delete'): Way => ({
+const attachment = (surface: 'console' | 'organization', method: 'post' | 'delete'): AccessPath => ({
   thing: 'policy',
   way: `${method === 'post' ? 'attached to' : 'detached from'} a group, on the ${surface} API`,
   routes: [`${method.toUpperCase()} ${surface === 'console' ? '/v1' : ''}/groups/{id}/policies/{policy_id}`],
@@ -86,7 +86,7 @@ const PRINCIPALS = [
 ] as const;
 
 /** A service account whose keys are asked for on the console, where each key is a thing of its own. */
-const byItsKeys = (way: string, method: 'get' | 'post' | 'delete', besides: Allowed): Way => ({
+const byItsKeys = (way: string, method: 'get' | 'post' | 'delete', besides: ActionPattern): AccessPath => ({
   thing: 'service account on the console',
   way,
   routes: [`${method.toUpperCase()} /v1/service-accounts/{id}/keys${method === 'delete' ? '/{key_id}' : ''}`],
@@ -96,14 +96,14 @@ const byItsKeys = (way: string, method: 'get' | 'post' | 'delete', besides: Allo
     const { id, keyId } = await aServiceAccountThat(company);
     const path = `/v1/service-accounts/${id}/keys`;
     return {
-      arn: thingArn(company, 'service account on the console', id),
+      arn: resourceArnOf(company, 'service account on the console', id),
       ask: (as) => as[method](method === 'delete' ? `${path}/${keyId}` : path),
     };
   },
 });
 
 /** People, groups, policies and service accounts that are named in a body, or beside another thing. */
-export const NAMED: Way[] = [
+export const NAMED_RESOURCE_WAYS: AccessPath[] = [
   byItsKeys('its keys', 'get', 'api_keys:list'),
   byItsKeys('given a key', 'post', 'api_keys:create'),
   byItsKeys('a key of it, revoked', 'delete', 'api_keys:delete'),
@@ -116,7 +116,10 @@ export const NAMED: Way[] = [
     async make(company) {
       const { id } = await aServiceAccountThat(company);
       const json = { principal: { type: 'service_account', id }, checks: [{ action: 'users:list', resource: '*' }] };
-      return { arn: thingArn(company, 'service account on the console', id), ask: post('/v1/policies/simulate', json) };
+      return {
+        arn: resourceArnOf(company, 'service account on the console', id),
+        ask: post('/v1/policies/simulate', json),
+      };
     },
   },
   namedGroup('entered by a user', 'POST /v1/users/{id}/groups', ['users:assign_groups'], async (company, id) =>
@@ -144,7 +147,7 @@ export const NAMED: Way[] = [
       const user = await aUser(company);
       await enter(company, user.id, id);
       return {
-        arn: thingArn(company, 'group', id),
+        arn: resourceArnOf(company, 'group', id),
         async ask(as) {
           const answer = await as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } });
           const { group_ids } = await must(company.as.get(`/v1/users/${user.id}`));
@@ -163,7 +166,7 @@ export const NAMED: Way[] = [
     async make(company) {
       const id = await aGroup(company);
       await enter(company, (await aUser(company)).id, id);
-      return { arn: thingArn(company, 'group', id), ask: (as) => as.get(`/v1/users?group_id=${id}`) };
+      return { arn: resourceArnOf(company, 'group', id), ask: (as) => as.get(`/v1/users?group_id=${id}`) };
     },
     reached: ({ body }) => body.total === 1,
   },
@@ -174,7 +177,7 @@ export const NAMED: Way[] = [
     }),
   ),
   ...PRINCIPALS.map(
-    ({ thing, onOrganization: action, made }): Way => ({
+    ({ thing, onOrganization: action, made }): AccessPath => ({
       thing,
       way: 'bound to a group',
       routes: ['POST /groups/{id}/bindings'],
@@ -185,12 +188,12 @@ export const NAMED: Way[] = [
         const id = await made(company);
         const type = thing.replace(' ', '_');
         const json = { principal_type: type, principal_id: id, account_id: company.accountId };
-        return { arn: thingArn(company, thing, id), ask: post(`/groups/${await aGroup(company)}/bindings`, json) };
+        return { arn: resourceArnOf(company, thing, id), ask: post(`/groups/${await aGroup(company)}/bindings`, json) };
       },
     }),
   ),
   ...PRINCIPALS.map(
-    ({ thing, onConsole: action, made }): Way => ({
+    ({ thing, onConsole: action, made }): AccessPath => ({
       thing,
       way: 'its permissions, simulated',
       routes: ['POST /v1/policies/simulate'],
@@ -202,7 +205,7 @@ export const NAMED: Way[] = [
           principal: { type: thing.replace(' ', '_'), id },
           checks: [{ action: 'users:list', resource: '*' }],
         };
-        return { arn: thingArn(company, thing, id), ask: post('/v1/policies/simulate', json) };
+        return { arn: resourceArnOf(company, thing, id), ask: post('/v1/policies/simulate', json) };
       },
     }),
   ),
@@ -214,7 +217,10 @@ export const NAMED: Way[] = [
     denied: ['permissions:get'],
     async make(company) {
       const id = await aPermission(company);
-      return { arn: thingArn(company, 'permission', id), ask: post('/v1/groups', groupInput({ permissionIds: [id] })) };
+      return {
+        arn: resourceArnOf(company, 'permission', id),
+        ask: post('/v1/groups', groupInput({ permissionIds: [id] })),
+      };
     },
   },
   permissionOf('post'),

@@ -1,9 +1,9 @@
-import { aPlaced } from './showing.ts';
+import { aPlacedVisualization } from './showing.ts';
 import { tool, toolAnswered } from './tables.ts';
-import { thingArn, type Way } from './way.ts';
+import { type AccessPath, resourceArnOf } from './way.ts';
 
 /** Dashboards and what stands on them, through the tools of agents. */
-export const AGENTS: Way[] = [
+export const MCP_WAYS: AccessPath[] = [
   {
     thing: 'dashboard',
     way: 'run by an agent',
@@ -11,9 +11,9 @@ export const AGENTS: Way[] = [
     needs: ['dashboards:get'],
     denied: ['dashboards:get'],
     async make(company) {
-      const { dashboard } = await aPlaced(company);
+      const { dashboard } = await aPlacedVisualization(company);
       const ask = tool('run_dashboard', { dashboard_id: dashboard._id });
-      return { arn: thingArn(company, 'dashboard', dashboard._id), ask };
+      return { arn: resourceArnOf(company, 'dashboard', dashboard._id), ask };
     },
     reached: toolAnswered,
   },
@@ -24,9 +24,9 @@ export const AGENTS: Way[] = [
     besides: ['dashboards:get'],
     denied: ['visualizations:get', 'visualizations:execute'],
     async make(company) {
-      const { dashboard, visualization } = await aPlaced(company);
+      const { dashboard, visualization } = await aPlacedVisualization(company);
       const ask = tool('run_dashboard', { dashboard_id: dashboard._id });
-      return { arn: thingArn(company, 'visualization', visualization._id), ask };
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
     },
     reached: (answer) =>
       toolAnswered(answer) && answer.body.result.structuredContent.data.results[0].rows !== undefined,

@@ -3,13 +3,22 @@ import { nothing } from '../../knowledge/ask/support.ts';
 import { aModel, proposal } from '../../knowledge/model.ts';
 import { aQuestion, aSum, QUESTIONS } from '../../knowledge/questions/support.ts';
 import { aSuggestion, SUGGESTIONS } from '../../knowledge/suggesting.ts';
-import { aConcept, aName, aNode, anItem, aRelation, PREFIX } from '../../knowledge/support.ts';
-import type { Answer, Caller } from '../../support/api.ts';
+import { aConcept, aName, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../../knowledge/support.ts';
+import type { ApiResponse, Caller } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
 import { aHeldQueue } from '../../uploads/support.ts';
 import { tool, toolAnswered } from './tables.ts';
-import { type Allowed, get, patch, post, type Reach, remove, thingArn, type Way } from './way.ts';
+import {
+  type AccessPath,
+  type AccessTarget,
+  type ActionPattern,
+  get,
+  patch,
+  post,
+  remove,
+  resourceArnOf,
+} from './way.ts';
 
 /** Drafts are in no export. */
 const status = 'active';
@@ -23,22 +32,22 @@ const KINDS = {
     gets: 'ontology:list',
     async make(as: Caller, predicate: string) {
       const id = await aRelation(as, await aNode(as, { status }), predicate, await aNode(as, { status }));
-      await must(as.patch(`${PREFIX}/ontology/relations/${id}`, { json: { status } }));
+      await must(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${id}`, { json: { status } }));
       return id;
     },
   },
 } as const satisfies Record<string, { gets: Action; make: (as: Caller, name: string) => Promise<string> }>;
 type Kind = keyof typeof KINDS;
-const ALL = Object.keys(KINDS) as Kind[];
+const ALL_KINDS = Object.keys(KINDS) as Kind[];
 
 /** A way to knowledge that a Deny alone closes. */
 const toKnowledge = (
   thing: Kind,
   way: string,
   route: string,
-  besides: Allowed[],
-  ask: (company: Company, id: string, name: string) => Promise<Reach['ask']>,
-): Way => ({
+  besides: ActionPattern[],
+  ask: (company: Company, id: string, name: string) => Promise<AccessTarget['ask']>,
+): AccessPath => ({
   thing,
   way,
   routes: [route],
@@ -47,12 +56,12 @@ const toKnowledge = (
   async make(company) {
     const name = aName('matrix').replace(' ', '-');
     const id = await KINDS[thing].make(company.as, name);
-    return { arn: thingArn(company, thing, id), ask: await ask(company, id, name) };
+    return { arn: resourceArnOf(company, thing, id), ask: await ask(company, id, name) };
   },
 });
 
 /** The same, asking a model that answers with a proposal. */
-const suggested = (thing: Kind, path: string, payload: () => Record<string, unknown>): Way =>
+const suggested = (thing: Kind, path: string, payload: () => Record<string, unknown>): AccessPath =>
   toKnowledge(
     thing,
     `sent to the model by ${path.split('/').at(-1)}`,
@@ -70,16 +79,16 @@ const enrich = (thing: Kind, id: string) => async (as: Caller) => {
   const { env } = await aModel();
   const queued = { ...env, MODEL_JOBS: aHeldQueue().env.JOBS } as unknown as Record<string, string>;
   const json = { target_type: TARGET_TYPES[thing], target_ids: [id] };
-  return as.post(`${PREFIX}/jobs/enrich`, { json, env: queued });
+  return as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: queued });
 };
 
 /** A suggestion about a concept, reviewed. */
 const reviewed = (
   way: string,
   route: string,
-  ask: (suggestion: string) => Reach['ask'],
-  reached?: (answer: Answer) => boolean,
-): Way[] =>
+  ask: (suggestion: string) => AccessTarget['ask'],
+  reached?: (answer: ApiResponse) => boolean,
+): AccessPath[] =>
   (['concept', 'suggestion'] as const).map((thing) => ({
     thing,
     way: thing === 'concept' ? `about which a suggestion is ${way}` : way,
@@ -88,29 +97,29 @@ const reviewed = (
     denied: thing === 'concept' ? ['concepts:get'] : ['knowledge_reviews:list', 'knowledge_reviews:review'],
     async make(company) {
       const { id, conceptId } = await aSuggestion(company.as);
-      const arn = thingArn(company, thing, thing === 'concept' ? conceptId : id);
+      const arn = resourceArnOf(company, thing, thing === 'concept' ? conceptId : id);
       return { arn, ask: ask(id) };
     },
     ...(reached && { reached }),
   }));
 
-const accepts = ({ status, body }: Answer): boolean => status === 200 && body.accepted.length === 1;
+const accepts = ({ status, body }: ApiResponse): boolean => status === 200 && body.accepted.length === 1;
 
-const query = (sum: { query: object }) => post(`${PREFIX}/semantic/query`, sum.query);
+const query = (sum: { query: object }) => post(`${KNOWLEDGE_PATH}/semantic/query`, sum.query);
 const ask = (question: string) => async (as: Caller) => {
   const { env } = await aModel(nothing);
-  return as.post(`${PREFIX}/ask`, { json: { question }, env });
+  return as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question }, env });
 };
-const answers = ({ status, body }: Answer): boolean => status === 200 && body.kind === 'answer';
+const answers = ({ status, body }: ApiResponse): boolean => status === 200 && body.kind === 'answer';
 
 /** A metric and its table, asked for: the metric may be denied, and the rows of the table must be allowed. */
 const computed = (
   way: string,
   route: string,
-  besides: Allowed[],
-  askOf: (company: Company) => Promise<{ item: string; table: { id: string }; ask: Reach['ask'] }>,
-  reached?: (answer: Answer) => boolean,
-): Way[] => [
+  besides: ActionPattern[],
+  askOf: (company: Company) => Promise<{ item: string; table: { id: string }; ask: AccessTarget['ask'] }>,
+  reached?: (answer: ApiResponse) => boolean,
+): AccessPath[] => [
   {
     thing: 'item',
     way,
@@ -119,7 +128,7 @@ const computed = (
     denied: ['semantic:list'],
     async make(company) {
       const made = await askOf(company);
-      return { arn: thingArn(company, 'item', made.item), ask: made.ask };
+      return { arn: resourceArnOf(company, 'item', made.item), ask: made.ask };
     },
     ...(reached && { reached }),
   },
@@ -132,14 +141,18 @@ const computed = (
     denied: ['managed-tables:data-read'],
     async make(company) {
       const made = await askOf(company);
-      return { arn: thingArn(company, 'table', made.table.id), ask: made.ask };
+      return { arn: resourceArnOf(company, 'table', made.table.id), ask: made.ask };
     },
     ...(reached && { reached }),
   },
 ];
 
 /** A verified question, by what its metric is denied. */
-const questioned = (way: string, method: 'GET' | 'PATCH' | 'DELETE', askOf: (path: string) => Reach['ask']): Way => ({
+const questioned = (
+  way: string,
+  method: 'GET' | 'PATCH' | 'DELETE',
+  askOf: (path: string) => AccessTarget['ask'],
+): AccessPath => ({
   thing: 'item',
   way: `that answers a verified question, ${way}`,
   routes: [`${method} ${QUESTIONS}/{id}`],
@@ -147,18 +160,18 @@ const questioned = (way: string, method: 'GET' | 'PATCH' | 'DELETE', askOf: (pat
   denied: ['semantic:list'],
   async make(company) {
     const { id, item } = await aQuestion(company.as);
-    return { arn: thingArn(company, 'item', item), ask: askOf(`${QUESTIONS}/${id}`) };
+    return { arn: resourceArnOf(company, 'item', item), ask: askOf(`${QUESTIONS}/${id}`) };
   },
 });
 
-const exported = (thing: Kind): Way => ({
+const exported = (thing: Kind): AccessPath => ({
   ...toKnowledge(
     thing,
     'exported',
-    `GET ${PREFIX}/export`,
+    `GET ${KNOWLEDGE_PATH}/export`,
     ['concepts:list', 'semantic:list', 'ontology:list'],
     async (_, __, name) => async (as) => {
-      const { body, ...answer } = await as.get(`${PREFIX}/export?format=json`);
+      const { body, ...answer } = await as.get(`${KNOWLEDGE_PATH}/export?format=json`);
       return { ...answer, body: JSON.stringify(body).includes(name) };
     },
   ),
@@ -174,30 +187,38 @@ const relation = (end: 'subject_node_id' | 'object_node_id', id: string, other: 
 });
 
 /** Concepts, items, nodes and relations, beside their own routes, and suggestions about them. */
-export const KNOWLEDGE: Way[] = [
+export const KNOWLEDGE_WAYS: AccessPath[] = [
   suggested('concept', 'concepts/{id}/generate', described),
   suggested('concept', 'concepts/{id}/promote-semantic', () => ({ name: aName('Promoted') })),
   suggested('concept', 'concepts/{id}/promote-ontology', () => ({ name: aName('Promoted'), node_type: 'class' })),
   suggested('item', 'semantic/{id}/generate', described),
   suggested('node', 'ontology/nodes/{id}/generate', described),
   suggested('relation', 'ontology/relations/{id}/generate', described),
-  ...ALL.map((thing) =>
-    toKnowledge(thing, 'enriched', `POST ${PREFIX}/jobs/enrich`, ['knowledge_reviews:generate'], async (_, id) =>
-      enrich(thing, id),
+  ...ALL_KINDS.map((thing) =>
+    toKnowledge(
+      thing,
+      'enriched',
+      `POST ${KNOWLEDGE_PATH}/jobs/enrich`,
+      ['knowledge_reviews:generate'],
+      async (_, id) => enrich(thing, id),
     ),
   ),
-  ...ALL.map((thing) =>
-    toKnowledge(thing, 'job about it', `GET ${PREFIX}/jobs/{id}`, ['knowledge_reviews:list'], async ({ as }, id) =>
-      get(`${PREFIX}/jobs/${(await must(enrich(thing, id)(as)))._id}`),
+  ...ALL_KINDS.map((thing) =>
+    toKnowledge(
+      thing,
+      'job about it',
+      `GET ${KNOWLEDGE_PATH}/jobs/{id}`,
+      ['knowledge_reviews:list'],
+      async ({ as }, id) => get(`${KNOWLEDGE_PATH}/jobs/${(await must(enrich(thing, id)(as)))._id}`),
     ),
   ),
-  ...ALL.map((thing) =>
+  ...ALL_KINDS.map((thing) =>
     toKnowledge(
       thing,
       'job about it, cancelled',
-      `POST ${PREFIX}/jobs/{id}/cancel`,
+      `POST ${KNOWLEDGE_PATH}/jobs/{id}/cancel`,
       ['knowledge_reviews:generate'],
-      async ({ as }, id) => post(`${PREFIX}/jobs/${(await must(enrich(thing, id)(as)))._id}/cancel`),
+      async ({ as }, id) => post(`${KNOWLEDGE_PATH}/jobs/${(await must(enrich(thing, id)(as)))._id}/cancel`),
     ),
   ),
   ...reviewed('accepted', `POST ${SUGGESTIONS}/{id}/accept`, (id) => post(`${SUGGESTIONS}/${id}/accept`)),
@@ -209,7 +230,7 @@ export const KNOWLEDGE: Way[] = [
     accepts,
   ),
   ...(['accept', 'bulk-accept'] as const).map(
-    (how): Way => ({
+    (how): AccessPath => ({
       thing: 'concept',
       way: `changed by a suggestion, ${how}`,
       routes: [`POST ${SUGGESTIONS}/${how === 'accept' ? '{id}/accept' : 'bulk-accept'}`],
@@ -219,18 +240,21 @@ export const KNOWLEDGE: Way[] = [
       async make(company) {
         const { id, conceptId } = await aSuggestion(company.as);
         const path = how === 'accept' ? `${SUGGESTIONS}/${id}/accept` : `${SUGGESTIONS}/bulk-accept`;
-        return { arn: thingArn(company, 'concept', conceptId), ask: post(path, how === 'accept' ? {} : { ids: [id] }) };
+        return {
+          arn: resourceArnOf(company, 'concept', conceptId),
+          ask: post(path, how === 'accept' ? {} : { ids: [id] }),
+        };
       },
       ...(how === 'bulk-accept' && { reached: accepts }),
     }),
   ),
-  ...computed('queried', `POST ${PREFIX}/semantic/query`, ['semantic:list'], async ({ as }) => {
+  ...computed('queried', `POST ${KNOWLEDGE_PATH}/semantic/query`, ['semantic:list'], async ({ as }) => {
     const sum = await aSum(as);
     return { ...sum, ask: query(sum) };
   }),
   ...computed(
     'used to answer a question',
-    `POST ${PREFIX}/ask`,
+    `POST ${KNOWLEDGE_PATH}/ask`,
     ['semantic:list'],
     async ({ as }) => {
       const question = await aQuestion(as);
@@ -245,15 +269,15 @@ export const KNOWLEDGE: Way[] = [
   }).slice(0, 1),
   ...computed(
     'used by a question that is accepted',
-    `POST ${PREFIX}/questions/{id}/accept`,
+    `POST ${KNOWLEDGE_PATH}/questions/{id}/accept`,
     ['semantic:create'],
     async ({ as }) => {
       const question = await aQuestion(as);
       const json = { question: question.question, execute: false };
-      const { question_id } = await must(as.post(`${PREFIX}/ask`, { json }));
+      const { question_id } = await must(as.post(`${KNOWLEDGE_PATH}/ask`, { json }));
       // Else it would be there already.
       await must(as.delete(`${QUESTIONS}/${question.id}`));
-      return { ...question, ask: post(`${PREFIX}/questions/${question_id}/accept`) };
+      return { ...question, ask: post(`${KNOWLEDGE_PATH}/questions/${question_id}/accept`) };
     },
   ).slice(0, 1),
   ...computed(
@@ -279,56 +303,66 @@ export const KNOWLEDGE: Way[] = [
   questioned('read', 'GET', get),
   questioned('changed', 'PATCH', (path) => (as) => patch(path, { question: `${aName('Otherwise')}?` })(as)),
   questioned('archived', 'DELETE', remove),
-  toKnowledge('concept', 'source of a new item', `POST ${PREFIX}/semantic`, ['semantic:create'], async (_, id) =>
-    post(`${PREFIX}/semantic`, { kind: 'mapping', ...named(), source_concept_ids: [id] }),
+  toKnowledge(
+    'concept',
+    'source of a new item',
+    `POST ${KNOWLEDGE_PATH}/semantic`,
+    ['semantic:create'],
+    async (_, id) =>
+      post(`${KNOWLEDGE_PATH}/semantic`, { kind: 'mapping', ...newResourceFields(), source_concept_ids: [id] }),
   ),
   toKnowledge(
     'concept',
     'source of an item',
-    `PATCH ${PREFIX}/semantic/{id}`,
+    `PATCH ${KNOWLEDGE_PATH}/semantic/{id}`,
     ['semantic:update'],
-    async ({ as }, id) => patch(`${PREFIX}/semantic/${await anItem(as)}`, { source_concept_ids: [id] }),
+    async ({ as }, id) => patch(`${KNOWLEDGE_PATH}/semantic/${await anItem(as)}`, { source_concept_ids: [id] }),
   ),
-  toKnowledge('node', 'parent of a new node', `POST ${PREFIX}/ontology/nodes`, ['ontology:create'], async (_, id) =>
-    post(`${PREFIX}/ontology/nodes`, { node_type: 'class', ...named(), parent_node_id: id }),
+  toKnowledge(
+    'node',
+    'parent of a new node',
+    `POST ${KNOWLEDGE_PATH}/ontology/nodes`,
+    ['ontology:create'],
+    async (_, id) =>
+      post(`${KNOWLEDGE_PATH}/ontology/nodes`, { node_type: 'class', ...newResourceFields(), parent_node_id: id }),
   ),
   toKnowledge(
     'node',
     'parent of a node',
-    `PATCH ${PREFIX}/ontology/nodes/{id}`,
+    `PATCH ${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
     ['ontology:update'],
-    async ({ as }, id) => patch(`${PREFIX}/ontology/nodes/${await aNode(as)}`, { parent_node_id: id }),
+    async ({ as }, id) => patch(`${KNOWLEDGE_PATH}/ontology/nodes/${await aNode(as)}`, { parent_node_id: id }),
   ),
   ...(['subject_node_id', 'object_node_id'] as const).flatMap((end) => [
     toKnowledge(
       'node',
       `${end} of a new relation`,
-      `POST ${PREFIX}/ontology/relations`,
+      `POST ${KNOWLEDGE_PATH}/ontology/relations`,
       ['ontology:create'],
-      async ({ as }, id) => post(`${PREFIX}/ontology/relations`, relation(end, id, await aNode(as))),
+      async ({ as }, id) => post(`${KNOWLEDGE_PATH}/ontology/relations`, relation(end, id, await aNode(as))),
     ),
     toKnowledge(
       'node',
       `${end} of a relation`,
-      `PATCH ${PREFIX}/ontology/relations/{id}`,
+      `PATCH ${KNOWLEDGE_PATH}/ontology/relations/{id}`,
       ['ontology:update'],
       async ({ as }, id) => {
         const changed = await aRelation(as, await aNode(as), 'has', await aNode(as));
-        return patch(`${PREFIX}/ontology/relations/${changed}`, { [end]: id });
+        return patch(`${KNOWLEDGE_PATH}/ontology/relations/${changed}`, { [end]: id });
       },
     ),
   ]),
-  ...ALL.map(exported),
+  ...ALL_KINDS.map(exported),
   {
     ...toKnowledge(
       'concept',
       'named in an imported document',
-      `POST ${PREFIX}/import`,
+      `POST ${KNOWLEDGE_PATH}/import`,
       ['knowledge_reviews:generate'],
       async (_, __, name) =>
-        post(`${PREFIX}/import`, {
+        post(`${KNOWLEDGE_PATH}/import`, {
           format: 'data-console-knowledge/1',
-          semantic: [{ kind: 'mapping', ...named(), source_concepts: [name] }],
+          semantic: [{ kind: 'mapping', ...newResourceFields(), source_concepts: [name] }],
         }),
     ),
     reached: ({ status, body }) => status === 200 && body.errors.length === 0,
@@ -342,12 +376,12 @@ export const KNOWLEDGE: Way[] = [
     async make(company) {
       const name = aName('Sought');
       const id = await aConcept(company.as, { name, status: 'active' });
-      return { arn: thingArn(company, 'concept', id), ask: tool('search_concepts', { search: name }) };
+      return { arn: resourceArnOf(company, 'concept', id), ask: tool('search_concepts', { search: name }) };
     },
     reached: (answer) => toolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
   },
 ];
 
-function named() {
+function newResourceFields() {
   return { name: aName('Matrix'), description: 'Text.' };
 }

@@ -1,19 +1,19 @@
 import type { Action } from '../../../src/permissions/actions.ts';
-import { aHeldQueue, aSchedule, SCHEDULES, scheduleOf } from '../../schedules/support.ts';
+import { aHeldQueue, aSchedule, SCHEDULES_PATH, scheduleOf } from '../../schedules/support.ts';
 import type { Caller } from '../../support/api.ts';
 import { aUser, type Company } from '../../support/worlds.ts';
-import { aPlaced, aSeen } from './showing.ts';
-import { get, post, put, type Reach, remove, thingArn, type Way } from './way.ts';
+import { aPlacedVisualization, aVisibleVisualization } from './showing.ts';
+import { type AccessPath, type AccessTarget, get, post, put, remove, resourceArnOf } from './way.ts';
 
 type Target = Parameters<typeof aSchedule>[1];
-type Ask = (company: Company, target: Target) => Promise<Reach['ask']>;
+type Ask = (company: Company, target: Target) => Promise<AccessTarget['ask']>;
 
 const to = ({ owner }: Company) => ({ recipients: [{ user_id: owner.id }] });
 const at = async (company: Company, target: Target) =>
-  `${SCHEDULES}/${(await aSchedule(company.as, target, to(company)))._id}`;
+  `${SCHEDULES_PATH}/${(await aSchedule(company.as, target, to(company)))._id}`;
 
 /** @param gives whether it has others sent what it is about, which nobody does who is denied to see it */
-const ways = (way: string, route: string, gives: boolean, ask: Ask): Way[] => {
+const ways = (way: string, route: string, gives: boolean, ask: Ask): AccessPath[] => {
   const seen: Action[] = ['visualizations:get', 'visualizations:execute'];
   return [
     {
@@ -23,8 +23,8 @@ const ways = (way: string, route: string, gives: boolean, ask: Ask): Way[] => {
       needs: ['dashboards:schedule'],
       denied: ['dashboards:schedule', ...(gives ? (['dashboards:get'] as const) : [])],
       async make(company) {
-        const { dashboard } = await aPlaced(company);
-        return { arn: thingArn(company, 'dashboard', dashboard._id), ask: await ask(company, dashboard) };
+        const { dashboard } = await aPlacedVisualization(company);
+        return { arn: resourceArnOf(company, 'dashboard', dashboard._id), ask: await ask(company, dashboard) };
       },
     },
     {
@@ -34,8 +34,8 @@ const ways = (way: string, route: string, gives: boolean, ask: Ask): Way[] => {
       needs: ['visualizations:schedule'],
       denied: ['visualizations:schedule', ...(gives ? seen : [])],
       async make(company) {
-        const made = await aSeen(company);
-        return { arn: thingArn(company, 'visualization', made._id), ask: await ask(company, made) };
+        const made = await aVisibleVisualization(company);
+        return { arn: resourceArnOf(company, 'visualization', made._id), ask: await ask(company, made) };
       },
     },
     ...(gives
@@ -47,8 +47,8 @@ const ways = (way: string, route: string, gives: boolean, ask: Ask): Way[] => {
             besides: ['dashboards:schedule'] as Action[],
             denied: seen,
             async make(company: Company) {
-              const { dashboard, visualization } = await aPlaced(company);
-              const arn = thingArn(company, 'visualization', visualization._id);
+              const { dashboard, visualization } = await aPlacedVisualization(company);
+              const arn = resourceArnOf(company, 'visualization', visualization._id);
               return { arn, ask: await ask(company, dashboard) };
             },
           },
@@ -60,9 +60,9 @@ const ways = (way: string, route: string, gives: boolean, ask: Ask): Way[] => {
 const run = (path: string) => (as: Caller) => as.post(`${path}/run`, { env: aHeldQueue().env });
 
 /** What is mailed by schedule. */
-export const SCHEDULED: Way[] = [
+export const SCHEDULE_WAYS: AccessPath[] = [
   ...ways('scheduled', 'POST /v1/schedules', true, async (company, target) =>
-    post(SCHEDULES, scheduleOf(target, to(company))),
+    post(SCHEDULES_PATH, scheduleOf(target, to(company))),
   ),
   ...ways('scheduled otherwise', 'PUT /v1/schedules/{id}', true, async (company, target) =>
     put(await at(company, target), { name: 'Every evening' }),
@@ -86,10 +86,10 @@ export const SCHEDULED: Way[] = [
     needs: ['dashboards:schedule'],
     denied: ['dashboards:schedule', 'dashboards:get'],
     async make(company) {
-      const { dashboard, visualization } = await aPlaced(company);
+      const { dashboard, visualization } = await aPlacedVisualization(company);
       const path = await at(company, visualization);
       const ask = put(path, { target_type: 'dashboard', target_id: dashboard._id });
-      return { arn: thingArn(company, 'dashboard', dashboard._id), ask };
+      return { arn: resourceArnOf(company, 'dashboard', dashboard._id), ask };
     },
   },
   {
@@ -99,10 +99,10 @@ export const SCHEDULED: Way[] = [
     besides: ['dashboards:schedule'],
     denied: ['users:get'],
     async make(company) {
-      const { dashboard } = await aPlaced(company);
+      const { dashboard } = await aPlacedVisualization(company);
       const { id } = await aUser(company);
       const json = scheduleOf(dashboard, { recipients: [{ user_id: id }] });
-      return { arn: thingArn(company, 'user', id), ask: post(SCHEDULES, json) };
+      return { arn: resourceArnOf(company, 'user', id), ask: post(SCHEDULES_PATH, json) };
     },
   },
 ];

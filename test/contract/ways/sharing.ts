@@ -1,25 +1,25 @@
 import type { Action } from '../../../src/permissions/actions.ts';
-import { makeEmbed, SIGNING_KEYS } from '../../embeds/support.ts';
-import { EVENTS, expectTypes } from '../../share-activity/support.ts';
-import { aContext, aMember, CONTEXTS, dashboardGrant } from '../../share-portal/support.ts';
+import { makeEmbed, SIGNING_KEYS_PATH } from '../../embeds/support.ts';
+import { EVENTS_PATH, expectTypes } from '../../share-activity/support.ts';
+import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf } from '../../shares/support.ts';
 import { aConsoleGroup } from '../../support/console.ts';
 import { allow, must } from '../../support/signed.ts';
 import { aUser, type Company } from '../../support/worlds.ts';
-import { aPlaced, aSeen, holdsRows } from './showing.ts';
-import { get, post, put, type Reach, remove, thingArn, type Way } from './way.ts';
+import { aPlacedVisualization, aVisibleVisualization, hasRows } from './showing.ts';
+import { type AccessPath, type AccessTarget, get, post, put, remove, resourceArnOf } from './way.ts';
 
-const SHARES = '/api/v1/dashboard-shares';
-const PORTAL = '/api/v1/share-portal';
-const SHARING: Action[] = ['dashboards:share', 'visualizations:share'];
-const GIVING: Action[] = ['visualizations:share', 'visualizations:get', 'visualizations:execute'];
+const SHARES_PATH = '/api/v1/dashboard-shares';
+const PORTAL_PATH = '/api/v1/share-portal';
+const SHARE_ACTIONS: Action[] = ['dashboards:share', 'visualizations:share'];
+const GRANT_ACTIONS: Action[] = ['visualizations:share', 'visualizations:get', 'visualizations:execute'];
 
 /** A dashboard with one visualization, and what is asked about it: both are given away with it. */
-const given = (
+const givenAwayWays = (
   way: string,
   routes: string[],
-  askOf: (company: Company, dashboardId: string) => Promise<Reach['ask']>,
-): Way[] => [
+  askOf: (company: Company, dashboardId: string) => Promise<AccessTarget['ask']>,
+): AccessPath[] => [
   {
     thing: 'dashboard',
     way,
@@ -28,8 +28,8 @@ const given = (
     needs: ['dashboards:share'],
     denied: ['dashboards:share', 'dashboards:get'],
     async make(company) {
-      const { dashboard } = await aPlaced(company);
-      return { arn: thingArn(company, 'dashboard', dashboard._id), ask: await askOf(company, dashboard._id) };
+      const { dashboard } = await aPlacedVisualization(company);
+      return { arn: resourceArnOf(company, 'dashboard', dashboard._id), ask: await askOf(company, dashboard._id) };
     },
   },
   {
@@ -38,10 +38,13 @@ const given = (
     routes,
     besides: ['dashboards:share'],
     needs: ['visualizations:share'],
-    denied: GIVING,
+    denied: GRANT_ACTIONS,
     async make(company) {
-      const { dashboard, visualization } = await aPlaced(company);
-      return { arn: thingArn(company, 'visualization', visualization._id), ask: await askOf(company, dashboard._id) };
+      const { dashboard, visualization } = await aPlacedVisualization(company);
+      return {
+        arn: resourceArnOf(company, 'visualization', visualization._id),
+        ask: await askOf(company, dashboard._id),
+      };
     },
   },
 ];
@@ -51,49 +54,49 @@ const about = (
   way: string,
   route: string,
   denied: Action[],
-  askOf: (company: Company, dashboardId: string) => Promise<Reach['ask']>,
-): Way => ({
+  askOf: (company: Company, dashboardId: string) => Promise<AccessTarget['ask']>,
+): AccessPath => ({
   thing: 'dashboard',
   way,
   routes: [route],
   needs: ['dashboards:share'],
   denied,
   async make(company) {
-    const { dashboard } = await aPlaced(company);
-    return { arn: thingArn(company, 'dashboard', dashboard._id), ask: await askOf(company, dashboard._id) };
+    const { dashboard } = await aPlacedVisualization(company);
+    return { arn: resourceArnOf(company, 'dashboard', dashboard._id), ask: await askOf(company, dashboard._id) };
   },
 });
 
-const SEEN: Action[] = ['dashboards:share', 'dashboards:get'];
+const SEE_SHARE_ACTIONS: Action[] = ['dashboards:share', 'dashboards:get'];
 const contextOf = (company: Company, dashboardId: string) => aContext(company, [dashboardGrant(dashboardId)]);
 const guest = { member_type: 'external_email', email: 'guest@matrix.test' };
 
 /** What concerns all of a company's embeds. */
-const ofAll = (way: string, route: string, make: (company: Company) => Promise<Reach['ask']>): Way[] =>
-  SHARING.map((action) => {
+const ofAll = (way: string, route: string, make: (company: Company) => Promise<AccessTarget['ask']>): AccessPath[] =>
+  SHARE_ACTIONS.map((action) => {
     const thing = action === 'dashboards:share' ? 'dashboard' : 'visualization';
     return {
       thing: `all ${thing}s`,
       way,
       routes: [route],
-      besides: SHARING.filter((other) => other !== action),
+      besides: SHARE_ACTIONS.filter((other) => other !== action),
       needs: [action],
       denied: [action],
-      make: async (company) => ({ arn: thingArn(company, thing, '*'), ask: await make(company) }),
+      make: async (company) => ({ arn: resourceArnOf(company, thing, '*'), ask: await make(company) }),
     };
   });
 
 async function withoutKeys({ as }: Company): Promise<void> {
-  const { records } = await must(as.get(SIGNING_KEYS));
-  for (const { id } of records) await must(as.delete(`${SIGNING_KEYS}/${id}`));
+  const { records } = await must(as.get(SIGNING_KEYS_PATH));
+  for (const { id } of records) await must(as.delete(`${SIGNING_KEYS_PATH}/${id}`));
 }
 
 /** A way through the portal, of a member who is a person of the company. */
 const portal = (
   way: string,
   routes: [byId: string, bySlug: string],
-  askOf: (path: string, contextId: string) => Reach['ask'],
-): Way[] =>
+  askOf: (path: string, contextId: string) => AccessTarget['ask'],
+): AccessPath[] =>
   routes.map((route, at) => ({
     thing: 'dashboard',
     way: `${way} in the portal, by its ${at === 0 ? 'id' : 'slug'}`,
@@ -104,7 +107,7 @@ const portal = (
       const { id } = await contextOf(company, dashboard._id);
       await aMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
       const path = at === 0 ? `dashboards/${dashboard._id}` : `${company.slug}/dashboards/${dashboard.slug}`;
-      return { arn: thingArn(company, 'dashboard', dashboard._id), ask: askOf(`${PORTAL}/${path}`, id) };
+      return { arn: resourceArnOf(company, 'dashboard', dashboard._id), ask: askOf(`${PORTAL_PATH}/${path}`, id) };
     },
   }));
 
@@ -114,86 +117,89 @@ const EXECUTE_IN_PORTAL: [string, string] = [
 ];
 
 /** Something that the events of a dashboard tell. */
-const told = (
+const shareEventWays = (
   way: string,
   route: string,
-  askOf: (event: { id: string; share_id: string }) => Reach['ask'],
-  reached?: Way['reached'],
-): Way => ({
+  askOf: (event: { id: string; share_id: string }) => AccessTarget['ask'],
+  reached?: AccessPath['reached'],
+): AccessPath => ({
   thing: 'dashboard',
   way,
   routes: [route],
-  besides: SHARING,
-  denied: SEEN,
+  besides: SHARE_ACTIONS,
+  denied: SEE_SHARE_ACTIONS,
   async make(company) {
-    const { dashboard } = await aPlaced(company);
+    const { dashboard } = await aPlacedVisualization(company);
     const share = await aShare(company, dashboard._id);
     await must(linkOf(share.token).execute());
     const events = await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.executed']);
-    return { arn: thingArn(company, 'dashboard', dashboard._id), ask: askOf(events[0] as never) };
+    return { arn: resourceArnOf(company, 'dashboard', dashboard._id), ask: askOf(events[0] as never) };
   },
   ...(reached && { reached }),
 });
 
 /** What is shared, granted and embedded, and what of it people of the company see in the portal. */
-export const SHARED: Way[] = [
-  ...given('shared', ['POST /api/v1/dashboards/{id}/shares'], async (_, id) =>
+export const SHARING_WAYS: AccessPath[] = [
+  ...givenAwayWays('shared', ['POST /api/v1/dashboards/{id}/shares'], async (_, id) =>
     post(`/api/v1/dashboards/${id}/shares`, { share_type: 'link' }),
   ),
-  about('its share', 'GET /api/v1/dashboard-shares/{shareId}', SEEN, async (company, id) =>
-    get(`${SHARES}/${(await aShare(company, id)).id}`),
+  about('its share', 'GET /api/v1/dashboard-shares/{shareId}', SEE_SHARE_ACTIONS, async (company, id) =>
+    get(`${SHARES_PATH}/${(await aShare(company, id)).id}`),
   ),
-  about('its share, changed', 'PUT /api/v1/dashboard-shares/{shareId}', SEEN, async (company, id) =>
-    put(`${SHARES}/${(await aShare(company, id)).id}`, { name: 'Renamed' }),
+  about('its share, changed', 'PUT /api/v1/dashboard-shares/{shareId}', SEE_SHARE_ACTIONS, async (company, id) =>
+    put(`${SHARES_PATH}/${(await aShare(company, id)).id}`, { name: 'Renamed' }),
   ),
   // Who is denied to see it can still take it from others.
   about('its share, revoked', 'DELETE /api/v1/dashboard-shares/{shareId}', ['dashboards:share'], async (company, id) =>
-    remove(`${SHARES}/${(await aShare(company, id)).id}`),
+    remove(`${SHARES_PATH}/${(await aShare(company, id)).id}`),
   ),
-  ...given('shared for longer', ['PUT /api/v1/dashboard-shares/{shareId}'], async (company, id) =>
-    put(`${SHARES}/${(await aShare(company, id)).id}`, { expires_at: null }),
+  ...givenAwayWays('shared for longer', ['PUT /api/v1/dashboard-shares/{shareId}'], async (company, id) =>
+    put(`${SHARES_PATH}/${(await aShare(company, id)).id}`, { expires_at: null }),
   ),
   ...['share-filter-candidates', 'embed-parameter-candidates'].map((path) =>
-    about(`its ${path}`, `GET /api/v1/dashboards/{id}/${path}`, SEEN, async (_, id) =>
+    about(`its ${path}`, `GET /api/v1/dashboards/{id}/${path}`, SEE_SHARE_ACTIONS, async (_, id) =>
       get(`/api/v1/dashboards/${id}/${path}`),
     ),
   ),
-  ...given('granted in a new context', ['POST /api/v1/share-contexts'], async (_, id) =>
-    post(CONTEXTS, { name: 'Circle', grants: [dashboardGrant(id)] }),
+  ...givenAwayWays('granted in a new context', ['POST /api/v1/share-contexts'], async (_, id) =>
+    post(CONTEXTS_PATH, { name: 'Circle', grants: [dashboardGrant(id)] }),
   ),
-  ...given('granted in a context', ['PUT /api/v1/share-contexts/{id}/grants'], async (company, id) =>
-    put(`${CONTEXTS}/${(await aContext(company)).id}/grants`, { grants: [dashboardGrant(id)] }),
+  ...givenAwayWays('granted in a context', ['PUT /api/v1/share-contexts/{id}/grants'], async (company, id) =>
+    put(`${CONTEXTS_PATH}/${(await aContext(company)).id}/grants`, { grants: [dashboardGrant(id)] }),
   ),
   // What the context shows was shared already: who adds a member must not be denied any of it.
-  ...given('shown to a new member', ['POST /api/v1/share-contexts/{id}/members'], async (company, id) =>
-    post(`${CONTEXTS}/${(await contextOf(company, id)).id}/members`, guest),
-  ).map((way): Way => (way.thing === 'visualization' ? { ...way, needs: [] } : way)),
+  ...givenAwayWays('shown to a new member', ['POST /api/v1/share-contexts/{id}/members'], async (company, id) =>
+    post(`${CONTEXTS_PATH}/${(await contextOf(company, id)).id}/members`, guest),
+  ).map((way): AccessPath => (way.thing === 'visualization' ? { ...way, needs: [] } : way)),
   {
     thing: 'visualization',
     way: 'granted by itself in a new context',
     routes: ['POST /api/v1/share-contexts'],
     needs: ['visualizations:share'],
-    denied: GIVING,
+    denied: GRANT_ACTIONS,
     async make(company) {
-      const { _id } = await aSeen(company);
+      const { _id } = await aVisibleVisualization(company);
       const grants = [{ target_type: 'visualization', target_id: _id, filter_policies: [] }];
-      return { arn: thingArn(company, 'visualization', _id), ask: post(CONTEXTS, { name: 'Circle', grants }) };
+      return {
+        arn: resourceArnOf(company, 'visualization', _id),
+        ask: post(CONTEXTS_PATH, { name: 'Circle', grants }),
+      };
     },
   },
-  about('its context', 'GET /api/v1/share-contexts/{id}', SEEN, async (company, id) =>
-    get(`${CONTEXTS}/${(await contextOf(company, id)).id}`),
+  about('its context', 'GET /api/v1/share-contexts/{id}', SEE_SHARE_ACTIONS, async (company, id) =>
+    get(`${CONTEXTS_PATH}/${(await contextOf(company, id)).id}`),
   ),
-  about('its context, changed', 'PUT /api/v1/share-contexts/{id}', SEEN, async (company, id) =>
-    put(`${CONTEXTS}/${(await contextOf(company, id)).id}`, { name: 'Renamed' }),
+  about('its context, changed', 'PUT /api/v1/share-contexts/{id}', SEE_SHARE_ACTIONS, async (company, id) =>
+    put(`${CONTEXTS_PATH}/${(await contextOf(company, id)).id}`, { name: 'Renamed' }),
   ),
-  about('its context without it', 'PUT /api/v1/share-contexts/{id}/grants', SEEN, async (company, id) =>
-    put(`${CONTEXTS}/${(await contextOf(company, id)).id}/grants`, { grants: [] }),
+  about('its context without it', 'PUT /api/v1/share-contexts/{id}/grants', SEE_SHARE_ACTIONS, async (company, id) =>
+    put(`${CONTEXTS_PATH}/${(await contextOf(company, id)).id}/grants`, { grants: [] }),
   ),
-  about('members of its context', 'GET /api/v1/share-contexts/{id}/members', SEEN, async (company, id) =>
-    get(`${CONTEXTS}/${(await contextOf(company, id)).id}/members`),
+  about('members of its context', 'GET /api/v1/share-contexts/{id}/members', SEE_SHARE_ACTIONS, async (company, id) =>
+    get(`${CONTEXTS_PATH}/${(await contextOf(company, id)).id}/members`),
   ),
   about('its context, deleted', 'DELETE /api/v1/share-contexts/{id}', ['dashboards:share'], async (company, id) =>
-    remove(`${CONTEXTS}/${(await contextOf(company, id)).id}`),
+    remove(`${CONTEXTS_PATH}/${(await contextOf(company, id)).id}`),
   ),
   about(
     'a member of its context, removed',
@@ -202,7 +208,7 @@ export const SHARED: Way[] = [
     async (company, id) => {
       const context = await contextOf(company, id);
       const member = await aMember(company.as, context.id, guest);
-      return remove(`${CONTEXTS}/${context.id}/members/${member.id}`);
+      return remove(`${CONTEXTS_PATH}/${context.id}/members/${member.id}`);
     },
   ),
   ...(
@@ -211,44 +217,46 @@ export const SHARED: Way[] = [
       ['group', 'group', async (company: Company) => (await aConsoleGroup(company))._id],
     ] as const
   ).map(
-    ([thing, member_type, made]): Way => ({
+    ([thing, member_type, made]): AccessPath => ({
       thing,
       way: 'made a member of a context',
       routes: ['POST /api/v1/share-contexts/{id}/members'],
-      besides: SHARING,
+      besides: SHARE_ACTIONS,
       denied: [`${thing}s:get`],
       async make(company) {
-        const { dashboard } = await aPlaced(company);
+        const { dashboard } = await aPlacedVisualization(company);
         const member_id = await made(company);
-        const path = `${CONTEXTS}/${(await contextOf(company, dashboard._id)).id}/members`;
-        return { arn: thingArn(company, thing, member_id), ask: post(path, { member_type, member_id }) };
+        const path = `${CONTEXTS_PATH}/${(await contextOf(company, dashboard._id)).id}/members`;
+        return { arn: resourceArnOf(company, thing, member_id), ask: post(path, { member_type, member_id }) };
       },
     }),
   ),
-  ...given('embedded', ['POST /api/v1/embed/dashboards/{id}'], async (_, id) => post(`/api/v1/embed/dashboards/${id}`)),
+  ...givenAwayWays('embedded', ['POST /api/v1/embed/dashboards/{id}'], async (_, id) =>
+    post(`/api/v1/embed/dashboards/${id}`),
+  ),
   {
     thing: 'visualization',
     way: 'embedded by itself',
     routes: ['POST /api/v1/embed/visualizations/{id}'],
     needs: ['visualizations:share'],
-    denied: GIVING,
+    denied: GRANT_ACTIONS,
     async make(company) {
-      const { _id } = await aSeen(company);
-      return { arn: thingArn(company, 'visualization', _id), ask: post(`/api/v1/embed/visualizations/${_id}`) };
+      const { _id } = await aVisibleVisualization(company);
+      return { arn: resourceArnOf(company, 'visualization', _id), ask: post(`/api/v1/embed/visualizations/${_id}`) };
     },
   },
   ...(['dashboard', 'visualization'] as const).flatMap((thing) =>
     ['token', thing].map(
-      (by): Way => ({
+      (by): AccessPath => ({
         thing,
         way: `its embeds ended, by ${by === 'token' ? 'the id of a token' : 'its own id'}`,
         routes: ['POST /api/v1/embed/revoke'],
         needs: [`${thing}s:share`],
         denied: [`${thing}s:share`],
         async make(company) {
-          const { _id } = (await aPlaced(company))[thing];
+          const { _id } = (await aPlacedVisualization(company))[thing];
           const id = by === 'token' ? (await makeEmbed(company, `${thing}s`, _id)).id : _id;
-          return { arn: thingArn(company, thing, _id), ask: post('/api/v1/embed/revoke', { [`${by}_id`]: id }) };
+          return { arn: resourceArnOf(company, thing, _id), ask: post('/api/v1/embed/revoke', { [`${by}_id`]: id }) };
         },
       }),
     ),
@@ -259,31 +267,31 @@ export const SHARED: Way[] = [
   ...ofAll('the key of embeds, rotated', 'POST /api/v1/embed/rotate-key', async () => post('/api/v1/embed/rotate-key')),
   ...ofAll('a signing key', 'POST /api/v1/embed/signing-keys', async (company) => {
     await withoutKeys(company);
-    return post(SIGNING_KEYS);
-  }).map((way): Way => ({ ...way, whatever: true })),
-  ...ofAll('the signing keys', 'GET /api/v1/embed/signing-keys', async () => get(SIGNING_KEYS)),
+    return post(SIGNING_KEYS_PATH);
+  }).map((way): AccessPath => ({ ...way, whatever: true })),
+  ...ofAll('the signing keys', 'GET /api/v1/embed/signing-keys', async () => get(SIGNING_KEYS_PATH)),
   ...ofAll('a signing key, deleted', 'DELETE /api/v1/embed/signing-keys/{id}', async (company) => {
     await withoutKeys(company);
-    return remove(`${SIGNING_KEYS}/${(await must(company.as.post(SIGNING_KEYS))).id}`);
+    return remove(`${SIGNING_KEYS_PATH}/${(await must(company.as.post(SIGNING_KEYS_PATH))).id}`);
   }),
   // A key shows everything: whoever is denied any of it makes none.
   ...(['dashboard', 'visualization'] as const).map(
-    (thing): Way => ({
+    (thing): AccessPath => ({
       thing,
       way: 'among all that a signing key shows',
       routes: ['POST /api/v1/embed/signing-keys'],
-      besides: SHARING,
-      denied: thing === 'dashboard' ? SEEN : GIVING,
+      besides: SHARE_ACTIONS,
+      denied: thing === 'dashboard' ? SEE_SHARE_ACTIONS : GRANT_ACTIONS,
       whatever: true,
       async make(company) {
         await withoutKeys(company);
-        const { _id } = (await aPlaced(company))[thing];
-        return { arn: thingArn(company, thing, _id), ask: post(SIGNING_KEYS) };
+        const { _id } = (await aPlacedVisualization(company))[thing];
+        return { arn: resourceArnOf(company, thing, _id), ask: post(SIGNING_KEYS_PATH) };
       },
     }),
   ),
-  told('an event of it', 'GET /api/v1/share-events/{id}', ({ id }) => get(`${EVENTS}/${id}`)),
-  told(
+  shareEventWays('an event of it', 'GET /api/v1/share-events/{id}', ({ id }) => get(`${EVENTS_PATH}/${id}`)),
+  shareEventWays(
     'counted in analytics',
     'GET /api/v1/share-analytics',
     ({ share_id }) => get(`/api/v1/share-analytics?share_id=${share_id}`),
@@ -310,12 +318,12 @@ export const SHARED: Way[] = [
     denied: ['visualizations:get', 'visualizations:execute'],
     async make(company, caller) {
       await caller.may([allow('*')]);
-      const { dashboard, visualization } = await aPlaced(company);
+      const { dashboard, visualization } = await aPlacedVisualization(company);
       const { id } = await contextOf(company, dashboard._id);
       await aMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
-      const ask = post(`${PORTAL}/dashboards/${dashboard._id}/execute`, { context_id: id });
-      return { arn: thingArn(company, 'visualization', visualization._id), ask };
+      const ask = post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, { context_id: id });
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
     },
-    reached: holdsRows,
+    reached: hasRows,
   },
 ];

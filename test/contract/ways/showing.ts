@@ -1,39 +1,39 @@
-import { ENDPOINTS } from '../../data-api/support.ts';
-import type { Answer, Caller } from '../../support/api.ts';
+import { ENDPOINTS_PATH } from '../../data-api/support.ts';
+import type { ApiResponse, Caller } from '../../support/api.ts';
 import { call } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
 import { aHeldQueue, deliver } from '../../uploads/support.ts';
-import { aDashboard, aVisualization, DASHBOARDS, parameter } from '../../visualizations/support.ts';
-import { arnOf, get, post, put, thingArn, type Way } from './way.ts';
+import { aDashboard, aVisualization, DASHBOARDS_PATH, parameter } from '../../visualizations/support.ts';
+import { type AccessPath, arnOf, get, post, put, resourceArnOf } from './way.ts';
 
-const SEEING = ['visualizations:get', 'visualizations:execute'] as const;
+const SEE_ACTIONS = ['visualizations:get', 'visualizations:execute'] as const;
 
-export const aSeen = async ({ as }: Company) => aVisualization(as, 'SELECT 1 AS one');
+export const aVisibleVisualization = async ({ as }: Company) => aVisualization(as, 'SELECT 1 AS one');
 export const layoutOf = ({ _id }: { _id: string }) => [{ visualization_id: _id, x: 0, y: 0, w: 4, h: 3 }];
 
 /** A visualization that stands on a dashboard. */
-export async function aPlaced(company: Company) {
-  const visualization = await aSeen(company);
+export async function aPlacedVisualization(company: Company) {
+  const visualization = await aVisibleVisualization(company);
   return { visualization, dashboard: await aDashboard(company.as, [visualization]) };
 }
 
 /** Whether results hold rows: one that is denied holds an error in their place. */
-export const holdsRows = ({ status, body }: Answer): boolean =>
+export const hasRows = ({ status, body }: ApiResponse): boolean =>
   status === 200 && (body.result ?? body.results?.[0])?.rows !== undefined;
 
 let slugs = 0;
 const aSlug = () => `matrix-${++slugs}`;
 /** A visualization that is published. */
-export const aPublishedOne = async (company: Company) => {
-  const visualization = await aSeen(company);
+export const aPublishedVisualization = async (company: Company) => {
+  const visualization = await aVisibleVisualization(company);
   const json = { name: 'Published', slug: aSlug(), visualization_id: visualization._id };
-  return { visualization, endpoint: await must(company.as.post(ENDPOINTS, { json })) };
+  return { visualization, endpoint: await must(company.as.post(ENDPOINTS_PATH, { json })) };
 };
 
 /** A job of the Data API that has written its result. */
 async function aJob(company: Company, signer: Caller) {
-  const { visualization, endpoint } = await aPublishedOne(company);
+  const { visualization, endpoint } = await aPublishedVisualization(company);
   const { messages, env } = aHeldQueue();
   const queue = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
   const { job_id } = await must(signer.post(`/data/${endpoint.slug}/jobs`, { json: {}, env: queue }));
@@ -44,7 +44,7 @@ async function aJob(company: Company, signer: Caller) {
 const options = [{ ...parameter('region', 'select'), options: { sql: 'SELECT 1' } }];
 
 /** What visualizations, dashboards and published endpoints show. */
-export const SHOWING: Way[] = [
+export const SHOWING_WAYS: AccessPath[] = [
   {
     thing: 'visualization',
     way: 'placed on a new dashboard',
@@ -53,9 +53,9 @@ export const SHOWING: Way[] = [
     needs: ['visualizations:execute'],
     denied: ['visualizations:execute'],
     async make(company) {
-      const made = await aSeen(company);
+      const made = await aVisibleVisualization(company);
       const json = { name: 'Made', layout: layoutOf(made) };
-      return { arn: thingArn(company, 'visualization', made._id), ask: post(DASHBOARDS, json) };
+      return { arn: resourceArnOf(company, 'visualization', made._id), ask: post(DASHBOARDS_PATH, json) };
     },
   },
   {
@@ -66,10 +66,10 @@ export const SHOWING: Way[] = [
     needs: ['visualizations:execute'],
     denied: ['visualizations:execute'],
     async make(company) {
-      const made = await aSeen(company);
+      const made = await aVisibleVisualization(company);
       const { _id } = await aDashboard(company.as, []);
-      const ask = put(`${DASHBOARDS}/${_id}`, { layout: layoutOf(made) });
-      return { arn: thingArn(company, 'visualization', made._id), ask };
+      const ask = put(`${DASHBOARDS_PATH}/${_id}`, { layout: layoutOf(made) });
+      return { arn: resourceArnOf(company, 'visualization', made._id), ask };
     },
   },
   {
@@ -77,25 +77,25 @@ export const SHOWING: Way[] = [
     way: 'executed with its dashboard',
     routes: ['POST /v1/dashboards/{id}/execute'],
     besides: ['dashboards:get'],
-    denied: [...SEEING],
+    denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await aPlaced(company);
-      const ask = post(`${DASHBOARDS}/${dashboard._id}/execute`);
-      return { arn: thingArn(company, 'visualization', visualization._id), ask };
+      const { visualization, dashboard } = await aPlacedVisualization(company);
+      const ask = post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`);
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
     },
-    reached: holdsRows,
+    reached: hasRows,
   },
   {
     thing: 'visualization',
     way: 'downloaded from its dashboard',
     routes: ['POST /v1/dashboards/{id}/execute'],
     besides: ['dashboards:get'],
-    denied: [...SEEING],
+    denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await aPlaced(company);
+      const { visualization, dashboard } = await aPlacedVisualization(company);
       const query = `?format=csv&visualization_id=${visualization._id}`;
-      const ask = post(`${DASHBOARDS}/${dashboard._id}/execute${query}`);
-      return { arn: thingArn(company, 'visualization', visualization._id), ask };
+      const ask = post(`${DASHBOARDS_PATH}/${dashboard._id}/execute${query}`);
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
     },
   },
   {
@@ -103,11 +103,11 @@ export const SHOWING: Way[] = [
     way: 'drawn on its dashboard',
     routes: ['GET /v1/dashboards/{id}'],
     besides: ['dashboards:get'],
-    denied: [...SEEING],
+    denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await aPlaced(company);
-      const ask = get(`${DASHBOARDS}/${dashboard._id}?include=charts`);
-      return { arn: thingArn(company, 'visualization', visualization._id), ask };
+      const { visualization, dashboard } = await aPlacedVisualization(company);
+      const ask = get(`${DASHBOARDS_PATH}/${dashboard._id}?include=charts`);
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
     },
     reached: ({ body }) => body.charts?.length > 0,
   },
@@ -120,7 +120,7 @@ export const SHOWING: Way[] = [
     denied: ['dashboards:get', 'dashboards:update'],
     async make(company) {
       const { _id } = await aDashboard(company.as, [], { filters: options });
-      return { arn: thingArn(company, 'dashboard', _id), ask: get(`${DASHBOARDS}/${_id}`) };
+      return { arn: resourceArnOf(company, 'dashboard', _id), ask: get(`${DASHBOARDS_PATH}/${_id}`) };
     },
     reached: ({ body }) => body.filters?.[0].options.sql !== undefined,
   },
@@ -131,10 +131,10 @@ export const SHOWING: Way[] = [
     needs: ['visualizations:create'],
     denied: ['visualizations:create'],
     make: async (company) => ({
-      arn: thingArn(company, 'visualization', '*'),
+      arn: resourceArnOf(company, 'visualization', '*'),
       ask: post('/v1/visualizations/preview', { sql: 'SELECT region FROM sales' }),
     }),
-    reached: holdsRows,
+    reached: hasRows,
   },
   {
     thing: 'all visualizations',
@@ -144,8 +144,8 @@ export const SHOWING: Way[] = [
     needs: ['visualizations:create'],
     denied: ['visualizations:create'],
     make: async (company) => ({
-      arn: thingArn(company, 'visualization', '*'),
-      ask: post(DASHBOARDS, { name: 'Made', filters: options }),
+      arn: resourceArnOf(company, 'visualization', '*'),
+      ask: post(DASHBOARDS_PATH, { name: 'Made', filters: options }),
     }),
   },
   {
@@ -157,7 +157,10 @@ export const SHOWING: Way[] = [
     denied: ['visualizations:create'],
     async make(company) {
       const { _id } = await aDashboard(company.as, []);
-      return { arn: thingArn(company, 'visualization', '*'), ask: put(`${DASHBOARDS}/${_id}`, { filters: options }) };
+      return {
+        arn: resourceArnOf(company, 'visualization', '*'),
+        ask: put(`${DASHBOARDS_PATH}/${_id}`, { filters: options }),
+      };
     },
   },
   {
@@ -166,11 +169,11 @@ export const SHOWING: Way[] = [
     routes: ['POST /v1/viz-api-endpoints'],
     besides: ['viz_api_endpoints:create'],
     needs: ['visualizations:execute'],
-    denied: [...SEEING],
+    denied: [...SEE_ACTIONS],
     async make(company) {
-      const { _id } = await aSeen(company);
+      const { _id } = await aVisibleVisualization(company);
       const json = { name: 'Published', slug: aSlug(), visualization_id: _id };
-      return { arn: thingArn(company, 'visualization', _id), ask: post(ENDPOINTS, json) };
+      return { arn: resourceArnOf(company, 'visualization', _id), ask: post(ENDPOINTS_PATH, json) };
     },
   },
   {
@@ -179,12 +182,12 @@ export const SHOWING: Way[] = [
     routes: ['PUT /v1/viz-api-endpoints/{id}'],
     besides: ['viz_api_endpoints:update'],
     needs: ['visualizations:execute'],
-    denied: [...SEEING],
+    denied: [...SEE_ACTIONS],
     async make(company) {
-      const { endpoint } = await aPublishedOne(company);
-      const { _id } = await aSeen(company);
-      const ask = put(`${ENDPOINTS}/${endpoint._id}`, { visualization_id: _id });
-      return { arn: thingArn(company, 'visualization', _id), ask };
+      const { endpoint } = await aPublishedVisualization(company);
+      const { _id } = await aVisibleVisualization(company);
+      const ask = put(`${ENDPOINTS_PATH}/${endpoint._id}`, { visualization_id: _id });
+      return { arn: resourceArnOf(company, 'visualization', _id), ask };
     },
   },
   {
@@ -193,11 +196,11 @@ export const SHOWING: Way[] = [
     routes: ['GET /data/{slug}'],
     signed: true,
     besides: ['data_api:execute'],
-    denied: [...SEEING],
+    denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, endpoint } = await aPublishedOne(company);
+      const { visualization, endpoint } = await aPublishedVisualization(company);
       return {
-        arn: thingArn(company, 'visualization', visualization._id),
+        arn: resourceArnOf(company, 'visualization', visualization._id),
         ask: (as) => as.get(`/data/${endpoint.slug}`),
       };
     },
@@ -208,21 +211,24 @@ export const SHOWING: Way[] = [
     routes: ['POST /data/{slug}/jobs'],
     signed: true,
     besides: ['data_api:execute'],
-    denied: [...SEEING],
+    denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, endpoint } = await aPublishedOne(company);
-      return { arn: thingArn(company, 'visualization', visualization._id), ask: post(`/data/${endpoint.slug}/jobs`) };
+      const { visualization, endpoint } = await aPublishedVisualization(company);
+      return {
+        arn: resourceArnOf(company, 'visualization', visualization._id),
+        ask: post(`/data/${endpoint.slug}/jobs`),
+      };
     },
   },
   ...(['visualization', 'endpoint'] as const).map(
-    (thing): Way => ({
+    (thing): AccessPath => ({
       thing,
       way: 'result of a job, by the link that the job tells',
       routes: ['GET /data/jobs/{job_id}', 'GET /data/results/{token}'],
       signed: true,
       besides: thing === 'endpoint' ? ['data_api:get_job'] : ['data_api:execute', 'data_api:get_job'],
       ...(thing === 'endpoint' && { needs: ['data_api:execute'] }),
-      denied: thing === 'endpoint' ? ['data_api:execute', 'data_api:get_job'] : [...SEEING],
+      denied: thing === 'endpoint' ? ['data_api:execute', 'data_api:get_job'] : [...SEE_ACTIONS],
       async make(company, caller) {
         await caller.may([{ effect: 'Allow', actions: ['*'], resources: ['*'] }]);
         const { visualization, endpoint, path } = await aJob(company, caller.as);
@@ -230,7 +236,7 @@ export const SHOWING: Way[] = [
           arn:
             thing === 'endpoint'
               ? arnOf(company, 'data_api:endpoint', endpoint._id)
-              : thingArn(company, thing, visualization._id),
+              : resourceArnOf(company, thing, visualization._id),
           async ask(as) {
             const told = await as.get(path);
             return told.body.url ? call('GET', told.body.url.replace('https://api.test', '')) : told;

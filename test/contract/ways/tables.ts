@@ -1,11 +1,11 @@
 import { aName } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
-import type { Answer, Caller } from '../../support/api.ts';
+import type { ApiResponse, Caller } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
 import { aFile, aHeldQueue, deliverAll, jobOf, load, upload } from '../../uploads/support.ts';
 import { begin } from '../../uploads/tus.ts';
-import { type Reach, thingArn, type Way } from './way.ts';
+import { type AccessPath, type AccessTarget, resourceArnOf } from './way.ts';
 
 export const aTableOfNumbers = async ({ as }: Pick<Company, 'as'>): Promise<{ id: string; name: string }> => {
   const name = aName('matrix').replace(' ', '_');
@@ -16,17 +16,23 @@ export const aTableOfNumbers = async ({ as }: Pick<Company, 'as'>): Promise<{ id
 
 const numbers = () => [aFile('n.csv', 'n\n1\n')];
 
-type Asking = (company: Company, tableId: string) => Promise<Reach['ask']>;
+type Asking = (company: Company, tableId: string) => Promise<AccessTarget['ask']>;
 
 /** Rows of a table, which a load changes. */
-const loads = (way: string, route: string, ask: Asking): Way =>
+const loads = (way: string, route: string, ask: Asking): AccessPath =>
   loading("table's rows", 'managed-tables:data-write', way, route, ask);
 
 /** Columns of a table, which a load changes. */
-const grows = (way: string, route: string, ask: Asking): Way =>
+const grows = (way: string, route: string, ask: Asking): AccessPath =>
   loading("table's columns", 'managed-tables:update', way, route, ask);
 
-const loading = (thing: string, action: Way['denied'][number], way: string, route: string, ask: Asking): Way => ({
+const loading = (
+  thing: string,
+  action: AccessPath['denied'][number],
+  way: string,
+  route: string,
+  ask: Asking,
+): AccessPath => ({
   thing,
   way,
   routes: [route],
@@ -35,24 +41,24 @@ const loading = (thing: string, action: Way['denied'][number], way: string, rout
   denied: [action, 'managed-tables:upload'],
   async make(company) {
     const { id } = await aTableOfNumbers(company);
-    return { arn: thingArn(company, 'table', id), ask: await ask(company, id) };
+    return { arn: resourceArnOf(company, 'table', id), ask: await ask(company, id) };
   },
 });
 
-const JOBS = '/v1/managed-tables/upload-jobs';
+const JOBS_PATH = '/v1/managed-tables/upload-jobs';
 
 /** A call of a tool, as an answer: what it holds, or why not. */
 export const tool =
   (name: string, sent: object) =>
-  async (as: Caller): Promise<Answer> => {
+  async (as: Caller): Promise<ApiResponse> => {
     const params = { name, arguments: sent };
     const headers = { accept: 'application/json, text/event-stream' };
     return as.post('/mcp', { headers, json: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } });
   };
-export const toolAnswered = ({ status, body }: Answer): boolean => status === 200 && body.result?.isError !== true;
+export const toolAnswered = ({ status, body }: ApiResponse): boolean => status === 200 && body.result?.isError !== true;
 
 /** Tables and their rows, beside their own routes. */
-export const TABLES: Way[] = [
+export const TABLE_WAYS: AccessPath[] = [
   loads('replaced by an upload', 'POST /v1/managed-tables/{id}/upload', async (_, id) => (as) => {
     const form = new FormData();
     form.append('mode', 'replace');
@@ -68,12 +74,12 @@ export const TABLES: Way[] = [
     'POST /v1/managed-tables/uploads',
     async (_, id) => (as) => begin(as, 10, { said: { table_id: id, mode: 'replace' } }),
   ),
-  loads('replaced by an upload that is confirmed', `POST ${JOBS}/{jobId}/confirm`, async (company, id) => {
+  loads('replaced by an upload that is confirmed', `POST ${JOBS_PATH}/{jobId}/confirm`, async (company, id) => {
     const queue = aHeldQueue();
     const job = await upload(company, numbers(), { ...queue, into: id, mode: 'replace' });
     await deliverAll(queue);
     const { columns } = (await jobOf(company, job)).inferred_schema;
-    return (as) => as.post(`${JOBS}/${job}/confirm`, { json: { columns }, env: aHeldQueue().env as never });
+    return (as) => as.post(`${JOBS_PATH}/${job}/confirm`, { json: { columns }, env: aHeldQueue().env as never });
   }),
   grows('changed by an upload', 'POST /v1/managed-tables/{id}/upload', async (_, id) => (as) => {
     const form = new FormData();
@@ -85,16 +91,16 @@ export const TABLES: Way[] = [
     const json = { url: 'https://files.example.com/n.csv', table_id: id, evolve: 'add' };
     return as.post('/v1/managed-tables/upload-from-url', { json, env: aHeldQueue().env as never });
   }),
-  grows('changed by an upload that is confirmed', `POST ${JOBS}/{jobId}/confirm`, async (company, id) => {
+  grows('changed by an upload that is confirmed', `POST ${JOBS_PATH}/{jobId}/confirm`, async (company, id) => {
     const queue = aHeldQueue();
     const job = await upload(company, numbers(), { ...queue, into: id, evolve: 'add' });
     await deliverAll(queue);
     const { columns } = (await jobOf(company, job)).inferred_schema;
-    return (as) => as.post(`${JOBS}/${job}/confirm`, { json: { columns }, env: aHeldQueue().env as never });
+    return (as) => as.post(`${JOBS_PATH}/${job}/confirm`, { json: { columns }, env: aHeldQueue().env as never });
   }),
-  loads('a load of them, undone', `POST ${JOBS}/{jobId}/undo`, async (company, id) => {
+  loads('a load of them, undone', `POST ${JOBS_PATH}/{jobId}/undo`, async (company, id) => {
     const { _id } = await load(company, numbers(), {}, { into: id });
-    return (as) => as.post(`${JOBS}/${_id}/undo`);
+    return (as) => as.post(`${JOBS_PATH}/${_id}/undo`);
   }),
   {
     thing: 'table',
@@ -104,7 +110,7 @@ export const TABLES: Way[] = [
     denied: ['managed-tables:list'],
     async make(company) {
       const { id } = await aTableOfNumbers(company);
-      return { arn: thingArn(company, 'table', id), ask: tool('describe_table', { table_id: id }) };
+      return { arn: resourceArnOf(company, 'table', id), ask: tool('describe_table', { table_id: id }) };
     },
     reached: toolAnswered,
   },
@@ -116,7 +122,7 @@ export const TABLES: Way[] = [
     denied: ['managed-tables:list'],
     async make(company) {
       const { id, name } = await aTableOfNumbers(company);
-      return { arn: thingArn(company, 'table', id), ask: tool('list_tables', { search: name }) };
+      return { arn: resourceArnOf(company, 'table', id), ask: tool('list_tables', { search: name }) };
     },
     reached: (answer) => toolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
   },
@@ -128,7 +134,7 @@ export const TABLES: Way[] = [
     denied: ['managed-tables:data-read'],
     async make(company) {
       const { id } = await aTableOfNumbers(company);
-      return { arn: thingArn(company, 'table', id), ask: tool('query_rows', { table_id: id }) };
+      return { arn: resourceArnOf(company, 'table', id), ask: tool('query_rows', { table_id: id }) };
     },
     reached: toolAnswered,
   },

@@ -1,25 +1,28 @@
 import type { Action } from '../../../src/permissions/actions.ts';
-import type { Answer, Caller } from '../../support/api.ts';
+import type { ApiResponse, Caller } from '../../support/api.ts';
 import type { Principal } from '../../support/principals.ts';
 import type { Company } from '../../support/worlds.ts';
 
-/** An action, or a pattern of some. */
-export type Allowed = Action | `${string}*`;
+/** An action, or a wildcard pattern of actions. */
+export type ActionPattern = Action | `${string}*`;
 
-/** A thing that a way leads to, by the ARN that policies name it by, and what a caller asks to go that way. */
-export interface Reach {
+/** The resource at the end of an access path: its ARN in policies, and the request that reaches it. */
+export interface AccessTarget {
   arn: string;
-  ask(as: Caller): Promise<Answer>;
+  ask(as: Caller): Promise<ApiResponse>;
 }
 
-/** A way to read or change a protected thing. Every thing is made anew by the owner. */
-export interface Way {
+/**
+ * An access path: a route by which a protected resource can be read or changed. The owner creates a new resource for each
+ * check.
+ */
+export interface AccessPath {
   thing: string;
   way: string;
   /** The routes that are asked, `GET /v1/…`. */
   routes: string[];
   /** What the caller is allowed besides, on everything. */
-  besides?: Allowed[];
+  besides?: ActionPattern[];
   /** Allowed on the thing alone, these suffice, and without them the way is closed. Without any it is open. */
   needs?: Action[];
   /** Each of these, denied on the thing, closes the way, whatever else is allowed. */
@@ -30,9 +33,9 @@ export interface Way {
   directory?: true;
   /** A Deny on any other thing closes the way as well. */
   whatever?: true;
-  make(company: Company, caller: Principal): Promise<Reach>;
+  make(company: Company, caller: Principal): Promise<AccessTarget>;
   /** Whether an answer shows or has done it, where success alone does not say so. */
-  reached?(answer: Answer): boolean;
+  reached?(answer: ApiResponse): boolean;
 }
 
 export const arnOf = (company: Pick<Company, 'id'>, place: string, id: string): string => {
@@ -58,7 +61,7 @@ const TYPES: Record<string, string> = {
 };
 
 /** The ARN of a thing by what people call it. */
-export const thingArn = (company: Pick<Company, 'id'>, thing: string, id: string): string => {
+export const resourceArnOf = (company: Pick<Company, 'id'>, thing: string, id: string): string => {
   const place = TYPES[thing];
   if (place === undefined) throw new Error(`Nothing is called ${thing}.`);
   return arnOf(company, place, id);
@@ -66,21 +69,21 @@ export const thingArn = (company: Pick<Company, 'id'>, thing: string, id: string
 
 export const post =
   (path: string, json: object = {}) =>
-  (as: Caller): Promise<Answer> =>
+  (as: Caller): Promise<ApiResponse> =>
     as.post(path, { json });
 export const get =
   (path: string) =>
-  (as: Caller): Promise<Answer> =>
+  (as: Caller): Promise<ApiResponse> =>
     as.get(path);
 export const put =
   (path: string, json: object) =>
-  (as: Caller): Promise<Answer> =>
+  (as: Caller): Promise<ApiResponse> =>
     as.put(path, { json });
 export const patch =
   (path: string, json: object) =>
-  (as: Caller): Promise<Answer> =>
+  (as: Caller): Promise<ApiResponse> =>
     as.patch(path, { json });
 export const remove =
   (path: string) =>
-  (as: Caller): Promise<Answer> =>
+  (as: Caller): Promise<ApiResponse> =>
     as.delete(path);

@@ -43,7 +43,7 @@ function rowsIn(text: string): string[] {
 }
 
 /** A value as a line has it. */
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === null || value === undefined || value === '') return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -90,7 +90,7 @@ describe('JSON objects that are read as rows', () => {
             const fields = fieldsOf(line);
             const object = plain[row] as Record<string, unknown>;
             expect(names.map((key, at) => [key, fields[at] ?? ''])).toEqual(
-              names.map((key) => [key, shown(Object.hasOwn(object, key) ? object[key] : null)]),
+              names.map((key) => [key, formatValue(Object.hasOwn(object, key) ? object[key] : null)]),
             );
           }
         }

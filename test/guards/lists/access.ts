@@ -1,49 +1,49 @@
 import { guardsOf } from '../guard.ts';
 
-const HOP = ['test/http/one-hop.test.ts'];
-const MODEL = ['test/http/access-model.test.ts'];
-const SESSION = ['test/http/guarded-session.test.ts'];
-const DEPENDING = ['test/versions/dependent-session.test.ts'];
-const DIRECTORY = ['test/directory/races.directory.test.ts'];
-const REHEARSAL = ['test/policies/rehearsal.test.ts'];
-const DRY_RUN = ['test/policies/dry-run.test.ts'];
-const VERSIONS = ['test/http/access-versions.test.ts'];
-const WAITING = ['test/http/waiting-jobs.test.ts'];
+const CACHED_PRINCIPAL_TESTS = ['test/http/one-hop.test.ts'];
+const ACCESS_MODEL_TESTS = ['test/http/access-model.test.ts'];
+const GUARDED_SESSION_TESTS = ['test/http/guarded-session.test.ts'];
+const DEPENDENT_SESSION_TESTS = ['test/versions/dependent-session.test.ts'];
+const DIRECTORY_TESTS = ['test/directory/races.directory.test.ts'];
+const REHEARSAL_TESTS = ['test/policies/rehearsal.test.ts'];
+const DRY_RUN_TESTS = ['test/policies/dry-run.test.ts'];
+const VERSION_TESTS = ['test/http/access-versions.test.ts'];
+const WAITING_JOB_TESTS = ['test/http/waiting-jobs.test.ts'];
 
 /** What keeps an isolate from letting somebody in by what it remembers of them. */
-export const ACCESS = [
-  ...guardsOf('src/http/authentication.ts', HOP, [
+export const ACCESS_GUARDS = [
+  ...guardsOf('src/http/authentication.ts', CACHED_PRINCIPAL_TESTS, [
     { text: 'remembered.known.expiresAt > ctx.now() && ', without: '', title: 'when its key expires' },
     { text: '(await presented.fits(remembered.known))', without: 'true', title: 'signed with its secret key' },
-    { text: 'answer.access !== null && ', without: '', tests: MODEL },
+    { text: 'answer.access !== null && ', without: '', tests: ACCESS_MODEL_TESTS },
     { text: ' && answer.access === remembered.stamp', without: '', title: 'when its account is deactivated' },
     {
       text: 'cachePrincipal(credential, known, null)',
       without: 'cachePrincipal(credential, known, answer.access)',
-      tests: MODEL,
+      tests: ACCESS_MODEL_TESTS,
     },
-    { text: 'if (nonce) throw replayUnknown().because(error);', without: '', title: 'lets no signed request in' },
+    { text: 'if (nonce) throw replayUnknown().because(error);', without: '', title: 'refuses signed requests' },
   ]),
-  ...guardsOf('src/http/request-checks.ts', HOP, [
+  ...guardsOf('src/http/request-checks.ts', CACHED_PRINCIPAL_TESTS, [
     {
       text: "if (!isAddressIn && identified.status === 'fulfilled') await identified.value.uncount();",
       without: '',
       title: 'takes back what it counted',
     },
   ]),
-  ...guardsOf('src/http/request-checks.ts', WAITING, [
+  ...guardsOf('src/http/request-checks.ts', WAITING_JOB_TESTS, [
     {
       in: 'recheckRequest',
       text: 'await authorize(contract, checked, (name) => request.param(name));',
       without: '',
-      title: 'after the permission was denied',
+      title: 'follows a Deny of the permission',
     },
   ]),
-  ...guardsOf('src/http/mount.ts', WAITING, [
+  ...guardsOf('src/http/mount.ts', WAITING_JOB_TESTS, [
     {
       text: 'await recheckRequest({ ...returning, ctx: context })',
       without: 'call.ctx',
-      title: 'after the end of the session',
+      title: 'follows the end of the session',
     },
   ]),
   ...guardsOf(
@@ -78,7 +78,7 @@ export const ACCESS = [
     ['test/http/waiting.test.ts'],
     [{ text: '  await release();\n', without: '', title: 'releases its connections' }],
   ),
-  ...guardsOf('src/db/guarded-session.ts', SESSION, [
+  ...guardsOf('src/db/guarded-session.ts', GUARDED_SESSION_TESTS, [
     { text: 'touchesAccess(sql) ? mark(statement) : statement', without: 'statement' },
     { text: 'Object.assign(statement, { [name]: refuseAlone });', without: 'void name;' },
     { text: 'mark(bind(...values))', without: 'bind(...values)' },
@@ -90,20 +90,20 @@ export const ACCESS = [
     { text: 'announced.filter((each) => each !== change)', without: 'announced' },
     { text: 'each !== change', without: 'each.deadline !== deadline' },
   ]),
-  ...guardsOf('src/db/dependent-session.ts', DEPENDING, [
+  ...guardsOf('src/db/dependent-session.ts', DEPENDENT_SESSION_TESTS, [
     { text: 'failUnlessUnchanged(read)', without: "{ sql: 'select 1', values: [] }" },
     { text: 'reads: await dependency.renew()', without: 'reads: dependency.reads' },
     { text: 'sameRows(reads, next) ? { reads: next, renew } : null', without: 'null' },
     { text: '{ [name]: refuseAlone }', without: '{}' },
-    { text: 'around ? both(around, on) : on', without: 'on', tests: DIRECTORY, title: 'for a version' },
+    { text: 'around ? both(around, on) : on', without: 'on', tests: DIRECTORY_TESTS, title: 'for a version' },
     {
       text: '[...one.reads, ...other.reads]',
       without: '[...one.reads]',
-      tests: DIRECTORY,
+      tests: DIRECTORY_TESTS,
       title: 'for a version',
     },
   ]),
-  ...guardsOf('src/access/grants.ts', DIRECTORY, [
+  ...guardsOf('src/access/grants.ts', DIRECTORY_TESTS, [
     {
       in: 'writeWithoutEscalation',
       text: 'runDependentWrite(db, { reads: await renew(), renew }, write)',
@@ -111,7 +111,7 @@ export const ACCESS = [
       title: 'is not given to somebody who meanwhile',
     },
   ]),
-  ...guardsOf('src/db/rehearsing-session.ts', REHEARSAL, [
+  ...guardsOf('src/db/rehearsing-session.ts', REHEARSAL_TESTS, [
     { text: ', { sql: FAIL, values: [] }', without: '', title: 'should roll it back does not fail' },
     { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'changes nothing' },
     { text: '{ [name]: refuseAlone }', without: '{}', title: 'is refused outside of a commit' },
@@ -121,7 +121,7 @@ export const ACCESS = [
       title: 'prepared before',
     },
   ]),
-  ...guardsOf('src/http/idempotency.ts', DRY_RUN, [
+  ...guardsOf('src/http/idempotency.ts', DRY_RUN_TESTS, [
     {
       in: 'keyedRequest',
       text: ' || isDryRun(c.req, contract)',
@@ -129,7 +129,7 @@ export const ACCESS = [
       title: 'ignores an idempotency key',
     },
   ]),
-  ...guardsOf('src/db/read-sets.ts', DEPENDING, [
+  ...guardsOf('src/db/read-sets.ts', DEPENDENT_SESSION_TESTS, [
     { text: 'exists (select * from now_counted except select * from was_counted)', without: 'false' },
     { text: 'or exists (select * from was_counted except select * from now_counted)', without: '' },
     { text: 'exists (${sql})', without: 'false' },
@@ -139,7 +139,7 @@ export const ACCESS = [
     ['test/versions/identity.test.ts'],
     [{ text: 'throw preconditionFailed();', without: '{}' }],
   ),
-  ...guardsOf('src/objects/access-versions.ts', VERSIONS, [
+  ...guardsOf('src/objects/access-versions.ts', VERSION_TESTS, [
     { text: "affected === 'everybody' || affected.includes", without: 'affected.includes' },
     { text: ' || affected.includes(principal)', without: '' },
     { text: 'until <= now', without: 'false' },
@@ -152,19 +152,19 @@ export const ACCESS = [
     { text: 'this.#epoch = crypto.randomUUID();', without: '' },
     { text: 'this.#renew(affected);', without: '' },
   ]),
-  ...guardsOf('src/objects/change-access.ts', HOP, [
+  ...guardsOf('src/objects/change-access.ts', CACHED_PRINCIPAL_TESTS, [
     {
       text: 'principals.length === 0',
       without: 'false',
       tests: ['test/http/guarded-session.test.ts'],
       title: 'Durable Object',
     },
-    { text: 'throw accessNotChanged().because(error);', without: '', title: 'that cannot be told of a change' },
+    { text: 'throw accessNotChanged().because(error);', without: '', title: 'cannot be notified of a change' },
     { text: 'error instanceof Failure', without: 'true', title: 'as long as its outcome is unknown' },
     { text: 'if (error instanceof Failure) await end();', without: '', title: 'again when it was refused' },
-    { text: 'await end();\n    return', without: 'return', tests: MODEL },
+    { text: 'await end();\n    return', without: 'return', tests: ACCESS_MODEL_TESTS },
   ]),
-  ...guardsOf('src/db/last-uses.ts', HOP, [
+  ...guardsOf('src/db/last-uses.ts', CACHED_PRINCIPAL_TESTS, [
     { text: 'max(coalesce(last_used_at, 0), ', without: 'max(0, ', title: 'no last use earlier than the recorded' },
     {
       text: ' and ${table.companyId} = used.company_id',

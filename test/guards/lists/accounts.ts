@@ -1,10 +1,10 @@
 import { guardsOf } from '../guard.ts';
 
-const RACES = ['test/accounts/races.test.ts'];
-const SERVICE_ACCOUNTS = ['test/service-accounts/races.test.ts'];
+const RACE_TESTS = ['test/accounts/races.test.ts'];
+const SERVICE_ACCOUNT_RACE_TESTS = ['test/service-accounts/races.test.ts'];
 
-export const ACCOUNTS = [
-  ...guardsOf('src/modules/accounts/store.ts', RACES, [
+export const ACCOUNT_GUARDS = [
+  ...guardsOf('src/modules/accounts/store.ts', RACE_TESTS, [
     {
       in: 'clearDefault',
       text: 'livingById(accounts, companyId, next.id)',
@@ -20,11 +20,11 @@ export const ACCOUNTS = [
     { in: 'softDeleteAccount', text: 'sql`${attachedServiceAccounts(companyId, id)} = 0`,', without: '' },
     { in: 'undeleteAccount', text: ', isNotNull(accounts.deletedAt)', without: '' },
   ]),
-  ...guardsOf('drizzle/0000_identity.sql', RACES, [
+  ...guardsOf('drizzle/0000_identity.sql', RACE_TESTS, [
     { text: 'UNIQUE INDEX `accounts_living_name`', without: 'INDEX `accounts_living_name`' },
     { text: 'UNIQUE INDEX `accounts_one_default`', without: 'INDEX `accounts_one_default`' },
   ]),
-  ...guardsOf('src/modules/service-accounts/store.ts', SERVICE_ACCOUNTS, [
+  ...guardsOf('src/modules/service-accounts/store.ts', SERVICE_ACCOUNT_RACE_TESTS, [
     { in: 'insertServiceAccount', text: 'livingById(', without: 'byId(' },
     { in: 'insertServiceAccount', text: 'exists(accounts, account)', without: 'sql`1`' },
     { in: 'updateServiceAccount', text: 'livingById(', without: 'byId(' },

@@ -2,7 +2,7 @@ import { guardsOf } from '../guard.ts';
 
 const TESTS = ['test/company-exports/exports.test.ts'];
 
-export const COMPANY_EXPORTS = [
+export const COMPANY_EXPORT_GUARDS = [
   ...guardsOf('src/modules/company-exports/store.ts', TESTS, [
     { in: 'insertExport', text: '.onConflictDoNothing()', without: '', title: 'at the same moment' },
     {

@@ -1,17 +1,17 @@
 import { guardsOf } from '../guard.ts';
 
-const JOBS = ['test/data-api/jobs.test.ts'];
-const EXPORTS = ['test/company-exports/exports.test.ts'];
-const RACES = ['test/data-api/races.test.ts'];
+const JOB_TESTS = ['test/data-api/jobs.test.ts'];
+const EXPORT_TESTS = ['test/company-exports/exports.test.ts'];
+const RACE_TESTS = ['test/data-api/races.test.ts'];
 
-export const DATA_API = [
-  ...guardsOf('src/modules/data-api/store.ts', RACES, [
+export const DATA_API_GUARDS = [
+  ...guardsOf('src/modules/data-api/store.ts', RACE_TESTS, [
     { in: 'insertEndpoint', text: 'isPublishable(record)', without: 'sql`true`' },
     { in: 'updateEndpoint', text: ', isPublishable(next)', without: '' },
     { in: 'updateEndpoint', text: ', eq(vizApiEndpoints.version, version)', without: '' },
     { in: 'isPublishable', text: ', not(namesFormat)', without: '' },
   ]),
-  ...guardsOf('src/modules/data-api/job-store.ts', JOBS, [
+  ...guardsOf('src/modules/data-api/job-store.ts', JOB_TESTS, [
     {
       in: 'insertJob',
       text: ' < ${most}`',
@@ -21,7 +21,7 @@ export const DATA_API = [
     { in: 'giveUpJob', text: ', isFree(dataJobs, now)', without: '', title: 'five attempts' },
     { in: 'giveUpJob', text: ', gte(dataJobs.attempt, most)', without: '', title: 'each format' },
   ]),
-  ...guardsOf('src/db/job-leases.ts', JOBS, [
+  ...guardsOf('src/db/job-leases.ts', JOB_TESTS, [
     { in: 'claimJob', text: ', isFree(jobs, now)', without: '', title: 'is delivered twice at the same time' },
     {
       in: 'updateAttempt',
@@ -32,7 +32,13 @@ export const DATA_API = [
     { in: 'claimDueJobs', text: 'isUnfinished(jobs), ', without: '', title: 'five attempts' },
     { in: 'claimDueJobs', text: ' lte(jobs.dueAt, now),', without: '', title: 'five attempts' },
     { in: 'isFree', text: ', lte(dueAt, now)', without: '', title: 'after an interruption' },
-    { in: 'isPresent', text: ", eq(jobs.status, 'running')", without: '', tests: EXPORTS, title: 'stays complete' },
+    {
+      in: 'isPresent',
+      text: ", eq(jobs.status, 'running')",
+      without: '',
+      tests: EXPORT_TESTS,
+      title: 'stays complete',
+    },
     {
       in: 'isPresent',
       text: ', eq(jobs.attempt, attempt)',
@@ -40,14 +46,14 @@ export const DATA_API = [
       title: 'leaves the result to a later attempt',
     },
   ]),
-  ...guardsOf('src/modules/visualizations/store.ts', RACES, [
+  ...guardsOf('src/modules/visualizations/store.ts', RACE_TESTS, [
     {
       in: 'updateVisualization',
       text: 'unpublished ? not(exists(vizApiEndpoints, publishes(companyId, id))) : undefined',
       without: 'undefined',
     },
   ]),
-  ...guardsOf('drizzle/0017_publish-visualizations.sql', RACES, [
+  ...guardsOf('drizzle/0017_publish-visualizations.sql', RACE_TESTS, [
     { text: 'UNIQUE INDEX `viz_api_endpoints_slug`', without: 'INDEX `viz_api_endpoints_slug`' },
     {
       text: ',\n\tFOREIGN KEY (`visualization_id`) REFERENCES `visualizations`(`id`) ON UPDATE no action ON DELETE no action',

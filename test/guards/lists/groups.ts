@@ -1,12 +1,12 @@
 import { guardsOf } from '../guard.ts';
 
-const RACES = ['test/groups/races.test.ts'];
-const POLICIES = ['test/policies/races.test.ts'];
-const DIRECTORY = ['test/directory/groups.directory.test.ts'];
-const LIMITS = ['test/policies/limits.test.ts'];
+const RACE_TESTS = ['test/groups/races.test.ts'];
+const POLICY_RACE_TESTS = ['test/policies/races.test.ts'];
+const DIRECTORY_TESTS = ['test/directory/groups.directory.test.ts'];
+const LIMIT_TESTS = ['test/policies/limits.test.ts'];
 
-export const GROUPS_AND_POLICIES = [
-  ...guardsOf('src/modules/groups/store.ts', RACES, [
+export const GROUP_AND_POLICY_GUARDS = [
+  ...guardsOf('src/modules/groups/store.ts', RACE_TESTS, [
     { in: 'updateGroup', text: 'livingById(', without: 'byId(' },
     { in: 'updateGroup', text: ', eq(groups.isGlobal, false)', without: '' },
     { in: 'softDeleteGroup', text: 'livingById(', without: 'byId(' },
@@ -38,13 +38,13 @@ export const GROUPS_AND_POLICIES = [
     { in: 'attachPolicy', text: 'groupLives(of.companyId, of.groupId),', without: 'sql`true`,' },
     { in: 'attachPolicy', text: 'exists(policies, byId(policies, of.companyId, of.policyId))', without: 'undefined' },
   ]),
-  ...guardsOf('src/modules/groups/permission-store.ts', RACES, [
+  ...guardsOf('src/modules/groups/permission-store.ts', RACE_TESTS, [
     { in: 'insertGroup', text: 'slugOrSuffixed(groups, record)', without: 'record.slug' },
     { in: 'insertGroup', text: ') = ${permissionIds.length}', without: ') >= 0' },
     { in: 'insertGroupPermissions', text: ' and ${groupLives(companyId, groupId)}', without: '' },
     { in: 'insertGroupPermissions', text: '.onConflictDoNothing()', without: '' },
   ]),
-  ...guardsOf('src/modules/groups/user-member-store.ts', DIRECTORY, [
+  ...guardsOf('src/modules/groups/user-member-store.ts', DIRECTORY_TESTS, [
     { in: 'enterUsers', text: 'livingById(', without: 'byId(', title: 'enter no group' },
     {
       in: 'enterUsers',
@@ -65,7 +65,7 @@ export const GROUPS_AND_POLICIES = [
       title: 'are changed by PATCH',
     },
   ]),
-  ...guardsOf('src/modules/groups/user-members.ts', DIRECTORY, [
+  ...guardsOf('src/modules/groups/user-members.ts', DIRECTORY_TESTS, [
     {
       in: 'changeGroupOfUsers',
       text: 'isAsWanted && found[0] ?',
@@ -73,7 +73,7 @@ export const GROUPS_AND_POLICIES = [
       title: 'that others change meanwhile',
     },
   ]),
-  ...guardsOf('drizzle/0040_name-directory-ids.sql', DIRECTORY, [
+  ...guardsOf('drizzle/0040_name-directory-ids.sql', DIRECTORY_TESTS, [
     {
       text: 'UNIQUE INDEX `groups_living_external_id`',
       without: 'INDEX `groups_living_external_id`',
@@ -86,7 +86,7 @@ export const GROUPS_AND_POLICIES = [
       title: 'is made once',
     },
   ]),
-  ...guardsOf('src/modules/groups/user-group-store.ts', RACES, [
+  ...guardsOf('src/modules/groups/user-group-store.ts', RACE_TESTS, [
     { in: 'joinGroups', text: ' and ${groups.deletedAt} is null', without: '' },
     { in: 'joinGroups', text: 'livingById(', without: 'byId(' },
     { in: 'joinGroups', text: "joining.value ->> 'joins'\n", without: 'true\n' },
@@ -104,21 +104,21 @@ export const GROUPS_AND_POLICIES = [
       },
     ],
   ),
-  ...guardsOf('drizzle/0000_identity.sql', RACES, [
+  ...guardsOf('drizzle/0000_identity.sql', RACE_TESTS, [
     { text: 'UNIQUE INDEX `group_bindings_once`', without: 'INDEX `group_bindings_once`' },
     { text: 'UNIQUE INDEX `groups_living_name`', without: 'INDEX `groups_living_name`' },
     { text: 'UNIQUE INDEX `groups_living_slug`', without: 'INDEX `groups_living_slug`' },
-    { text: 'UNIQUE INDEX `policies_name`', without: 'INDEX `policies_name`', tests: POLICIES },
+    { text: 'UNIQUE INDEX `policies_name`', without: 'INDEX `policies_name`', tests: POLICY_RACE_TESTS },
   ]),
-  ...guardsOf('src/modules/policies/policy-store.ts', POLICIES, [
+  ...guardsOf('src/modules/policies/policy-store.ts', POLICY_RACE_TESTS, [
     { in: 'updatePolicy', text: ', eq(policies.document, before)', without: '' },
     { in: 'deletePolicy', text: ', not(exists(groupPolicies, ofPolicy(companyId, id)))', without: '' },
   ]),
-  ...guardsOf('src/modules/legacy-permissions/store.ts', POLICIES, [
+  ...guardsOf('src/modules/legacy-permissions/store.ts', POLICY_RACE_TESTS, [
     { in: 'updatePermission', text: 'eq(permissions.target, before.target),', without: '' },
     { in: 'updatePermission', text: 'eq(permissions.actions, before.actions),', without: '' },
   ]),
-  ...guardsOf('drizzle/0016_limit-policies.sql', LIMITS, [
+  ...guardsOf('drizzle/0016_limit-policies.sql', LIMIT_TESTS, [
     { text: '> 50 BEGIN', without: '> 5000 BEGIN' },
     {
       text: 'AFTER INSERT ON `group_policies` WHEN CASE WHEN',

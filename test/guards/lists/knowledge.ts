@@ -1,16 +1,16 @@
 import { guardsOf } from '../guard.ts';
 
-const RACES = ['test/knowledge/races.test.ts'];
-const KINDS = ['test/knowledge/kind-change.console.test.ts'];
-const JOBS = ['test/knowledge/job-races.test.ts'];
-const CONCEPTS = ['test/knowledge/concept-generation.test.ts'];
+const RACE_TESTS = ['test/knowledge/races.test.ts'];
+const KIND_TESTS = ['test/knowledge/kind-change.console.test.ts'];
+const JOB_TESTS = ['test/knowledge/job-races.test.ts'];
+const CONCEPT_TESTS = ['test/knowledge/concept-generation.test.ts'];
 const SUPERSEDES = 'supersedes the pending suggestions';
-const ONTOLOGY = ['test/knowledge/ontology-generation.test.ts'];
+const ONTOLOGY_TESTS = ['test/knowledge/ontology-generation.test.ts'];
 const ONCE = 'suggests a relation once';
 
-const METRICS = ['test/knowledge/metrics/query.console.test.ts'];
+const METRIC_TESTS = ['test/knowledge/metrics/query.console.test.ts'];
 
-export const KNOWLEDGE = [
+export const KNOWLEDGE_GUARDS = [
   ...guardsOf(
     'src/modules/knowledge/generation/reading-limit.ts',
     ['test/knowledge/concept-files.test.ts'],
@@ -22,7 +22,7 @@ export const KNOWLEDGE = [
       },
     ],
   ),
-  ...guardsOf('src/modules/knowledge/metrics/service.ts', METRICS, [
+  ...guardsOf('src/modules/knowledge/metrics/service.ts', METRIC_TESTS, [
     {
       in: 'runMetrics',
       text: 'if (!(await areUnchanged(ctx, compiled.tables))) return undefined;',
@@ -30,7 +30,7 @@ export const KNOWLEDGE = [
       title: 'took the name of an allowed one',
     },
   ]),
-  ...guardsOf('src/modules/knowledge/metrics/prepare.ts', METRICS, [
+  ...guardsOf('src/modules/knowledge/metrics/prepare.ts', METRIC_TESTS, [
     {
       in: 'requireTables',
       text: "requireAction(actor, 'managed-tables:data-read', id);",
@@ -38,36 +38,36 @@ export const KNOWLEDGE = [
       title: 'a table that it reads or joins is denied',
     },
   ]),
-  ...guardsOf('src/modules/knowledge/metrics/store.ts', METRICS, [
+  ...guardsOf('src/modules/knowledge/metrics/store.ts', METRIC_TESTS, [
     { in: 'isQueryable', text: 'eq(resources.companyId, companyId),', without: '', title: 'if it is of another kind' },
     { in: 'isQueryable', text: "eq(resources.status, 'active'),", without: '', title: 'if it is of another kind' },
     { in: 'isQueryable', text: 'eq(resources.validationErrors, []),', without: '', title: 'if it is of another kind' },
   ]),
-  ...guardsOf('src/modules/knowledge/suggestions/store.ts', JOBS, [
-    { in: 'isPending', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACES },
-    { in: 'markAccepted', text: ', afterChange', without: '', tests: RACES },
-    { in: 'markRejected', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACES },
+  ...guardsOf('src/modules/knowledge/suggestions/store.ts', JOB_TESTS, [
+    { in: 'isPending', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACE_TESTS },
+    { in: 'markAccepted', text: ', afterChange', without: '', tests: RACE_TESTS },
+    { in: 'markRejected', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACE_TESTS },
     { in: 'insertCandidates', text: 'where ${afterChange}', without: 'where true' },
-    { in: 'insertCandidates', text: '.onConflictDoNothing()', without: '', tests: ONTOLOGY, title: ONCE },
+    { in: 'insertCandidates', text: '.onConflictDoNothing()', without: '', tests: ONTOLOGY_TESTS, title: ONCE },
     {
       in: 'supersedeConcepts',
       text: "eq(suggestions.status, 'pending'),",
       without: '',
-      tests: CONCEPTS,
+      tests: CONCEPT_TESTS,
       title: SUPERSEDES,
     },
     {
       in: 'supersedeConcepts',
       text: " and ${jobs.type} = 'concept_generation'",
       without: '',
-      tests: CONCEPTS,
+      tests: CONCEPT_TESTS,
       title: SUPERSEDES,
     },
     {
       in: 'supersedeConcepts',
       text: 'sql`exists (',
       without: 'sql`true or exists (',
-      tests: CONCEPTS,
+      tests: CONCEPT_TESTS,
       title: 'keeps the pending suggestions of an earlier generation',
     },
     { in: 'publishStaged', text: ", eq(suggestions.status, 'staged')", without: '' },
@@ -80,7 +80,7 @@ export const KNOWLEDGE = [
     },
     { in: 'deleteStaged', text: 'afterChange,', without: '' },
   ]),
-  ...guardsOf('src/modules/knowledge/generation/store.ts', JOBS, [
+  ...guardsOf('src/modules/knowledge/generation/store.ts', JOB_TESTS, [
     { in: 'leaseJob', text: 'isActive, ', without: '' },
     { in: 'leaseJob', text: ', or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))', without: '' },
     { in: 'releaseJob', text: ', eq(jobs.leasedUntil, until)', without: '' },
@@ -90,7 +90,7 @@ export const KNOWLEDGE = [
     { in: 'failJob', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
     { in: 'cancelJob', text: ', isActive', without: '' },
   ]),
-  ...guardsOf('src/modules/knowledge/semantic/store.ts', KINDS, [
+  ...guardsOf('src/modules/knowledge/semantic/store.ts', KIND_TESTS, [
     {
       in: 'noNewReferrers',
       text: 'mayRefer(companyId, id),',
@@ -98,13 +98,13 @@ export const KNOWLEDGE = [
       title: 'a reference to it is written just before',
     },
   ]),
-  ...guardsOf('src/modules/knowledge/resources/store.ts', RACES, [
+  ...guardsOf('src/modules/knowledge/resources/store.ts', RACE_TESTS, [
     { in: 'insertResource', text: 'sql.join([sql`true`, ...conditions], sql` and `)', without: 'sql`true`' },
     {
       in: 'haveFacets',
       text: 'not exists (select 1 from json_each',
       without: 'true or not exists (select 1 from json_each',
-      tests: KINDS,
+      tests: KIND_TESTS,
       title: 'whose kind was changed just before',
     },
     { in: 'replaceResource', text: 'eq(resources.version, row.version - 1), ', without: '' },
@@ -118,11 +118,11 @@ export const KNOWLEDGE = [
       tests: ['test/knowledge/rechecks.test.ts'],
     },
   ]),
-  ...guardsOf('drizzle/0008_knowledge.sql', RACES, [
+  ...guardsOf('drizzle/0008_knowledge.sql', RACE_TESTS, [
     { text: 'UNIQUE INDEX `knowledge_resources_living_key`', without: 'INDEX `knowledge_resources_living_key`' },
     { text: 'UNIQUE INDEX `knowledge_versions_of_resource`', without: 'INDEX `knowledge_versions_of_resource`' },
   ]),
-  ...guardsOf('drizzle/0009_knowledge_suggestions.sql', ONTOLOGY, [
+  ...guardsOf('drizzle/0009_knowledge_suggestions.sql', ONTOLOGY_TESTS, [
     {
       text: 'UNIQUE INDEX `knowledge_suggestions_of_job`',
       without: 'INDEX `knowledge_suggestions_of_job`',
@@ -140,7 +140,7 @@ export const KNOWLEDGE = [
       },
     ],
   ),
-  ...guardsOf('drizzle/0011_knowledge_jobs.sql', JOBS, [
+  ...guardsOf('drizzle/0011_knowledge_jobs.sql', JOB_TESTS, [
     { text: 'UNIQUE INDEX `knowledge_jobs_one_at_a_time`', without: 'INDEX `knowledge_jobs_one_at_a_time`' },
   ]),
 ];

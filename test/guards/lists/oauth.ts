@@ -1,29 +1,29 @@
 import { guardsOf } from '../guard.ts';
 
-const TOKENS = ['test/oauth/tokens.oauth.test.ts'];
-const ASKED = ['test/oauth/authorization.oauth.test.ts'];
-const DEVICES = ['test/oauth/devices.oauth.test.ts'];
+const TOKEN_TESTS = ['test/oauth/tokens.oauth.test.ts'];
+const AUTHORIZATION_TESTS = ['test/oauth/authorization.oauth.test.ts'];
+const DEVICE_TESTS = ['test/oauth/devices.oauth.test.ts'];
 
-export const OAUTH = [
-  ...guardsOf('src/modules/oauth/store.ts', TOKENS, [
-    { in: 'insertClient', text: '< ${MOST_CLIENTS}', without: '< 100000', tests: ASKED },
+export const OAUTH_GUARDS = [
+  ...guardsOf('src/modules/oauth/store.ts', TOKEN_TESTS, [
+    { in: 'insertClient', text: '< ${MAX_CLIENTS}', without: '< 100000', tests: AUTHORIZATION_TESTS },
     {
       in: 'rememberClient',
       text: "sql`${oauthPublicClients.clientId} like 'od_%'`,",
       without: '',
-      tests: ASKED,
+      tests: AUTHORIZATION_TESTS,
       title: 'under its host',
     },
     { in: 'rememberClient', text: 'gt(oauthPublicClients.expiresAt, now),', without: '', title: 'is forgotten' },
     { in: 'insertGrant', text: 'isActiveUser(record.companyId, record.userId),', without: '', title: 'deactivated' },
-    { in: 'insertGrant', text: 'isClientKept(record),', without: '', tests: ASKED, title: 'deleted' },
+    { in: 'insertGrant', text: 'isClientKept(record),', without: '', tests: AUTHORIZATION_TESTS, title: 'deleted' },
     {
       in: 'insertGrant',
       text: 'exists(oauthDevices, isOpenDevice(deviceDigest, now))',
       without: 'undefined',
-      tests: DEVICES,
+      tests: DEVICE_TESTS,
     },
-    { in: 'takeCode', text: 'isNull(oauthGrants.codeUsedAt),', without: '', title: 'comes twice' },
+    { in: 'takeCode', text: 'isNull(oauthGrants.codeUsedAt),', without: '', title: 'is used twice' },
     { in: 'takeCode', text: ', gt(oauthGrants.codeExpiresAt, now)', without: '', title: 'sixty seconds' },
     {
       in: 'beginGrant',
@@ -35,14 +35,14 @@ export const OAUTH = [
       in: 'beginGrant',
       text: 'isNull(oauthGrants.endedAt),\n    isNull(oauthGrants.begunAt),',
       without: 'isNull(oauthGrants.begunAt),',
-      title: 'at the same time gives nobody',
+      title: 'at the same time issues no tokens',
     },
     { in: 'beginGrant', text: 'exists(oauthGrants, stillGood),', without: '', title: 'at the same time' },
     {
       in: 'beginGrant',
       text: '.where(stillGood)',
       without: '.where(byId(oauthGrants, companyId, id))',
-      title: 'comes twice',
+      title: 'is used twice',
     },
     {
       in: 'rotateGrant',
@@ -52,9 +52,9 @@ export const OAUTH = [
     },
     { in: 'rotateGrant', text: 'ofActiveCompany(oauthGrants.companyId),', without: '', title: 'loses nothing' },
     { in: 'endUserGrant', text: ', isInForce(now)', without: '', title: 'by its person' },
-    { in: 'denyDevice', text: ', sql`not ${isAnswered}`', without: '', tests: DEVICES },
+    { in: 'denyDevice', text: ', sql`not ${isAnswered}`', without: '', tests: DEVICE_TESTS },
   ]),
-  ...guardsOf('src/modules/sessions/queries.ts', TOKENS, [
+  ...guardsOf('src/modules/sessions/queries.ts', TOKEN_TESTS, [
     {
       in: 'endUserGrants',
       text: 'exists(users, byId(users, companyId, userId), eq(users.passwordHash, passwordHash)),',
@@ -62,14 +62,14 @@ export const OAUTH = [
       title: 'began since',
     },
   ]),
-  ...guardsOf('drizzle/0041_oauth.sql', ASKED, [
+  ...guardsOf('drizzle/0041_oauth.sql', AUTHORIZATION_TESTS, [
     {
       text: 'CREATE UNIQUE INDEX `oauth_grants_request_id_unique`',
       without: 'CREATE INDEX `oauth_grants_request_id_unique`',
       title: 'given once',
     },
   ]),
-  ...guardsOf('drizzle/0042_end-grants-of-inactive.sql', TOKENS, [
+  ...guardsOf('drizzle/0042_end-grants-of-inactive.sql', TOKEN_TESTS, [
     { text: 'WHEN NEW.is_active = 0 OR', without: 'WHEN NEW.is_active = 2 OR', title: 'its person loses' },
   ]),
 ];

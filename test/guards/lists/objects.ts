@@ -1,18 +1,18 @@
 import { guardsOf } from '../guard.ts';
 
-const ATTEMPTS = ['test/objects/attempt-limiter.test.ts'];
-const GATE = ['test/objects/organization-gate.test.ts'];
-const FORMER_TABLES = ['test/company-log/former-tables.test.ts'];
-const LOG = ['test/company-log/company-log.test.ts'];
-const ONCE = ['test/http/idempotency.test.ts'];
-const STRANGERS = ['test/objects/ip-limiter.test.ts'];
-const VIEWS = ['test/company-log/views.test.ts'];
-const VIEWERS = ['test/objects/viewer-gate.test.ts'];
-const WINDOWS = ['test/kernel/fixed-window.test.ts'];
+const ATTEMPT_TESTS = ['test/objects/attempt-limiter.test.ts'];
+const ORGANIZATION_GATE_TESTS = ['test/objects/organization-gate.test.ts'];
+const FORMER_TABLE_TESTS = ['test/company-log/former-tables.test.ts'];
+const COMPANY_LOG_TESTS = ['test/company-log/company-log.test.ts'];
+const IDEMPOTENCY_TESTS = ['test/http/idempotency.test.ts'];
+const IP_LIMITER_TESTS = ['test/objects/ip-limiter.test.ts'];
+const VIEW_TESTS = ['test/company-log/views.test.ts'];
+const VIEWER_GATE_TESTS = ['test/objects/viewer-gate.test.ts'];
+const WINDOW_TESTS = ['test/kernel/fixed-window.test.ts'];
 
 /** What Durable Objects refuse, and what makes a call that comes twice count once. */
-export const OBJECTS = [
-  ...guardsOf('src/objects/attempt-limiter.ts', ATTEMPTS, [
+export const OBJECT_GUARDS = [
+  ...guardsOf('src/objects/attempt-limiter.ts', ATTEMPT_TESTS, [
     {
       text: 'while (!this.#inFlight.has(attemptId)) {',
       without: 'for (let letIn = false; !letIn; letIn = this.#inFlight.has(attemptId)) {',
@@ -37,7 +37,7 @@ export const OBJECTS = [
     { text: 'failures + change < 0', without: 'false' },
     { text: 'failures > 0 ? endsAt : ', without: '' },
   ]),
-  ...guardsOf('src/objects/company-log.ts', LOG, [
+  ...guardsOf('src/objects/company-log.ts', COMPANY_LOG_TESTS, [
     { text: 'moved !== undefined && compareKeys(toKey(record), moved) <= 0', without: 'false' },
     { text: 'compareKeys(toKey(record), moved) <= 0', without: 'true', title: 'handled as before' },
     { text: ' && !isKnownInMinute(this.#sql, kind, record)', without: '' },
@@ -47,7 +47,7 @@ export const OBJECTS = [
     { text: 'this.#alarmAt !== null && this.#alarmAt <= at', without: 'false' },
     { text: ' && this.#alarmAt <= at', without: '' },
   ]),
-  ...guardsOf('src/logs/mover.ts', LOG, [
+  ...guardsOf('src/logs/mover.ts', COMPANY_LOG_TESTS, [
     {
       text: 'countIn(sql, kind, { ...toRange({}), upper: keyAfter(part.last) }) !== records.length',
       without: 'false',
@@ -59,38 +59,38 @@ export const OBJECTS = [
     },
     { text: 'day.upper.at > before', without: 'false' },
   ]),
-  ...guardsOf('src/logs/mover.ts', VIEWS, [
+  ...guardsOf('src/logs/mover.ts', VIEW_TESTS, [
     { text: "while (kind === 'share' && countViews(sql));", without: '' },
     { text: 'late.filter(({ id }) => !known.has(id))', without: 'late' },
   ]),
-  ...guardsOf('src/logs/day-tables.ts', LOG, [
+  ...guardsOf('src/logs/day-tables.ts', COMPANY_LOG_TESTS, [
     { text: 'moved ? { lower: keyAfter(moved)', without: 'false as boolean && moved ? { lower: keyAfter(moved)' },
     { text: 'if (!left) {', without: 'if (true as boolean) {', title: 'only a part of a day' },
     { text: '(isUrgent && upper.at > now)', without: 'false', title: 'full of today' },
   ]),
-  ...guardsOf('src/logs/day-tables.ts', FORMER_TABLES, [
+  ...guardsOf('src/logs/day-tables.ts', FORMER_TABLE_TESTS, [
     { text: 'at < formerEnd', without: 'false' },
     { text: 'isFormer || (', without: '(' },
     { text: 'isFirst ? dayRange(newest).upper.at : NEVER', without: 'dayRange(newest ?? 0).upper.at' },
     { text: 'occurredAt >= ? ORDER BY', without: '? IS NULL ORDER BY' },
     { text: 'INSERT OR IGNORE INTO ${tableFor(', without: 'INSERT INTO ${tableFor(' },
   ]),
-  ...guardsOf('src/logs/view-counts.ts', VIEWS, [
+  ...guardsOf('src/logs/view-counts.ts', VIEW_TESTS, [
     { text: 'compareKeys(toKey(event), mark) <= 0', without: 'false' },
     { text: "!isThere(sql, 'share', event)", without: 'true' },
     { text: ' || occurredAt < since', without: '' },
     { text: ' WHERE NOT EXISTS (SELECT 1 FROM views_counted)', without: '' },
     { text: 'lower: keyAfter({ at, id })', without: 'lower: toRange({}).lower' },
   ]),
-  ...guardsOf('src/logs/listing.ts', LOG, [
+  ...guardsOf('src/logs/listing.ts', COMPANY_LOG_TESTS, [
     { text: 'isMoved = state() !== before;', without: 'isMoved = state() < before;' },
     { text: 'isWhole && isOver', without: 'isWhole', title: 'counts' },
   ]),
-  ...guardsOf('src/logs/parts.ts', LOG, [
+  ...guardsOf('src/logs/parts.ts', COMPANY_LOG_TESTS, [
     { text: ' AND file = ?', without: ' AND ? IS NOT NULL', title: 'writes anew' },
   ]),
-  ...guardsOf('src/logs/rows.ts', LOG, [{ text: 'INSERT OR IGNORE', without: 'INSERT OR REPLACE' }]),
-  ...guardsOf('src/modules/company-log/read.ts', LOG, [
+  ...guardsOf('src/logs/rows.ts', COMPANY_LOG_TESTS, [{ text: 'INSERT OR IGNORE', without: 'INSERT OR REPLACE' }]),
+  ...guardsOf('src/modules/company-log/read.ts', COMPANY_LOG_TESTS, [
     { text: 'last !== null && compareKeys(toKey(record), last) >= 0', without: 'false' },
     { text: 'file === missing', without: 'true' },
   ]),
@@ -106,12 +106,12 @@ export const OBJECTS = [
       { text: 'if (countRecords(batch.records) < BATCH_SIZE) {', without: 'if (false as boolean) {' },
     ],
   ),
-  ...guardsOf('src/objects/ip-limiter.ts', STRANGERS, [
+  ...guardsOf('src/objects/ip-limiter.ts', IP_LIMITER_TESTS, [
     { text: 'if (first)', without: 'if (false as boolean && first)' },
     { text: 'if (!sent) return;', without: '' },
     { text: 'count === sent.count', without: 'true' },
   ]),
-  ...guardsOf('src/objects/organization-gate.ts', GATE, [
+  ...guardsOf('src/objects/organization-gate.ts', ORGANIZATION_GATE_TESTS, [
     { text: 'nonce && nonce.goodUntil < now', without: 'false' },
     { text: ' && usedBy !== requestId', without: '' },
     { text: 'usedBy !== undefined && usedBy !== requestId', without: 'false' },
@@ -126,16 +126,16 @@ export const OBJECTS = [
     { text: 'this.#alarmAt !== null && ', without: '' },
     { text: 'await state.storage.getAlarm()', without: 'null' },
     { text: 'this.#alarmAt = null;', without: '' },
-    { text: 'this.#keys.dropOld(now);', without: '', tests: ONCE },
-    { text: 'if (this.#keys.nextEnd !== null) ', without: 'if (false) ', tests: ONCE },
+    { text: 'this.#keys.dropOld(now);', without: '', tests: IDEMPOTENCY_TESTS },
+    { text: 'if (this.#keys.nextEnd !== null) ', without: 'if (false) ', tests: IDEMPOTENCY_TESTS },
     {
       text: "if (once) this.#keys.end({ ...once, senderId: principalId, requestId }, { state: 'undone' });",
       without: '',
-      tests: ONCE,
+      tests: IDEMPOTENCY_TESTS,
     },
-    { text: 'if (!once) return null;', without: '', tests: ONCE },
+    { text: 'if (!once) return null;', without: '', tests: IDEMPOTENCY_TESTS },
   ]),
-  ...guardsOf('src/objects/nonces.ts', GATE, [
+  ...guardsOf('src/objects/nonces.ts', ORGANIZATION_GATE_TESTS, [
     { text: 'if (found) return', without: 'if (false as boolean && found) return' },
     {
       text: 'request_id FROM nonces_${hour} WHERE access_key = ?',
@@ -151,7 +151,7 @@ export const OBJECTS = [
     { text: 'this.#hours.has(hour)', without: 'false' },
     { text: "columns.next().done ? 'NULL'", without: "columns.next().done ? 'request_id'" },
   ]),
-  ...guardsOf('src/objects/idempotency-keys.ts', ONCE, [
+  ...guardsOf('src/objects/idempotency-keys.ts', IDEMPOTENCY_TESTS, [
     { text: "if (!digests.includes(known.digest)) return { state: 'reused' };", without: '' },
     {
       text: "if (until === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };",
@@ -184,14 +184,14 @@ export const OBJECTS = [
       },
     ],
   ),
-  ...guardsOf('src/objects/token-limiter.ts', ONCE, [
+  ...guardsOf('src/objects/token-limiter.ts', IDEMPOTENCY_TESTS, [
     {
       text: 'if (!use || !limit.allowed) return { limit, key: null };',
       without: 'if (!use) return { limit, key: null };',
     },
     { text: 'if (!use || ', without: 'if (' },
   ]),
-  ...guardsOf('src/objects/viewer-gate.ts', VIEWERS, [
+  ...guardsOf('src/objects/viewer-gate.ts', VIEWER_GATE_TESTS, [
     {
       text: 'Date.now() < this.#wakingUntil',
       without: 'true',
@@ -213,8 +213,10 @@ export const OBJECTS = [
     { text: 'if (!slot) return;', without: '' },
     { text: 'if (place >= 0) ', without: '' },
   ]),
-  ...guardsOf('src/objects/jurisdiction.ts', GATE, [{ text: 'jurisdiction === undefined', without: 'false' }]),
-  ...guardsOf('src/kernel/fixed-window.ts', WINDOWS, [
+  ...guardsOf('src/objects/jurisdiction.ts', ORGANIZATION_GATE_TESTS, [
+    { text: 'jurisdiction === undefined', without: 'false' },
+  ]),
+  ...guardsOf('src/kernel/fixed-window.ts', WINDOW_TESTS, [
     { text: 'count < limit', without: 'true' },
     { text: 'if (!state.allowed) return state;', without: '' },
     { text: 'Math.max(0, window.count - 1)', without: 'window.count - 1' },

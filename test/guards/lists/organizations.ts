@@ -1,12 +1,12 @@
 import { guardsOf } from '../guard.ts';
 
 const TESTS = ['test/organizations/end.test.ts'];
-const PEOPLE = ['test/organizations/people.test.ts'];
+const PERSONAL_DATA_TESTS = ['test/organizations/people.test.ts'];
 const MEANWHILE = { without: '', title: 'erasure begins meanwhile' };
-const LATE = { title: 'no record of it is kept that comes late' };
+const LATE = { title: 'late log records of it are discarded' };
 
 /** When a company ends. */
-export const ORGANIZATIONS = [
+export const ORGANIZATION_GUARDS = [
   ...guardsOf('src/modules/organizations/end/store.ts', TESTS, [
     {
       in: 'requestEnd',
@@ -19,7 +19,7 @@ export const ORGANIZATIONS = [
     { in: 'withdrawEnd', text: ', isWhole', ...MEANWHILE },
     {
       in: 'countDeleted',
-      text: ', isNull(companyEnds.completedAt)',
+      text: ', isNull(companyErasures.completedAt)',
       without: '',
       title: 'erased once more',
     },
@@ -30,7 +30,7 @@ export const ORGANIZATIONS = [
       title: 'keeps all data',
     },
   ]),
-  ...guardsOf('src/modules/organizations/end/people-store.ts', PEOPLE, [
+  ...guardsOf('src/modules/organizations/end/people-store.ts', PERSONAL_DATA_TESTS, [
     { in: 'deleteInactive', text: ' eq(users.isActive, false),', without: '', title: 'activated meanwhile' },
     {
       in: 'replaceTexts',
@@ -42,10 +42,10 @@ export const ORGANIZATIONS = [
   ...guardsOf('src/modules/companies/store.ts', TESTS, [
     { in: 'updateCompany', text: ', status && isNull(companies.deletesAt)', ...MEANWHILE },
   ]),
-  ...guardsOf('src/objects/company-log.ts', PEOPLE, [
+  ...guardsOf('src/objects/company-log.ts', PERSONAL_DATA_TESTS, [
     { text: 'redactForgotten(storage, unique)', without: 'unique', title: 'a queue hands over' },
   ]),
-  ...guardsOf('src/logs/forgotten.ts', PEOPLE, [
+  ...guardsOf('src/logs/forgotten.ts', PERSONAL_DATA_TESTS, [
     { text: 'WHERE at >= ? AND digest', without: 'WHERE 0 <= ? AND digest', title: 'coming back' },
   ]),
   ...guardsOf('src/objects/company-log.ts', TESTS, [

@@ -1,14 +1,14 @@
 import { guardsOf } from '../guard.ts';
 
-const VERIFIED = ['test/knowledge/questions/verified.console.test.ts'];
-const RECHECKS = ['test/knowledge/questions/rechecks.test.ts'];
-const ASKED = ['test/knowledge/ask/asked.console.test.ts'];
-const ASK = ['test/knowledge/ask/ask.console.test.ts'];
-const OUTBOX = ['test/outbox/outbox.test.ts'];
+const VERIFIED_QUESTION_TESTS = ['test/knowledge/questions/verified.console.test.ts'];
+const RECHECK_TESTS = ['test/knowledge/questions/rechecks.test.ts'];
+const ASKED_QUESTION_TESTS = ['test/knowledge/ask/asked.console.test.ts'];
+const ASK_TESTS = ['test/knowledge/ask/ask.console.test.ts'];
+const OUTBOX_TESTS = ['test/outbox/outbox.test.ts'];
 
 /** Verified questions, and the messages that have them checked again. */
-export const QUESTIONS = [
-  ...guardsOf('src/modules/knowledge/questions/store.ts', VERIFIED, [
+export const QUESTION_GUARDS = [
+  ...guardsOf('src/modules/knowledge/questions/store.ts', VERIFIED_QUESTION_TESTS, [
     { in: 'insertQuestion', text: 'isRoom(row.companyId)', without: 'sql`true`', title: 'has a thousand' },
     {
       in: 'replaceQuestion',
@@ -27,11 +27,11 @@ export const QUESTIONS = [
       in: 'recordCheck',
       text: ', eq(questions.version, row.version)',
       without: '',
-      tests: RECHECKS,
+      tests: RECHECK_TESTS,
       title: 'changed or archived meanwhile',
     },
   ]),
-  ...guardsOf('src/modules/knowledge/ask/store.ts', ASKED, [
+  ...guardsOf('src/modules/knowledge/ask/store.ts', ASKED_QUESTION_TESTS, [
     { in: 'insertAsked', text: ', isAllowed)', without: ', sql`true`)', title: 'limited per minute' },
     {
       in: 'deleteOldest',
@@ -43,7 +43,7 @@ export const QUESTIONS = [
     { in: 'deleteBefore', text: 'inArray(', without: 'notInArray(', title: 'after 90 days' },
     { in: 'markAccepted', text: ', afterChange', without: '', title: 'only if that one was written' },
   ]),
-  ...guardsOf('src/modules/knowledge/ask/answer.ts', ASK, [
+  ...guardsOf('src/modules/knowledge/ask/answer.ts', ASK_TESTS, [
     {
       in: 'validate',
       text: "if (!mayRead(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };",
@@ -51,16 +51,16 @@ export const QUESTIONS = [
       title: 'no values of tables',
     },
   ]),
-  ...guardsOf('src/modules/knowledge/metrics/dimension-values.ts', ASK, [
+  ...guardsOf('src/modules/knowledge/metrics/dimension-values.ts', ASK_TESTS, [
     { in: 'sampleValues', text: ' && mayRead(ctx, sample.tables)', without: '', title: 'no values of tables' },
   ]),
-  ...guardsOf('src/modules/outbox/store.ts', OUTBOX, [
+  ...guardsOf('src/modules/outbox/store.ts', OUTBOX_TESTS, [
     { in: 'insertRowAfterChange', text: 'afterChange, ', without: 'sql`true`, ', title: 'another one came first' },
     { in: 'insertRowAfterChange', text: ', condition)', without: ')', title: 'has no verified question' },
     { in: 'claimDue', text: 'lte(outbox.dueAt, now), ', without: '', title: 'stored before the table changes' },
     { in: 'claimDue', text: '.where(inArray(outbox.id, due))', without: '', title: 'stored before the table changes' },
   ]),
-  ...guardsOf('src/modules/managed-tables/changes.ts', OUTBOX, [
+  ...guardsOf('src/modules/managed-tables/changes.ts', OUTBOX_TESTS, [
     {
       in: 'runShapeChange',
       text: '        await announced;\n',
@@ -68,7 +68,7 @@ export const QUESTIONS = [
       title: 'stored before the table changes',
     },
   ]),
-  ...guardsOf('drizzle/0024_verify-questions-and-keep-messages.sql', VERIFIED, [
+  ...guardsOf('drizzle/0024_verify-questions-and-keep-messages.sql', VERIFIED_QUESTION_TESTS, [
     {
       text: 'UNIQUE INDEX `knowledge_verified_questions_living_key`',
       without: 'INDEX `knowledge_verified_questions_living_key`',

@@ -1,7 +1,7 @@
 import { guardsOf } from '../guard.ts';
 
-/** Repairs of what people reported: each is small, easily lost, and told by no other test. */
-export const REPORTED = [
+/** Guards for bug fixes: each fix is small, easily lost in a refactoring, and covered by no other test. */
+export const BUG_FIX_GUARDS = [
   ...guardsOf(
     'src/index.ts',
     ['test/operations/whole-worker.test.ts'],

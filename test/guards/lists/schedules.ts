@@ -1,19 +1,25 @@
 import { guardsOf } from '../guard.ts';
 
-const RACES = ['test/schedules/races.test.ts'];
-const DUE = ['test/schedules/due.test.ts'];
-const RUNS = ['test/schedules/runs.test.ts'];
-const FAILURES = ['test/schedules/failures.test.ts'];
-const GIVEN_TO_NOBODY = { tests: ['test/viewing/changing.sharing.test.ts'], title: 'in any way' };
-const CONDITIONS = ['test/schedules/conditions.test.ts'];
-const RECORDS = ['test/schedules/schedules.console.test.ts'];
-const UNSUBSCRIBING = ['test/schedules/unsubscribing.test.ts'];
-const CONSENT = ['test/schedules/consent.test.ts'];
+const RACE_TESTS = ['test/schedules/races.test.ts'];
+const DUE_SCHEDULE_TESTS = ['test/schedules/due.test.ts'];
+const RUN_TESTS = ['test/schedules/runs.test.ts'];
+const FAILURE_TESTS = ['test/schedules/failures.test.ts'];
+const EXPOSURE_TESTS = { tests: ['test/viewing/changing.sharing.test.ts'], title: 'in any way' };
+const CONDITION_TESTS = ['test/schedules/conditions.test.ts'];
+const SCHEDULE_TESTS = ['test/schedules/schedules.console.test.ts'];
+const UNSUBSCRIPTION_TESTS = ['test/schedules/unsubscribing.test.ts'];
+const CONSENT_TESTS = ['test/schedules/consent.test.ts'];
 
-export const SCHEDULES = [
-  ...guardsOf('src/modules/schedules/store.ts', RACES, [
+export const SCHEDULE_GUARDS = [
+  ...guardsOf('src/modules/schedules/store.ts', RACE_TESTS, [
     { in: 'insertSchedule', text: 'targetExists(record)', without: 'sql`true`', title: 'is not made' },
-    { in: 'insertSchedule', text: ' < ${most}`', without: ' < ${most + 1_000}`', tests: RECORDS, title: 'a thousand' },
+    {
+      in: 'insertSchedule',
+      text: ' < ${most}`',
+      without: ' < ${most + 1_000}`',
+      tests: SCHEDULE_TESTS,
+      title: 'a thousand',
+    },
     { in: 'updateSchedule', text: ', targetExists(next)', without: '', title: 'is not changed' },
     { in: 'updateSchedule', text: ', eq(schedules.version, version)', without: '', title: 'keeps what others' },
     { in: 'replaceRecipients', text: '    condition,\n', without: '', title: 'keeps its recipients' },
@@ -21,33 +27,33 @@ export const SCHEDULES = [
       in: 'replaceRecipients',
       text: ', not(isEndedForGood)',
       without: '',
-      tests: UNSUBSCRIBING,
+      tests: UNSUBSCRIPTION_TESTS,
       title: 'has ended the schedule for good',
     },
     { in: 'replaceRecipients', text: ' where ${condition}`', without: ' where true`', title: 'keeps its recipients' },
     { in: 'replaceRecipients', text: ', eq(schedules.version, version)', without: '', title: 'keeps its recipients' },
     { in: 'replaceRecipients', text: ', targetExists(next)', without: '', title: 'is not changed' },
   ]),
-  ...guardsOf('src/modules/schedules/run-store.ts', FAILURES, [
+  ...guardsOf('src/modules/schedules/run-store.ts', FAILURE_TESTS, [
     {
       in: 'insertDueRuns',
       text: " and schedules.next_run_at = handed.value ->> 'at'",
       without: '',
-      tests: DUE,
+      tests: DUE_SCHEDULE_TESTS,
       title: 'is paused',
     },
     {
       in: 'insertDueRuns',
       text: " and schedules.next_run_at = value ->> 'at'",
       without: '',
-      tests: DUE,
+      tests: DUE_SCHEDULE_TESTS,
       title: 'is paused',
     },
     {
       in: 'insertManualRun',
       text: 'exists(schedules, byId(schedules, companyId, scheduleId))',
       without: 'sql`true`',
-      tests: RACES,
+      tests: RACE_TESTS,
       title: 'is not run',
     },
     { in: 'insertManualRun', text: ' < ${most}`', without: ' < ${most + 1_000}`', title: 'five times' },
@@ -55,38 +61,43 @@ export const SCHEDULES = [
       in: 'claimRun',
       text: " ne(scheduleRuns.status, 'ended'),",
       without: '',
-      tests: RUNS,
+      tests: RUN_TESTS,
       title: 'delivered twice',
     },
     {
       in: 'claimRun',
       text: ', lte(scheduleRuns.dueAt, now)',
       without: '',
-      tests: RUNS,
+      tests: RUN_TESTS,
       title: 'delivered twice',
     },
     { in: 'endRun', text: ', afterChange', without: '', title: 'at its end' },
-    { in: 'endRun', text: "          eq(schedules.status, 'active'),\n", without: '', title: 'is told once' },
-    { in: 'endRun', text: ' >= ${MOST_FAILURES}', without: ' >= 1', title: 'is told once' },
+    {
+      in: 'endRun',
+      text: "          eq(schedules.status, 'active'),\n",
+      without: '',
+      title: 'notify its creator once',
+    },
+    { in: 'endRun', text: ' >= ${MAX_CONSECUTIVE_FAILURES}', without: ' >= 1', title: 'notify its creator once' },
     {
       in: 'beginDelivery',
       text: 'exists(scheduleRecipients, isWanted)',
       without: 'sql`true`',
-      tests: UNSUBSCRIBING,
+      tests: UNSUBSCRIPTION_TESTS,
       title: 'gets nothing of it',
     },
     {
       in: 'beginDelivery',
       text: 'isNull(scheduleRecipients.unsubscribedAt)',
       without: 'undefined',
-      tests: UNSUBSCRIBING,
+      tests: UNSUBSCRIPTION_TESTS,
       title: 'gets nothing of it',
     },
     {
       in: 'beginDelivery',
       text: '        isAllowed,\n',
       without: '',
-      tests: CONSENT,
+      tests: CONSENT_TESTS,
       title: 'of two companies',
     },
     {
@@ -99,12 +110,12 @@ export const SCHEDULES = [
     { in: 'deleteOldRuns', text: ", eq(scheduleRuns.status, 'ended')", without: '', title: 'for a week' },
     { in: 'deleteOldRuns', text: 'lt(scheduleRuns.createdAt, before), ', without: '', title: 'for a week' },
   ]),
-  ...guardsOf('src/modules/schedules/consent-store.ts', CONSENT, [
+  ...guardsOf('src/modules/schedules/consent-store.ts', CONSENT_TESTS, [
     {
       in: 'mayBeMailed',
       text: 'not(hasEnded(to)), ',
       without: '',
-      tests: UNSUBSCRIBING,
+      tests: UNSUBSCRIPTION_TESTS,
       title: 'everything of the company',
     },
     { in: 'mayBeMailed', text: ', isBelowLimit(to, since)', without: '', title: 'of two companies' },
@@ -120,14 +131,14 @@ export const SCHEDULES = [
     },
     { in: 'recordConsent', text: ', isNull(mailConsents.endedAt)', without: '', title: 'can refuse for good' },
   ]),
-  ...guardsOf('drizzle/0029_consent-to-schedules.sql', CONSENT, [
+  ...guardsOf('drizzle/0029_consent-to-schedules.sql', CONSENT_TESTS, [
     {
       text: 'UNIQUE INDEX `mail_consents_of_address`',
       without: 'INDEX `mail_consents_of_address`',
       title: 'asked once where two',
     },
   ]),
-  ...guardsOf('src/modules/schedules/service.ts', RECORDS, [
+  ...guardsOf('src/modules/schedules/service.ts', SCHEDULE_TESTS, [
     {
       in: 'requireMaySeeCondition',
       text: '  requireAction(ctx.actor, ACTION_TO_SEE[targetType], targetId);\n',
@@ -138,26 +149,26 @@ export const SCHEDULES = [
       in: 'requireMaySeeCondition',
       text: '  requireNotDenied(ctx, [condition.visualization_id]);\n',
       without: '',
-      tests: CONDITIONS,
+      tests: CONDITION_TESTS,
       title: 'only those who may see',
     },
     {
       in: 'createSchedule',
       text: '  await requireTargetNotDenied(ctx, toTarget(input));\n',
       without: '',
-      ...GIVEN_TO_NOBODY,
+      ...EXPOSURE_TESTS,
     },
     {
       in: 'changeSchedule',
       text: '      await requireTargetNotDenied(ctx, toTarget(merged));\n',
       without: '',
-      ...GIVEN_TO_NOBODY,
+      ...EXPOSURE_TESTS,
     },
     {
       in: 'runSchedule',
       text: '  await requireTargetNotDenied(ctx, toTarget(schedule));\n',
       without: '',
-      ...GIVEN_TO_NOBODY,
+      ...EXPOSURE_TESTS,
     },
     { in: 'createSchedule', text: '  requireMaySeeCondition(ctx, input);\n', without: '', title: 'no condition' },
     { in: 'changeSchedule', text: '[present, merged]', without: '[merged]', title: 'no condition' },
@@ -173,32 +184,32 @@ export const SCHEDULES = [
       in: 'withoutHiddenRun',
       text: 'lastRun && !isMet',
       without: 'lastRun && null && !isMet',
-      tests: CONDITIONS,
+      tests: CONDITION_TESTS,
       title: 'only those who may see',
     },
     {
       in: 'withoutHiddenRun',
       text: 'lastRun.about ?? schedule',
       without: 'schedule',
-      tests: CONDITIONS,
+      tests: CONDITION_TESTS,
       title: 'only those who may see',
     },
     {
       in: 'listSchedules',
       text: 'withoutHiddenRun(ctx, schedule)',
       without: 'schedule',
-      tests: CONDITIONS,
+      tests: CONDITION_TESTS,
       title: 'only those who may see',
     },
   ]),
-  ...guardsOf('drizzle/0026_send-schedules.sql', RECORDS, [
+  ...guardsOf('drizzle/0026_send-schedules.sql', SCHEDULE_TESTS, [
     {
       text: 'UNIQUE INDEX `schedule_runs_once`',
       without: 'INDEX `schedule_runs_once`',
-      tests: DUE,
+      tests: DUE_SCHEDULE_TESTS,
       title: 'by whichever',
     },
-    { text: ',\n\tPRIMARY KEY(`run_id`, `kind`, `subject`)', without: '', tests: FAILURES, title: 'resumes' },
+    { text: ',\n\tPRIMARY KEY(`run_id`, `kind`, `subject`)', without: '', tests: FAILURE_TESTS, title: 'resumes' },
     { text: '\tPRIMARY KEY(`schedule_id`, `kind`, `subject`),\n', without: '', title: 'is made, read' },
     {
       text: '`last_value` text,\n\tPRIMARY KEY(`schedule_id`, `kind`, `subject`),\n\tFOREIGN KEY (`schedule_id`) REFERENCES `schedules`(`id`) ON UPDATE no action ON DELETE cascade',
@@ -208,13 +219,13 @@ export const SCHEDULES = [
     {
       text: '`created_at` integer NOT NULL,\n\tFOREIGN KEY (`schedule_id`) REFERENCES `schedules`(`id`) ON UPDATE no action ON DELETE cascade',
       without: '`created_at` integer NOT NULL',
-      tests: FAILURES,
+      tests: FAILURE_TESTS,
       title: 'just before a mail goes',
     },
     {
       text: ',\n\tFOREIGN KEY (`run_id`) REFERENCES `schedule_runs`(`id`) ON UPDATE no action ON DELETE cascade',
       without: '',
-      tests: FAILURES,
+      tests: FAILURE_TESTS,
       title: 'for a week',
     },
     {

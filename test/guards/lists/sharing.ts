@@ -1,31 +1,31 @@
 import { guardsOf } from '../guard.ts';
 
-const RACES = ['test/shares/races.test.ts'];
-const AT_THE_SAME_MOMENT = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
-const CHANGING = 'test/viewing/changing.sharing.test.ts';
-const FROM_THAT_MOMENT = { tests: [CHANGING], title: 'during a change' };
-const REVOCATIONS = ['test/embeds/revocation.sharing.test.ts'];
-const HOSTS = ['test/embeds/host-tokens.sharing.test.ts'];
-const FRESH = ['test/viewing/fresh.sharing.test.ts'];
-const OUTSIDERS = ['test/share-auth/share-auth.sharing.test.ts'];
+const RACE_TESTS = ['test/shares/races.test.ts'];
+const SAME_MOMENT_TESTS = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
+const CHANGE_TESTS = 'test/viewing/changing.sharing.test.ts';
+const DURING_CHANGE_TESTS = { tests: [CHANGE_TESTS], title: 'during a change' };
+const REVOCATION_TESTS = ['test/embeds/revocation.sharing.test.ts'];
+const HOST_TOKEN_TESTS = ['test/embeds/host-tokens.sharing.test.ts'];
+const FRESH_RESULT_TESTS = ['test/viewing/fresh.sharing.test.ts'];
+const OUTSIDER_SIGN_IN_TESTS = ['test/share-auth/share-auth.sharing.test.ts'];
 
-export const SHARING = [
-  ...guardsOf('src/modules/dashboards/store.ts', RACES, [
+export const SHARING_GUARDS = [
+  ...guardsOf('src/modules/dashboards/store.ts', RACE_TESTS, [
     { in: 'insertDashboard', text: 'widgetsExist(record)', without: 'sql`true`' },
     { in: 'insertDashboard', text: 'slugOrSuffixed(dashboards, record)', without: 'record.slug' },
     {
       in: 'dashboardsUnchanged',
       text: " and dashboards.version = seen.value ->> 'version'",
       without: '',
-      ...AT_THE_SAME_MOMENT,
+      ...SAME_MOMENT_TESTS,
     },
     { in: 'updateDashboard', text: 'eq(dashboards.version, version), ', without: '' },
     { in: 'updateDashboard', text: 'widgetsExist(record), ', without: '' },
-    { in: 'updateDashboard', text: ', whileUnseen', without: '', ...FROM_THAT_MOMENT },
+    { in: 'updateDashboard', text: ', whileUnseen', without: '', ...DURING_CHANGE_TESTS },
   ]),
   ...guardsOf(
     'src/modules/visualizations/queries.ts',
-    [CHANGING],
+    [CHANGE_TESTS],
     [
       {
         in: 'isSeenByOthers',
@@ -34,7 +34,7 @@ export const SHARING = [
         title: 'key to sign',
       },
       { in: 'isSeenByOthers', text: '${ofCompany} or ${isPublished}', without: '${isPublished}', title: 'key to sign' },
-      { in: 'isSeenByOthers', text: '${isPublished} or ', without: '', ...FROM_THAT_MOMENT },
+      { in: 'isSeenByOthers', text: '${isPublished} or ', without: '', ...DURING_CHANGE_TESTS },
       {
         in: 'isSeenByOthers',
         text: '${isShownAlone(companyId, type, sql`(${id})`, now)} or ',
@@ -45,48 +45,48 @@ export const SHARING = [
         in: 'isSeenByOthers',
         text: ' or ${isDashboardSeen(companyId, around, now)}',
         without: '',
-        ...FROM_THAT_MOMENT,
+        ...DURING_CHANGE_TESTS,
       },
-      { in: 'isDashboardSeen', text: 'and revoked_at is null', without: 'and false', ...FROM_THAT_MOMENT },
+      { in: 'isDashboardSeen', text: 'and revoked_at is null', without: 'and false', ...DURING_CHANGE_TESTS },
       {
         in: 'isDashboardSeen',
         text: "or ${isShownAlone(companyId, 'dashboard', ids, now)}",
         without: '',
-        ...FROM_THAT_MOMENT,
+        ...DURING_CHANGE_TESTS,
       },
       {
         in: 'isShownAlone',
         text: 'exists (select 1 from ${shareGrants} where',
         without: 'exists (select 1 from ${shareGrants} where false and',
-        ...FROM_THAT_MOMENT,
+        ...DURING_CHANGE_TESTS,
       },
       {
         in: 'isShownAlone',
         text: 'or exists (select 1 from ${schedules} where',
         without: 'or exists (select 1 from ${schedules} where false and',
-        ...FROM_THAT_MOMENT,
+        ...DURING_CHANGE_TESTS,
       },
-      { in: 'isShownAlone', text: 'embedded.embedded_until >', without: 'false and 0 <', ...FROM_THAT_MOMENT },
-      { in: 'recordEmbedding', text: ', eq(table.version, version)', without: '', ...AT_THE_SAME_MOMENT },
+      { in: 'isShownAlone', text: 'embedded.embedded_until >', without: 'false and 0 <', ...DURING_CHANGE_TESTS },
+      { in: 'recordEmbedding', text: ', eq(table.version, version)', without: '', ...SAME_MOMENT_TESTS },
       {
         in: 'recordEmbedding',
         text: 'max(coalesce(${table.embeddedUntil}, 0), ${until})',
         without: '${until}',
-        tests: RACES,
+        tests: RACE_TESTS,
       },
     ],
   ),
-  ...guardsOf('src/modules/visualizations/store.ts', RACES, [
+  ...guardsOf('src/modules/visualizations/store.ts', RACE_TESTS, [
     { in: 'insertVisualization', text: 'slugOrSuffixed(visualizations, record)', without: 'record.slug' },
     { in: 'updateVisualization', text: 'eq(visualizations.version, version),', without: '' },
     {
       in: 'updateVisualization',
       text: "unseen === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'visualization', id }, unseen)),",
       without: '',
-      ...FROM_THAT_MOMENT,
+      ...DURING_CHANGE_TESTS,
     },
   ]),
-  ...guardsOf('src/modules/share-contexts/store.ts', RACES, [
+  ...guardsOf('src/modules/share-contexts/store.ts', RACE_TESTS, [
     { in: 'insertContext', text: 'dashboardsUnchanged(record.companyId, dashboards)', without: 'sql`true`' },
     { in: 'insertContext', text: 'slugOrSuffixed(shareContexts, record)', without: 'record.slug' },
     { in: 'isVersion', text: ', eq(shareContexts.version, version)', without: '' },
@@ -114,10 +114,10 @@ export const SHARING = [
       in: 'insertMember',
       text: 'dashboardsUnchanged(context.companyId, dashboards),',
       without: '',
-      ...AT_THE_SAME_MOMENT,
+      ...SAME_MOMENT_TESTS,
     },
   ]),
-  ...guardsOf('src/modules/embeds/store.ts', REVOCATIONS, [
+  ...guardsOf('src/modules/embeds/store.ts', REVOCATION_TESTS, [
     {
       in: 'upsertRevocation',
       text: 'max(${embedRevocations.revokedAt}, excluded.revoked_at)',
@@ -130,12 +130,12 @@ export const SHARING = [
     { in: 'deleteTargetRevocations', text: ' lt(embedRevocations.subject, to),', without: '' },
     { in: 'deleteRevocationsBefore', text: 'lt(embedRevocations.revokedAt, time)', without: 'sql`true`' },
   ]),
-  ...guardsOf('src/modules/shares/store.ts', RACES, [
+  ...guardsOf('src/modules/shares/store.ts', RACE_TESTS, [
     {
       in: 'insertShare',
       text: 'dashboardsUnchanged(record.companyId, [{ id: record.dashboardId, version }]),',
       without: 'sql`true`,',
-      ...AT_THE_SAME_MOMENT,
+      ...SAME_MOMENT_TESTS,
     },
     { in: 'insertShare', text: 'contextExists(record.companyId, record.shareContextId)', without: 'undefined' },
     { in: 'updateShare', text: 'isNull(dashboardShares.revokedAt),', without: '' },
@@ -149,29 +149,34 @@ export const SHARING = [
       in: 'updateShare',
       text: 'dashboardsUnchanged(before.companyId, dashboards),',
       without: '',
-      ...AT_THE_SAME_MOMENT,
+      ...SAME_MOMENT_TESTS,
     },
     { in: 'updateToRevoked', text: ', isNull(dashboardShares.revokedAt)', without: '' },
   ]),
-  ...guardsOf('src/modules/viewing/cached-answer.ts', FRESH, [
-    { in: 'cachedAnswer', text: "/${isChanging ? 'changing' : versions.version}", without: '', title: 'in between' },
+  ...guardsOf('src/modules/viewing/cached-answer.ts', FRESH_RESULT_TESTS, [
     {
-      in: 'cachedAnswer',
+      in: 'findCachedResponse',
+      text: "/${isChanging ? 'changing' : versions.version}",
+      without: '',
+      title: 'in between',
+    },
+    {
+      in: 'findCachedResponse',
       text: 'versions?.readVersions(tables)',
       without: 'versions && { tables, version: versions.version }',
       title: 'while a change is made',
     },
   ]),
-  ...guardsOf('src/modules/viewing/execution.ts', FRESH, [
-    { in: 'answerExecution', text: 'if (isChanging) begin();', without: '', title: 'under way' },
+  ...guardsOf('src/modules/viewing/execution.ts', FRESH_RESULT_TESTS, [
+    { in: 'respondToExecution', text: 'if (isChanging) begin();', without: '', title: 'under way' },
   ]),
-  ...guardsOf('src/modules/embeds/signing-key-store.ts', HOSTS, [
+  ...guardsOf('src/modules/embeds/signing-key-store.ts', HOST_TOKEN_TESTS, [
     { in: 'insertSigningKey', text: '< ${most}', without: '>= 0' },
   ]),
-  ...guardsOf('drizzle/0020_end-embed-tokens.sql', REVOCATIONS, [
+  ...guardsOf('drizzle/0020_end-embed-tokens.sql', REVOCATION_TESTS, [
     { text: 'PRIMARY KEY(`company_id`, `subject`)', without: 'CHECK(true)' },
   ]),
-  ...guardsOf('drizzle/0007_visualizations.sql', RACES, [
+  ...guardsOf('drizzle/0007_visualizations.sql', RACE_TESTS, [
     { text: 'UNIQUE INDEX `dashboards_slug`', without: 'INDEX `dashboards_slug`' },
     { text: 'UNIQUE INDEX `visualizations_slug`', without: 'INDEX `visualizations_slug`' },
     {
@@ -179,8 +184,8 @@ export const SHARING = [
       without: '',
     },
   ]),
-  ...guardsOf('drizzle/0010_sharing.sql', RACES, [
-    { text: 'UNIQUE INDEX `outsiders_email`', without: 'INDEX `outsiders_email`', tests: OUTSIDERS },
+  ...guardsOf('drizzle/0010_sharing.sql', RACE_TESTS, [
+    { text: 'UNIQUE INDEX `outsiders_email`', without: 'INDEX `outsiders_email`', tests: OUTSIDER_SIGN_IN_TESTS },
     { text: 'UNIQUE INDEX `share_contexts_slug`', without: 'INDEX `share_contexts_slug`' },
     { text: 'UNIQUE INDEX `share_members_once`', without: 'INDEX `share_members_once`' },
   ]),

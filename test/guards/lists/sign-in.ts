@@ -1,54 +1,54 @@
 import { guardsOf } from '../guard.ts';
 
-const RACES = ['test/sign-in/races.test.ts'];
-const OVERTAKEN = ['test/sign-in/overtaken.test.ts'];
-const TAKEOVER = ['test/sign-in/takeover.console.test.ts'];
-const PASSKEYS = ['test/passkeys/races.test.ts'];
-const PASSKEY_ROUTES = ['test/passkeys/passkeys.console.test.ts'];
-const FACTOR = ['test/sign-in/second-factor-races.test.ts'];
-const REFRESH = { tests: ['test/sign-in/sign-in.console.test.ts'], title: 'refresh' };
-const USERS = ['test/users/races.test.ts'];
-const INVITATIONS = ['test/invitations/races.test.ts'];
-const SOCIAL = ['test/social-sign-in/social-sign-in.console.test.ts'];
-const ASSERTIONS = ['test/single-sign-on/saml.console.test.ts'];
-const RENEWALS = ['test/single-sign-on/renewals.test.ts'];
+const RACE_TESTS = ['test/sign-in/races.test.ts'];
+const OVERTAKEN_SIGN_IN_TESTS = ['test/sign-in/overtaken.test.ts'];
+const TAKEOVER_TESTS = ['test/sign-in/takeover.console.test.ts'];
+const PASSKEY_RACE_TESTS = ['test/passkeys/races.test.ts'];
+const PASSKEY_ROUTE_TESTS = ['test/passkeys/passkeys.console.test.ts'];
+const SECOND_FACTOR_RACE_TESTS = ['test/sign-in/second-factor-races.test.ts'];
+const REFRESH_TESTS = { tests: ['test/sign-in/sign-in.console.test.ts'], title: 'refresh' };
+const USER_RACE_TESTS = ['test/users/races.test.ts'];
+const INVITATION_RACE_TESTS = ['test/invitations/races.test.ts'];
+const SOCIAL_SIGN_IN_TESTS = ['test/social-sign-in/social-sign-in.console.test.ts'];
+const ASSERTION_TESTS = ['test/single-sign-on/saml.console.test.ts'];
+const RENEWAL_TESTS = ['test/single-sign-on/renewals.test.ts'];
 
-export const SIGN_IN = [
-  ...guardsOf('src/modules/sessions/queries.ts', RACES, [
+export const SIGN_IN_GUARDS = [
+  ...guardsOf('src/modules/sessions/queries.ts', RACE_TESTS, [
     { in: 'insertSession', text: 'eq(users.sessionEpoch, sessionEpoch),', without: '' },
-    { in: 'insertSession', text: 'eq(users.isActive, true),', without: '', tests: OVERTAKEN },
+    { in: 'insertSession', text: 'eq(users.isActive, true),', without: '', tests: OVERTAKEN_SIGN_IN_TESTS },
     {
       in: 'insertSession',
       text: 'livingById(users, companyId, userId)',
       without: 'byId(users, companyId, userId)',
     },
-    { in: 'insertSession', text: '      when,\n', without: '', tests: FACTOR },
-    { in: 'rotateSession', text: ' eq(sessions.refreshDigest, digests.presented),', without: '', ...REFRESH },
+    { in: 'insertSession', text: '      when,\n', without: '', tests: SECOND_FACTOR_RACE_TESTS },
+    { in: 'rotateSession', text: ' eq(sessions.refreshDigest, digests.presented),', without: '', ...REFRESH_TESTS },
     { in: 'endUserSession', text: 'isLiveSession(owner, now), ', without: 'eq(sessions.userId, owner.userId),' },
     { in: 'endUserSessions', text: 'ne(sessions.id, except)', without: 'undefined' },
     { in: 'endUserSessions', text: ', when)', without: ')' },
-    { in: 'endSessionsOfInactive', text: ', isInactive', without: '', tests: USERS },
+    { in: 'endSessionsOfInactiveUser', text: ', isInactive', without: '', tests: USER_RACE_TESTS },
   ]),
-  ...guardsOf('src/modules/sign-in/network-store.ts', RACES, [
+  ...guardsOf('src/modules/sign-in/network-store.ts', RACE_TESTS, [
     {
       in: 'recordNetwork',
       text: 'insertWhen(db, signInNetworks, record, afterChange)',
       without: 'db.insert(signInNetworks).values(record)',
     },
   ]),
-  ...guardsOf('src/modules/sign-in/passwordless-store.ts', RACES, [
+  ...guardsOf('src/modules/sign-in/passwordless-store.ts', RACE_TESTS, [
     { in: 'checkCode', text: 'isNull(passwordlessCodes.usedAt),', without: '' },
     { in: 'checkCode', text: 'gt(passwordlessCodes.expiresAt, now),', without: '' },
     { in: 'checkCode', text: 'lt(passwordlessCodes.tries, MAX_TRIES),', without: '' },
   ]),
-  ...guardsOf('src/modules/sign-in/pending-store.ts', FACTOR, [
+  ...guardsOf('src/modules/sign-in/pending-store.ts', SECOND_FACTOR_RACE_TESTS, [
     { in: 'livePending', text: 'isNull(pendingSecondFactors.endedAt),', without: '' },
     { in: 'livePending', text: 'gt(pendingSecondFactors.expiresAt, now),', without: '' },
     { in: 'livePending', text: 'lt(pendingSecondFactors.tries, MAX_PENDING_TRIES),', without: '' },
     { in: 'countTry', text: 'livePending(digest, now, purpose)', without: 'eq(pendingSecondFactors.digest, digest)' },
     { in: 'endPending', text: ', afterChange', without: '' },
   ]),
-  ...guardsOf('src/modules/sign-in/proof-store.ts', FACTOR, [
+  ...guardsOf('src/modules/sign-in/proof-store.ts', SECOND_FACTOR_RACE_TESTS, [
     { in: 'useProof', text: '            when,', without: '' },
     { in: 'useProofAfterChange', text: ', afterChange', without: '' },
     { in: 'usePassword', text: 'livingById(users, user.companyId, user.id)', without: 'eq(users.id, user.id)' },
@@ -58,7 +58,7 @@ export const SIGN_IN = [
     { in: 'useFreshSession', text: 'eq(users.mfaEnabled, false),', without: '' },
     { in: 'useFreshSession', text: 'gte(sessions.createdAt, since),', without: '' },
   ]),
-  ...guardsOf('src/modules/sign-in/second-factor-store.ts', FACTOR, [
+  ...guardsOf('src/modules/sign-in/second-factor-store.ts', SECOND_FACTOR_RACE_TESTS, [
     { in: 'replaceFactor', text: 'afterProof ? afterChange : sql`true`', without: 'sql`true`' },
     { in: 'replaceFactor', text: 'setWhere: isNull(secondFactors.confirmedAt),', without: '' },
     { in: 'confirmFactor', text: 'isNull(secondFactors.confirmedAt), ', without: '' },
@@ -86,8 +86,8 @@ export const SIGN_IN = [
     { in: 'removeFactor', text: 'isConfirmed, afterChange', without: 'isConfirmed' },
     { in: 'removeFactor', text: 'factor.userId), afterChange)', without: 'factor.userId))' },
     { in: 'takeFactors', text: ', isConfirmed)', without: ')' },
-    { in: 'takeFactors', text: 'exists(secondFactors, enabled), ', without: '', tests: TAKEOVER },
-    { in: 'takeFactors', text: ', exists(passkeys, own)', without: '', tests: PASSKEY_ROUTES },
+    { in: 'takeFactors', text: 'exists(secondFactors, enabled), ', without: '', tests: TAKEOVER_TESTS },
+    { in: 'takeFactors', text: ', exists(passkeys, own)', without: '', tests: PASSKEY_ROUTE_TESTS },
     {
       in: 'deleteRemains',
       text: 'byFactor(factor), isGone',
@@ -99,7 +99,7 @@ export const SIGN_IN = [
       without: 'stepsOfFactor',
     },
   ]),
-  ...guardsOf('src/modules/password-reset/store.ts', RACES, [
+  ...guardsOf('src/modules/password-reset/store.ts', RACE_TESTS, [
     { in: 'isOpen', text: 'isNull(passwordResets.usedAt), ', without: '' },
     { in: 'isOpen', text: ', gt(passwordResets.expiresAt, now)', without: '' },
     {
@@ -121,13 +121,13 @@ export const SIGN_IN = [
       without: 'isNull(passwordResets.usedAt),',
     },
   ]),
-  ...guardsOf('src/modules/mails/store.ts', RACES, [
+  ...guardsOf('src/modules/mails/store.ts', RACE_TESTS, [
     { in: 'insertRequestAfterChange', text: ', afterChange', without: ', sql`true`' },
     { in: 'insertLimitedRequest', text: 'eq(mailRequests.countedAs, record.countedAs), ', without: '' },
     { in: 'insertLimitedRequest', text: ', gt(mailRequests.requestedAt, since)', without: '' },
     { in: 'insertLimitedRequest', text: 'sql`${earlier} < ${limit}`', without: 'sql`true`' },
   ]),
-  ...guardsOf('src/modules/single-sign-on/store.ts', RENEWALS, [
+  ...guardsOf('src/modules/single-sign-on/store.ts', RENEWAL_TESTS, [
     { in: 'putConfiguration', text: 'setWhere: eq(ssoConfigurations.clientSecret, record.clientSecret)', without: '' },
     {
       in: 'replaceClientSecret',
@@ -168,7 +168,7 @@ export const SIGN_IN = [
       },
     ],
   ),
-  ...guardsOf('src/modules/passkeys/store.ts', PASSKEYS, [
+  ...guardsOf('src/modules/passkeys/store.ts', PASSKEY_RACE_TESTS, [
     { in: 'insertPasskey', text: '${afterChange} and ', without: '' },
     {
       in: 'insertPasskey',
@@ -176,27 +176,27 @@ export const SIGN_IN = [
       without: '',
     },
     { in: 'deletePasskey', text: ', afterChange)', without: ')' },
-    { in: 'renamePasskey', text: ', ne(passkeys.name, name)', without: '', tests: PASSKEY_ROUTES },
+    { in: 'renamePasskey', text: ', ne(passkeys.name, name)', without: '', tests: PASSKEY_ROUTE_TESTS },
     { in: 'usePasskey', text: 'lt(passkeys.counter, use.counter)', without: 'undefined' },
     { in: 'usePasskey', text: 'eq(passkeys.counter, 0)', without: 'undefined' },
   ]),
-  ...guardsOf('src/modules/passkeys/service.ts', PASSKEYS, [
+  ...guardsOf('src/modules/passkeys/service.ts', PASSKEY_RACE_TESTS, [
     { in: 'addPasskey', text: 'challenge, afterChange)', without: 'challenge)' },
     { in: 'addPasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))' },
-    { in: 'changePasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))', tests: PASSKEY_ROUTES },
+    { in: 'changePasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))', tests: PASSKEY_ROUTE_TESTS },
     { in: 'removePasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))' },
     { in: 'logInWithPasskey', text: ', { when: afterChange }', without: '' },
   ]),
-  ...guardsOf('drizzle/0039_passkeys.sql', PASSKEYS, [
+  ...guardsOf('drizzle/0039_passkeys.sql', PASSKEY_RACE_TESTS, [
     { text: '`digest` text PRIMARY KEY NOT NULL', without: '`digest` text NOT NULL' },
     {
       text: 'CREATE UNIQUE INDEX `passkeys_credential`',
       without: 'CREATE INDEX `passkeys_credential`',
-      tests: PASSKEY_ROUTES,
+      tests: PASSKEY_ROUTE_TESTS,
       title: 'registered already',
     },
   ]),
-  ...guardsOf('drizzle/0004_ways_in.sql', FACTOR, [
+  ...guardsOf('drizzle/0004_ways_in.sql', SECOND_FACTOR_RACE_TESTS, [
     { text: ',\n\tPRIMARY KEY(`factor_id`, `step`)', without: '' },
     {
       text: 'CREATE UNIQUE INDEX `second_factors_user_id_unique`',
@@ -205,17 +205,17 @@ export const SIGN_IN = [
     {
       text: '`user_id` text PRIMARY KEY NOT NULL,\n\t`company_id` text NOT NULL,\n\t`digest`',
       without: '`user_id` text NOT NULL,\n\t`company_id` text NOT NULL,\n\t`digest`',
-      tests: INVITATIONS,
+      tests: INVITATION_RACE_TESTS,
     },
   ]),
-  ...guardsOf('drizzle/0005_single_sign_on.sql', ASSERTIONS, [
+  ...guardsOf('drizzle/0005_single_sign_on.sql', ASSERTION_TESTS, [
     {
       text: ',\n\tPRIMARY KEY(`company_id`, `id_digest`)',
       without: '',
       title: 'is accepted once, even in answer to another request',
     },
   ]),
-  ...guardsOf('drizzle/0013_mail-notices-identities-and-exchange-secrets.sql', SOCIAL, [
+  ...guardsOf('drizzle/0013_mail-notices-identities-and-exchange-secrets.sql', SOCIAL_SIGN_IN_TESTS, [
     { text: '`digest` text PRIMARY KEY NOT NULL', without: '`digest` text NOT NULL' },
     { text: '`user_id` text PRIMARY KEY NOT NULL', without: '`user_id` text NOT NULL' },
   ]),

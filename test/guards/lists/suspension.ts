@@ -4,7 +4,7 @@ const TESTS = ['test/companies/suspension.test.ts'];
 const WAIT = { without: '', title: 'stops waiting uploads' };
 
 /** What is left alone while a company is suspended. */
-export const SUSPENSION = [
+export const SUSPENSION_GUARDS = [
   ...guardsOf('src/modules/sessions/queries.ts', TESTS, [
     { in: 'rotateSession', text: ' ofActiveCompany(sessions.companyId),', without: '', title: 'refresh tokens' },
   ]),

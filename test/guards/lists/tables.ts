@@ -1,40 +1,40 @@
 import { guardsOf } from '../guard.ts';
 
-const RENEWALS = ['test/single-sign-on/renewals.test.ts'];
-const PROVISIONING = ['test/managed-tables/provisioning.test.ts'];
+const RENEWAL_TESTS = ['test/single-sign-on/renewals.test.ts'];
+const PROVISIONING_TESTS = ['test/managed-tables/provisioning.test.ts'];
 const TABLES = [
   'test/managed-tables/races.test.ts',
   'test/managed-tables/tables.test.ts',
   'test/managed-tables/rows.test.ts',
 ];
-const ROW_COUNTS = ['test/managed-tables/row-counts.test.ts'];
-const BUSY_TABLES = ['test/managed-tables/busy.test.ts'];
-const TABLE_INDEXES = ['test/managed-tables/indexes.test.ts'];
-const EXPORTS = ['test/managed-tables/export-streams.test.ts'];
-const EXPORT_CHANGES = ['test/managed-tables/export-changes.test.ts'];
-const CURSORS = ['test/managed-tables/cursors.test.ts'];
-const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
-const RESUMABLE_RACES = ['test/uploads/resumable-races.managed-tables.test.ts'];
-const UNDO_RACES = ['test/uploads/undo-races.managed-tables.test.ts'];
-const UPSERTS = ['test/uploads/upsert.managed-tables.test.ts'];
-const UNDOS = ['test/uploads/undo.managed-tables.test.ts'];
-const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
-const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
-const DELIVERIES = ['test/uploads/delivery.managed-tables.test.ts'];
-const LOOKS = ['test/uploads/second-look.managed-tables.test.ts'];
-const EVOLVES = ['test/uploads/evolve.managed-tables.test.ts'];
+const ROW_COUNT_TESTS = ['test/managed-tables/row-counts.test.ts'];
+const BUSY_TABLE_TESTS = ['test/managed-tables/busy.test.ts'];
+const TABLE_INDEX_TESTS = ['test/managed-tables/indexes.test.ts'];
+const EXPORT_TESTS = ['test/managed-tables/export-streams.test.ts'];
+const EXPORT_CHANGE_TESTS = ['test/managed-tables/export-changes.test.ts'];
+const CURSOR_TESTS = ['test/managed-tables/cursors.test.ts'];
+const UPLOAD_RACE_TESTS = ['test/uploads/races.managed-tables.test.ts'];
+const RESUMABLE_RACE_TESTS = ['test/uploads/resumable-races.managed-tables.test.ts'];
+const UNDO_RACE_TESTS = ['test/uploads/undo-races.managed-tables.test.ts'];
+const UPSERT_TESTS = ['test/uploads/upsert.managed-tables.test.ts'];
+const UNDO_TESTS = ['test/uploads/undo.managed-tables.test.ts'];
+const UPLOAD_SWEEP_TESTS = ['test/uploads/housekeeping.managed-tables.test.ts'];
+const UPLOAD_TURN_TESTS = ['test/uploads/turns.managed-tables.test.ts'];
+const DELIVERY_TESTS = ['test/uploads/delivery.managed-tables.test.ts'];
+const REANALYSIS_TESTS = ['test/uploads/second-look.managed-tables.test.ts'];
+const EVOLUTION_TESTS = ['test/uploads/evolve.managed-tables.test.ts'];
 const ABOUT_TO_GO = 'is kept when it is restored';
-const WAKING = ['test/viewing/waking.sharing.test.ts'];
+const DATABASE_WAKING_TESTS = ['test/viewing/waking.sharing.test.ts'];
 const UPLOADS = [
   'test/uploads/races.managed-tables.test.ts',
   'test/uploads/confirm.managed-tables.test.ts',
   'test/uploads/delivery.managed-tables.test.ts',
   'test/uploads/housekeeping.managed-tables.test.ts',
 ];
-const WORKBOOK_LIMIT = ['test/uploads/workbook-limit.test.ts'];
+const WORKBOOK_LIMIT_TESTS = ['test/uploads/workbook-limit.test.ts'];
 
-export const MANAGED_TABLES = [
-  ...guardsOf('src/modules/uploads/workbook-limit.ts', WORKBOOK_LIMIT, [
+export const MANAGED_TABLE_GUARDS = [
+  ...guardsOf('src/modules/uploads/workbook-limit.ts', WORKBOOK_LIMIT_TESTS, [
     { text: 'release = await semaphore.acquire();', without: 'release = () => undefined;' },
     { text: '(release as Release | null)?.();', without: '' },
   ]),
@@ -75,7 +75,7 @@ export const MANAGED_TABLES = [
     ['test/versions/tables.test.ts'],
     [{ in: 'deleteTable', text: 'await requireTableVersion(ctx, table);', without: '' }],
   ),
-  ...guardsOf('src/modules/managed-database/store.ts', PROVISIONING, [
+  ...guardsOf('src/modules/managed-database/store.ts', PROVISIONING_TESTS, [
     { in: 'ensureDatabase', text: '.onConflictDoNothing()', without: '' },
     {
       in: 'takeLease',
@@ -90,32 +90,32 @@ export const MANAGED_TABLES = [
       in: 'finishSweep',
       text: 'iif(${managedDatabases.sweepMarks} = ${marks}, ${next}, ${managedDatabases.sweepAt})',
       without: '${next}',
-      tests: UPLOAD_SWEEPS,
+      tests: UPLOAD_SWEEP_TESTS,
       title: 'scheduled while another runs',
     },
     {
       in: 'replaceEncrypted',
       text: 'sql`${ownerConnection} is ${old.ownerConnection}`,',
       without: '',
-      tests: RENEWALS,
+      tests: RENEWAL_TESTS,
     },
     {
       in: 'replaceEncrypted',
       text: 'sql`${readonlyConnection} is ${old.readonlyConnection}`,',
       without: '',
-      tests: RENEWALS,
+      tests: RENEWAL_TESTS,
     },
     {
       in: 'replaceEncrypted',
       text: 'sql`${readerPassword} is ${old.readerPassword}`,',
       without: '',
-      tests: RENEWALS,
+      tests: RENEWAL_TESTS,
     },
   ]),
-  ...guardsOf('src/modules/managed-database/data-changes.ts', WAKING, [
+  ...guardsOf('src/modules/managed-database/data-changes.ts', DATABASE_WAKING_TESTS, [
     { in: 'changeData', text: 'isEnded = !resultUnknown.matches(error);', without: '', title: 'of unknown outcome' },
   ]),
-  ...guardsOf('src/modules/managed-database/data-versions.ts', WAKING, [
+  ...guardsOf('src/modules/managed-database/data-versions.ts', DATABASE_WAKING_TESTS, [
     { text: 'this.#beingChanged.size === 0', without: 'true', title: 'while it was made' },
     {
       text: ' && this.#findLastChange(tables) <= version',
@@ -124,10 +124,10 @@ export const MANAGED_TABLES = [
       title: 'exactly until',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/changes.ts', WAKING, [
+  ...guardsOf('src/modules/managed-tables/changes.ts', DATABASE_WAKING_TESTS, [
     { in: 'runChange', text: '        await announced();\n', without: '', title: 'change is announced' },
   ]),
-  ...guardsOf('drizzle/0000_identity.sql', PROVISIONING, [
+  ...guardsOf('drizzle/0000_identity.sql', PROVISIONING_TESTS, [
     {
       text: 'UNIQUE INDEX `managed_databases_company_id_unique`',
       without: 'INDEX `managed_databases_company_id_unique`',
@@ -149,11 +149,11 @@ export const MANAGED_TABLES = [
       in: 'resetRowCount',
       text: 'WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)',
       without: '',
-      tests: ROW_COUNTS,
+      tests: ROW_COUNT_TESTS,
       title: 'when the table is deleted, restored and truncated',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/trash-store.ts', UPLOAD_SWEEPS, [
+  ...guardsOf('src/modules/managed-tables/trash-store.ts', UPLOAD_SWEEP_TESTS, [
     {
       in: 'removeDeleted',
       text: ' AND deleted_at <= $3',
@@ -168,7 +168,7 @@ export const MANAGED_TABLES = [
       title: 'restored by another request meanwhile',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/indexes.ts', TABLE_INDEXES, [
+  ...guardsOf('src/modules/managed-tables/indexes.ts', TABLE_INDEX_TESTS, [
     {
       in: 'withIndexLock',
       text: '!(await store.tryLock(database, tableId))',
@@ -180,14 +180,14 @@ export const MANAGED_TABLES = [
       in: 'createIndex',
       text: 'await untilOthersEnd(database, table.displayName, until, false);',
       without: '',
-      tests: BUSY_TABLES,
+      tests: BUSY_TABLE_TESTS,
       title: 'is refused as busy while other transactions are open',
     },
     {
       in: 'deleteIndex',
       text: 'await untilOthersEnd(database, table.displayName, until, true);',
       without: '',
-      tests: BUSY_TABLES,
+      tests: BUSY_TABLE_TESTS,
       title: 'is not dropped while another transaction reads',
     },
     {
@@ -197,13 +197,13 @@ export const MANAGED_TABLES = [
       title: 'nor of another that takes its name',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/cursor.ts', CURSORS, [
+  ...guardsOf('src/modules/managed-tables/cursor.ts', CURSOR_TESTS, [
     { in: 'describePurpose', text: ' tableId, filters', without: ' filters', title: 'is valid for its company' },
     { in: 'describePurpose', text: 'filters.toSorted(), ', without: '', title: 'is valid for its company' },
     { in: 'describePurpose', text: 'asked.search, ', without: '', title: 'is valid for its company' },
     { in: 'describePurpose', text: 'readSort(sortBy)', without: 'null', title: 'is valid for its company' },
   ]),
-  ...guardsOf('src/modules/managed-tables/page.ts', CURSORS, [
+  ...guardsOf('src/modules/managed-tables/page.ts', CURSOR_TESTS, [
     {
       in: 'selectPageAfter',
       text: 'after.type !== getOrderType(page.order)',
@@ -211,31 +211,31 @@ export const MANAGED_TABLES = [
       title: 'is refused when its column was converted',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/export.ts', EXPORTS, [
+  ...guardsOf('src/modules/managed-tables/export.ts', EXPORT_TESTS, [
     {
       text: 'entered.schemaVersion !== table.schemaVersion',
       without: 'false',
-      tests: EXPORT_CHANGES,
+      tests: EXPORT_CHANGE_TESTS,
       title: 'values of an export have the type',
     },
     { text: "isolation: 'repeatable read',", without: '', title: 'shows the rows of one moment' },
   ]),
-  ...guardsOf('src/modules/managed-tables/export-store.ts', EXPORTS, [
+  ...guardsOf('src/modules/managed-tables/export-store.ts', EXPORT_TESTS, [
     {
       in: 'enterExport',
       text: 'lockShape(table)',
       without: "{ text: 'SELECT 1', values: [] }",
-      tests: EXPORT_CHANGES,
+      tests: EXPORT_CHANGE_TESTS,
       title: 'is complete before',
     },
     {
       in: 'TAKE_PLACE',
-      text: ' WHERE pg_try_advisory_xact_lock(${LOCK}, place)',
+      text: ' WHERE pg_try_advisory_xact_lock(${EXPORT_LOCK_KEY}, place)',
       without: '',
       title: 'others of the company are read',
     },
   ]),
-  ...guardsOf('src/modules/managed-database/migrations/0005_row_count_changes.ts', ROW_COUNTS, [
+  ...guardsOf('src/modules/managed-database/migrations/0005_row_count_changes.ts', ROW_COUNT_TESTS, [
     { text: ' FOR NO KEY UPDATE SKIP LOCKED', without: '', title: 'side by side' },
     {
       text: 'WHEN (NEW.count_version = OLD.count_version)',
@@ -246,7 +246,7 @@ export const MANAGED_TABLES = [
   ...guardsOf('src/modules/managed-database/migrations/0001_managed_tables.ts', TABLES, [
     { text: 'UNIQUE INDEX managed_tables_display_name', without: 'INDEX managed_tables_display_name' },
   ]),
-  ...guardsOf('src/modules/managed-database/migrations/0001_upload_jobs.ts', UPLOAD_RACES, [
+  ...guardsOf('src/modules/managed-database/migrations/0001_upload_jobs.ts', UPLOAD_RACE_TESTS, [
     {
       text: 'UNIQUE INDEX upload_jobs_name',
       without: 'INDEX upload_jobs_name',
@@ -266,28 +266,28 @@ export const MANAGED_TABLES = [
       in: 'claimJob',
       text: ' < $5 AS may_run',
       without: ' < $5 + 1000 AS may_run',
-      tests: TURNS,
+      tests: UPLOAD_TURN_TESTS,
       title: 'does not delay another company’s upload',
     },
     {
       in: 'releaseJob',
       text: ' AND turn_until = $3',
       without: ' AND $3::timestamptz IS NOT NULL',
-      tests: TURNS,
+      tests: UPLOAD_TURN_TESTS,
       title: 'keeps the turn of a delivery',
     },
     {
       in: 'advance',
       text: ' AND step = $3',
       without: ' AND $3::int IS NOT NULL',
-      tests: DELIVERIES,
+      tests: DELIVERY_TESTS,
       title: 'another one overtakes in the analysis',
     },
     {
       in: 'guardedAdvance',
       text: ' AND step = ${Math.trunc(step)}',
       without: '',
-      tests: DELIVERIES,
+      tests: DELIVERY_TESTS,
       title: 'loads each chunk once',
     },
     { in: 'guardedAdvance', text: ' FOR UPDATE', without: '' },
@@ -295,11 +295,11 @@ export const MANAGED_TABLES = [
       in: 'finishAnalysis',
       text: ' AND step = $3',
       without: ' AND $3::int IS NOT NULL',
-      tests: UPLOAD_RACES,
+      tests: UPLOAD_RACE_TESTS,
       title: 'stays cancelled',
     },
   ]),
-  ...guardsOf('src/modules/uploads/resumable-store.ts', RESUMABLE_RACES, [
+  ...guardsOf('src/modules/uploads/resumable-store.ts', RESUMABLE_RACE_TESTS, [
     { text: 'pg_advisory_xact_lock', without: 'abs', title: 'one more, of two at once' },
     { in: 'insertUpload', text: 'count(*)', without: '0 * count(*)', title: 'one more, of two at once' },
     {
@@ -334,42 +334,48 @@ export const MANAGED_TABLES = [
       title: 'while it is swept',
     },
   ]),
-  ...guardsOf('src/modules/uploads/sweep.ts', RESUMABLE_RACES, [
+  ...guardsOf('src/modules/uploads/sweep.ts', RESUMABLE_RACE_TESTS, [
     { text: 'if (begun.has(id)) continue;', without: '', title: 'while bytes still come' },
   ]),
-  ...guardsOf('src/modules/uploads/resumable.ts', RESUMABLE_RACES, [
+  ...guardsOf('src/modules/uploads/resumable.ts', RESUMABLE_RACE_TESTS, [
     { text: 'if (!deleted.isFinished)', without: 'if (true)', title: 'keeps its bytes' },
     { text: 'if (whole) await', without: 'await', title: 'makes no job' },
   ]),
   ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
-    { in: 'lockJob', text: ' FOR UPDATE', without: '', tests: UPLOAD_RACES, title: 'keeps another delivery' },
+    { in: 'lockJob', text: ' FOR UPDATE', without: '', tests: UPLOAD_RACE_TESTS, title: 'keeps another delivery' },
     {
       in: 'confirmJob',
       text: " AND status = 'waiting_confirm'",
       without: '',
-      tests: UPLOAD_RACES,
+      tests: UPLOAD_RACE_TESTS,
       title: 'the confirmation of an upload job',
     },
     {
       in: 'startReanalysis',
       text: " AND status = 'waiting_confirm'",
       without: '',
-      tests: LOOKS,
+      tests: REANALYSIS_TESTS,
       title: 'comes just before it',
     },
   ]),
   ...guardsOf('src/modules/uploads/publish.ts', UPLOADS, [
-    { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACES, title: 'publishes first' },
-    { text: '!same', without: 'false', tests: UPLOAD_RACES, title: 'columns of its table' },
+    { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACE_TESTS, title: 'publishes first' },
+    { text: '!same', without: 'false', tests: UPLOAD_RACE_TESTS, title: 'columns of its table' },
   ]),
-  ...guardsOf('src/modules/uploads/load-store.ts', UNDO_RACES, [
+  ...guardsOf('src/modules/uploads/load-store.ts', UNDO_RACE_TESTS, [
     { in: 'lockLoad', text: ' FOR UPDATE', without: '', title: 'keeps another undo waiting' },
-    { in: 'selectLastLoad', text: ' AND undone_at IS NULL', without: '', tests: UNDOS, title: 'one after the other' },
+    {
+      in: 'selectLastLoad',
+      text: ' AND undone_at IS NULL',
+      without: '',
+      tests: UNDO_TESTS,
+      title: 'one after the other',
+    },
   ]),
-  ...guardsOf('src/modules/uploads/upsert.ts', UPSERTS, [
+  ...guardsOf('src/modules/uploads/upsert.ts', UPSERT_TESTS, [
     { text: 'await tx.execute(lockAgainstWrites(table.displayName));', without: '', title: 'meanwhile' },
   ]),
-  ...guardsOf('src/modules/managed-tables/indexes.ts', UPSERTS, [
+  ...guardsOf('src/modules/managed-tables/indexes.ts', UPSERT_TESTS, [
     {
       in: 'requireUniqueIndex',
       text: '!(await store.tryLockForTransaction(tx, tableId))',
@@ -377,11 +383,11 @@ export const MANAGED_TABLES = [
       title: 'makes no more than ten',
     },
   ]),
-  ...guardsOf('src/modules/uploads/undo.ts', UNDO_RACES, [
+  ...guardsOf('src/modules/uploads/undo.ts', UNDO_RACE_TESTS, [
     { text: 'load.undoneAt !== null', without: 'false', title: 'finds it undone' },
     { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before a load in the mode' },
     { text: "? 'shape' : 'rows'", without: "? 'row' : 'row'", title: 'an insert of rows' },
-    { text: ' || load.evolved', without: '', tests: EVOLVES, title: 'is undone before an insert' },
+    { text: ' || load.evolved', without: '', tests: EVOLUTION_TESTS, title: 'is undone before an insert' },
     { text: 'load.number > limit.after', without: 'true', title: 'first, and otherwise succeeds' },
     {
       text: 'await tx.execute(lockKeptRows(load.jobId))',
@@ -390,7 +396,7 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/uploads/fail-job.ts', UPLOADS, [
-    { text: 'locked?.step !== step', without: '!locked', tests: UPLOAD_RACES, title: 'waited too long' },
+    { text: 'locked?.step !== step', without: '!locked', tests: UPLOAD_RACE_TESTS, title: 'waited too long' },
   ]),
   ...guardsOf(
     'src/modules/managed-database/migrations.ts',
@@ -398,7 +404,7 @@ export const MANAGED_TABLES = [
     [
       {
         in: 'migrate',
-        text: "await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);",
+        text: "await tx.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK_KEY]);",
         without: '',
         title: 'run once, however many',
       },

@@ -3,7 +3,7 @@ import { guardsOf } from '../guard.ts';
 const TESTS = ['test/usage/quotas.test.ts'];
 
 /** What keeps a company within its quotas. */
-export const USAGE = [
+export const USAGE_GUARDS = [
   ...guardsOf('drizzle/0036_hold-quotas.sql', TESTS, [
     {
       text: 'CREATE TRIGGER `users_within_quota` AFTER UPDATE OF `living` ON `user_counts` WHEN',

@@ -1,28 +1,33 @@
 import { guardsOf } from '../guard.ts';
 
-const USERS = ['test/users/races.test.ts'];
-const SIGN_IN = ['test/sign-in/races.test.ts'];
-const OVERTAKEN = ['test/sign-in/overtaken.test.ts'];
-const INVITATIONS = ['test/invitations/races.test.ts'];
-const DIRECTORY = ['test/directory/races.directory.test.ts'];
-const COUNTS = ['test/users/stored-counts.organization.test.ts'];
+const USER_RACE_TESTS = ['test/users/races.test.ts'];
+const SIGN_IN_RACE_TESTS = ['test/sign-in/races.test.ts'];
+const OVERTAKEN_SIGN_IN_TESTS = ['test/sign-in/overtaken.test.ts'];
+const INVITATION_RACE_TESTS = ['test/invitations/races.test.ts'];
+const DIRECTORY_TESTS = ['test/directory/races.directory.test.ts'];
+const STORED_COUNT_TESTS = ['test/users/stored-counts.organization.test.ts'];
 
-export const USERS_AND_INVITATIONS = [
+export const USER_AND_INVITATION_GUARDS = [
   ...guardsOf(
     'src/modules/companies/store.ts',
     ['test/companies/branding.console.test.ts'],
     [{ in: 'updateBranding', text: ', eq(companies.branding, before)', without: '', title: 'half of it' }],
   ),
-  ...guardsOf('src/modules/users/store.ts', USERS, [
-    { in: 'recordSignIn', text: ', afterChange', without: '', tests: SIGN_IN },
+  ...guardsOf('src/modules/users/store.ts', USER_RACE_TESTS, [
+    { in: 'recordSignIn', text: ', afterChange', without: '', tests: SIGN_IN_RACE_TESTS },
     {
       in: 'upgradePasswordHash',
       text: ', eq(users.passwordHash, user.passwordHash as string)',
       without: '',
-      tests: OVERTAKEN,
+      tests: OVERTAKEN_SIGN_IN_TESTS,
     },
-    { in: 'setPassword', text: 'livingById(', without: 'byId(', tests: SIGN_IN },
-    { in: 'setPassword', text: ', eq(users.passwordHash, user.passwordHash as string)', without: '', tests: SIGN_IN },
+    { in: 'setPassword', text: 'livingById(', without: 'byId(', tests: SIGN_IN_RACE_TESTS },
+    {
+      in: 'setPassword',
+      text: ', eq(users.passwordHash, user.passwordHash as string)',
+      without: '',
+      tests: SIGN_IN_RACE_TESTS,
+    },
     {
       in: 'endResets',
       text: 'exists(users, byId(users, companyId, id), eq(users.email, email))',
@@ -37,7 +42,7 @@ export const USERS_AND_INVITATIONS = [
     { in: 'softDeleteUser', text: ', eq(users.isOwner, false)', without: '' },
     { in: 'removeMemberships', text: ', isNotNull(users.deletedAt)', without: '' },
   ]),
-  ...guardsOf('src/modules/users/administration.ts', DIRECTORY, [
+  ...guardsOf('src/modules/users/administration.ts', DIRECTORY_TESTS, [
     {
       in: 'changeUser',
       text: 'if (changes.email === undefined || isAdministrator(ctx.actor.access)) return write();',
@@ -51,7 +56,7 @@ export const USERS_AND_INVITATIONS = [
       title: 'or nothing is',
     },
   ]),
-  ...guardsOf('src/modules/invitations/store.ts', INVITATIONS, [
+  ...guardsOf('src/modules/invitations/store.ts', INVITATION_RACE_TESTS, [
     {
       in: 'replaceInvitation',
       text: 'case when ${isMailed} then ${record.digest} else ${invitations.digest} end',
@@ -62,19 +67,19 @@ export const USERS_AND_INVITATIONS = [
     { in: 'acceptStatements', text: ', isNull(users.deletedAt)', without: '' },
     { in: 'acceptStatements', text: ', afterChange', without: '' },
   ]),
-  ...guardsOf('drizzle/0000_identity.sql', USERS, [
+  ...guardsOf('drizzle/0000_identity.sql', USER_RACE_TESTS, [
     { text: 'UNIQUE INDEX `users_living_email`', without: 'INDEX `users_living_email`' },
     {
       text: 'UNIQUE INDEX `companies_slug`',
       without: 'INDEX `companies_slug`',
-      tests: USERS,
+      tests: USER_RACE_TESTS,
     },
   ]),
-  ...guardsOf('drizzle/0003_user_counts.sql', COUNTS, [
+  ...guardsOf('drizzle/0003_user_counts.sql', STORED_COUNT_TESTS, [
     { text: 'AFTER INSERT ON `users`', without: 'AFTER INSERT ON `users` WHEN 0' },
     { text: 'AFTER UPDATE OF `deleted_at` ON `users`', without: 'AFTER UPDATE OF `deleted_at` ON `users` WHEN 0' },
   ]),
-  ...guardsOf('drizzle/0006_account_users.sql', COUNTS, [
+  ...guardsOf('drizzle/0006_account_users.sql', STORED_COUNT_TESTS, [
     { text: 'AFTER INSERT ON `account_users`', without: 'AFTER INSERT ON `account_users` WHEN 0' },
     { text: 'AFTER DELETE ON `account_users`', without: 'AFTER DELETE ON `account_users` WHEN 0' },
     { text: 'AFTER INSERT ON `group_bindings` WHEN', without: 'AFTER INSERT ON `group_bindings` WHEN 0 AND' },

@@ -1,13 +1,13 @@
 import { guardsOf } from '../guard.ts';
 
-const RACES = ['test/webhooks/races.test.ts'];
-const RECEIVERS = ['test/webhooks/receivers.test.ts'];
-const STREAM = ['test/webhooks/audit.test.ts'];
-const SHARES = ['test/webhooks/shares.test.ts'];
-const PEOPLE = ['test/organizations/people.test.ts'];
+const RACE_TESTS = ['test/webhooks/races.test.ts'];
+const RECEIVER_TESTS = ['test/webhooks/receivers.test.ts'];
+const AUDIT_STREAM_TESTS = ['test/webhooks/audit.test.ts'];
+const SHARE_TESTS = ['test/webhooks/shares.test.ts'];
+const PERSONAL_DATA_TESTS = ['test/organizations/people.test.ts'];
 
-export const WEBHOOKS = [
-  ...guardsOf('drizzle/0043_webhook-pauses.sql', SHARES, [
+export const WEBHOOK_GUARDS = [
+  ...guardsOf('drizzle/0043_webhook-pauses.sql', SHARE_TESTS, [
     {
       text: "WHEN OLD.status = 'active' AND NEW.status <> 'active'",
       without: "WHEN OLD.status = 'none' AND NEW.status <> 'active'",
@@ -19,7 +19,7 @@ export const WEBHOOKS = [
       title: 'just before a pause',
     },
   ]),
-  ...guardsOf('src/modules/webhooks/store.ts', RACES, [
+  ...guardsOf('src/modules/webhooks/store.ts', RACE_TESTS, [
     { in: 'insertEndpoint', text: ' < ${most}`', without: ' < ${most + 1_000}`', title: 'at most twenty' },
     {
       in: 'replaceSecrets',
@@ -31,25 +31,25 @@ export const WEBHOOKS = [
       in: 'deleteEvents',
       text: ' and read.value ->> 1 = ${events.record}',
       without: '',
-      tests: PEOPLE,
+      tests: PERSONAL_DATA_TESTS,
       title: 'being handed out',
     },
   ]),
-  ...guardsOf('src/objects/webhook-sender.ts', RECEIVERS, [
+  ...guardsOf('src/objects/webhook-sender.ts', RECEIVER_TESTS, [
     { text: "found.suspendedAt === null ? found.status : 'suspended'", without: 'found.status', title: 'of a company' },
     { text: 'until === null || until > now', without: 'true', title: 'for a day' },
     { text: ' AND tries = ?5', without: ' AND ?5 = ?5', title: 'asked for again' },
     {
       text: 'WHERE eventId = ?2 AND body <> ?1',
       without: 'WHERE eventId = ?2 AND body = ?1',
-      tests: PEOPLE,
+      tests: PERSONAL_DATA_TESTS,
       title: 'being handed out',
     },
   ]),
-  ...guardsOf('src/objects/company-log.ts', STREAM, [
+  ...guardsOf('src/objects/company-log.ts', AUDIT_STREAM_TESTS, [
     { text: 'told.redactions !== this.#redactions', without: 'told.redactions < 0', title: 'redacted meanwhile' },
   ]),
-  ...guardsOf('src/logs/following.ts', STREAM, [
+  ...guardsOf('src/logs/following.ts', AUDIT_STREAM_TESTS, [
     {
       in: 'noteLate',
       text: ' || (moved !== undefined && compareKeys(key, moved) <= 0)',
@@ -57,7 +57,7 @@ export const WEBHOOKS = [
       title: 'not reached yet',
     },
   ]),
-  ...guardsOf('src/db/webhook-endpoints.ts', RACES, [
+  ...guardsOf('src/db/webhook-endpoints.ts', RACE_TESTS, [
     {
       in: 'disableEndpoint',
       text: "        eq(webhookEndpoints.status, 'active'),\n",

@@ -6,28 +6,28 @@ import { countOf, overtaken } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { aModel, NO_MODEL } from '../model.ts';
-import { aName, NOBODY, PREFIX } from '../support.ts';
-import { ask, chosen, nothing, someOrders } from './support.ts';
+import { aName, KNOWLEDGE_PATH, NOBODY } from '../support.ts';
+import { answerWith, ask, nothing, someOrders } from './support.ts';
 
-const ASKED = `${PREFIX}/questions`;
+const ASKED = `${KNOWLEDGE_PATH}/questions`;
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 let world: Awaited<ReturnType<typeof someOrders>>;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  as = company.as;
+  asOwner = company.as;
   world = await someOrders(company);
 }, 60_000);
 
-const accept = (id: string, env: Record<string, string> = {}) => as.post(`${ASKED}/${id}/accept`, { env });
-const newest = async (query = '') => (await must(as.get(`${ASKED}${query}`))).records[0];
+const accept = (id: string, env: Record<string, string> = {}) => asOwner.post(`${ASKED}/${id}/accept`, { env });
+const newest = async (query = '') => (await must(asOwner.get(`${ASKED}${query}`))).records[0];
 
 describe('an asked question', () => {
   it('is listed with its outcome, without result rows', async () => {
-    const model = await aModel(chosen({ filters: [{ dimension: 'City', op: 'eq', values: ['Recife'] }] }));
+    const model = await aModel(answerWith({ filters: [{ dimension: 'City', op: 'eq', values: ['Recife'] }] }));
     const question = aName('What came from Recife');
-    const { body } = await ask(as, question, model.env);
+    const { body } = await ask(asOwner, question, model.env);
     const listed = await newest();
     expect(listed).toEqual({
       _id: body.question_id,
@@ -44,16 +44,16 @@ describe('an asked question', () => {
     });
     // Ids and times may hold any digits.
     expect(JSON.stringify([listed.query, listed.explanation])).not.toContain('150');
-    await ask(as, 'What else?', (await aModel(nothing)).env);
+    await ask(asOwner, 'What else?', (await aModel(nothing)).env);
     expect(await newest()).toMatchObject({ question: 'What else?', kind: 'refusal', query: null });
-    await ask(as, 'And now?', (await aModel({ status: 500 })).env);
+    await ask(asOwner, 'And now?', (await aModel({ status: 500 })).env);
     expect(await newest()).toMatchObject({ question: 'And now?', kind: 'failed', usage: { requests: 2 } });
     expect(await newest('?kind=answer')).toEqual(listed);
   });
 
   it('is not visible to other companies', async () => {
     const other = await aProvisionedCompany();
-    await ask(as, 'Ours?', (await aModel(chosen({}))).env);
+    await ask(asOwner, 'Ours?', (await aModel(answerWith({}))).env);
     const { _id } = await newest();
     expect((await must(other.as.get(ASKED))).total).toBe(0);
     expect(statusAndCode(await other.as.post(`${ASKED}/${_id}/accept`))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
@@ -62,12 +62,12 @@ describe('an asked question', () => {
 
   it('becomes a verified question when it is accepted, which answers it from then on', async () => {
     const question = aName('How many orders');
-    const { body } = await ask(as, question, (await aModel(chosen({ metrics: ['Orders'] }))).env);
+    const { body } = await ask(asOwner, question, (await aModel(answerWith({ metrics: ['Orders'] }))).env);
     const accepted = await accept(body.question_id);
     expect([accepted.status, accepted.body]).toMatchObject([201, { question, query: body.query, status: 'verified' }]);
-    expect(accepted.headers.get('location')).toContain(`${PREFIX}/verified-questions/${accepted.body._id}`);
+    expect(accepted.headers.get('location')).toContain(`${KNOWLEDGE_PATH}/verified-questions/${accepted.body._id}`);
     expect((await newest()).accepted_as).toBe(accepted.body._id);
-    const again = await ask(as, `${question}??`, NO_MODEL);
+    const again = await ask(asOwner, `${question}??`, NO_MODEL);
     expect(again.body).toMatchObject({
       kind: 'answer',
       verified_question_id: accepted.body._id,
@@ -82,21 +82,23 @@ describe('an asked question', () => {
   });
 
   it('cannot be accepted if it was not answered, or its query no longer compiles', async () => {
-    const { body } = await ask(as, 'What else?', (await aModel(nothing)).env);
+    const { body } = await ask(asOwner, 'What else?', (await aModel(nothing)).env);
     expect(statusAndCode(await accept(body.question_id))).toEqual([409, 'ASKED_QUESTION_NOT_ANSWERED']);
-    const answered = await ask(as, aName('By status'), (await aModel(chosen({ dimensions: ['Status'] }))).env);
-    await as.patch(`${PREFIX}/semantic/${world.items.status}`, { json: { status: 'draft' } });
+    const answered = await ask(asOwner, aName('By status'), (await aModel(answerWith({ dimensions: ['Status'] }))).env);
+    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${world.items.status}`, { json: { status: 'draft' } });
     expect(statusAndCode(await accept(answered.body.question_id))).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
-    await as.patch(`${PREFIX}/semantic/${world.items.status}`, { json: { status: 'active' } });
+    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${world.items.status}`, { json: { status: 'active' } });
   });
 
   it('records the verified question it was accepted as only if that one was written', async () => {
-    const { body } = await ask(as, aName('Raced'), (await aModel(chosen({}))).env);
+    const { body } = await ask(asOwner, aName('Raced'), (await aModel(answerWith({}))).env);
     const full = overtaken(
       /^insert into "knowledge_verified_questions"/,
       async () => {
         const { _id } = await must(
-          as.post(`${PREFIX}/verified-questions`, { json: { question: aName('One'), query: { metrics: ['Orders'] } } }),
+          asOwner.post(`${KNOWLEDGE_PATH}/verified-questions`, {
+            json: { question: aName('One'), query: { metrics: ['Orders'] } },
+          }),
         );
         await env.CONTROL_DB.prepare(
           `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
@@ -116,7 +118,7 @@ describe('an asked question', () => {
   });
 
   it('is kept while it is among the last ten thousand of its company, and then deleted', async () => {
-    const { body } = await ask(as, 'The first?', (await aModel(nothing)).env);
+    const { body } = await ask(asOwner, 'The first?', (await aModel(nothing)).env);
     await env.CONTROL_DB.prepare(
       `update knowledge_asked_questions set number = number + 9999 where company_id = ? and id <> ?`,
     )
@@ -137,9 +139,9 @@ describe('an asked question', () => {
       .bind(company.id, body.question_id)
       .run();
     await fill(9_999);
-    await ask(as, 'The last?', (await aModel(nothing)).env);
+    await ask(asOwner, 'The last?', (await aModel(nothing)).env);
     expect(await kept()).toBe(1);
-    await ask(as, 'One more?', (await aModel(nothing)).env);
+    await ask(asOwner, 'One more?', (await aModel(nothing)).env);
     expect(await kept()).toBe(0);
   });
 });
@@ -147,10 +149,12 @@ describe('an asked question', () => {
 describe('asking a question', () => {
   it('is limited per minute and principal where a model is asked', async () => {
     const other = await aUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
-    const model = await aModel(chosen({}));
+    const model = await aModel(answerWith({}));
     const limited = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
     const question = aName('Free');
-    await must(as.post(`${PREFIX}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }));
+    await must(
+      asOwner.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }),
+    );
     expect((await ask(other.as, 'One?', limited)).status).toBe(200);
     // One that comes in between counts.
     const late = await overtaken(

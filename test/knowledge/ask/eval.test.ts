@@ -7,8 +7,8 @@ import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
 import { aFile, inDatabase, load } from '../../uploads/support.ts';
 import { aModel, NO_MODEL } from '../model.ts';
-import { PREFIX } from '../support.ts';
-import { ask, chosen, nothing, unclear } from './support.ts';
+import { KNOWLEDGE_PATH } from '../support.ts';
+import { answerWith, ask, nothing, unclear } from './support.ts';
 
 type Written = Record<string, unknown>;
 
@@ -19,7 +19,7 @@ interface WrittenQuestion extends EvalQuestion {
   readings?: { query: Written; sql: string; rows: Row[] }[];
 }
 
-const ALL = questionsOf(questionsText) as WrittenQuestion[];
+const ALL_QUESTIONS = questionsOf(questionsText) as WrittenQuestion[];
 let company: Company;
 
 beforeAll(async () => {
@@ -29,14 +29,14 @@ beforeAll(async () => {
   const concepts = new Map<string, string>();
   for (const [name, [description, ...aliases]] of Object.entries(CONCEPTS)) {
     const json = { name, description, aliases, status: 'active' };
-    concepts.set(name, (await must(as.post(`${PREFIX}/concepts`, { json })))._id);
+    concepts.set(name, (await must(as.post(`${KNOWLEDGE_PATH}/concepts`, { json })))._id);
   }
   for (const { concept, ...item } of ITEMS) {
     const json = { ...item, status: 'active', source_concept_ids: [concepts.get(concept)] };
-    const { validation_errors } = await must(as.post(`${PREFIX}/semantic`, { json }));
+    const { validation_errors } = await must(as.post(`${KNOWLEDGE_PATH}/semantic`, { json }));
     expect([item.name, validation_errors]).toEqual([item.name, []]);
   }
-  for (const json of QUESTIONS) await must(as.post(`${PREFIX}/verified-questions`, { json }));
+  for (const json of QUESTIONS) await must(as.post(`${KNOWLEDGE_PATH}/verified-questions`, { json }));
 }, 120_000);
 
 /** What Postgres says to independent SQL. */
@@ -49,13 +49,13 @@ const asAnswer = (rows: Row[]) => ({ kind: 'answer' as const, result: { rows } }
 
 describe('the questions about the demo data', () => {
   it('are sixty, of each kind, in several languages', () => {
-    const count = (kind: string) => ALL.filter((one) => one.kind === kind).length;
-    expect([ALL.length, count('answer'), count('refusal'), count('clarification')]).toEqual([60, 40, 14, 6]);
-    expect(new Set(ALL.map(({ question }) => question)).size).toBe(60);
+    const count = (kind: string) => ALL_QUESTIONS.filter((one) => one.kind === kind).length;
+    expect([ALL_QUESTIONS.length, count('answer'), count('refusal'), count('clarification')]).toEqual([60, 40, 14, 6]);
+    expect(new Set(ALL_QUESTIONS.map(({ question }) => question)).size).toBe(60);
   });
 
   it('have expected rows that equal those of independent SQL', async () => {
-    for (const { question, sql, rows = [], readings = [] } of ALL) {
+    for (const { question, sql, rows = [], readings = [] } of ALL_QUESTIONS) {
       for (const one of [...(sql ? [{ sql, rows }] : []), ...readings]) {
         // An expression that nobody named is called ?column?: two of them would be one member.
         const said = asAnswer(await computed(`SELECT * FROM (${one.sql}) AS answer`));
@@ -64,10 +64,10 @@ describe('the questions about the demo data', () => {
     }
   });
 
-  it.each(ALL)('are answered, refused or asked back as expected: $question', async (one) => {
+  it.each(ALL_QUESTIONS)('are answered, refused or asked back as expected: $question', async (one) => {
     const { question, kind, query, readings = [] } = one;
     const said = {
-      answer: chosen(query ?? {}),
+      answer: answerWith(query ?? {}),
       refusal: nothing,
       clarification: unclear(...readings.map((each) => each.query)),
     };
@@ -80,7 +80,7 @@ describe('the questions about the demo data', () => {
     // What is offered in its place can be asked for.
     const offered = body.alternatives.filter(({ query }: { query: unknown }) => query !== null);
     for (const [index, alternative] of offered.entries()) {
-      const { body: result } = await company.as.post(`${PREFIX}/semantic/query`, { json: alternative.query });
+      const { body: result } = await company.as.post(`${KNOWLEDGE_PATH}/semantic/query`, { json: alternative.query });
       if (kind === 'clarification')
         expect(judge({ question, kind: 'answer', rows: readings[index]?.rows ?? [] }, { kind: 'answer', result })).toBe(
           'right',
@@ -99,8 +99,8 @@ describe('the questions about the demo data', () => {
       { filters: [{ dimension: 'Airline', op: 'contains', values: ['DALLAS/FORT WORTH INTL ARPT'] }] },
     ],
   ])('are refused where no item covers them, though the model answers a query: %s', async (question, query) => {
-    expect(ALL.find((one) => one.question === question)?.kind).toBe('refusal');
-    const model = await aModel(chosen({ metrics: ['Strikes'], ...query }));
+    expect(ALL_QUESTIONS.find((one) => one.question === question)?.kind).toBe('refusal');
+    const model = await aModel(answerWith({ metrics: ['Strikes'], ...query }));
     const { body } = await ask(company.as, question, model.env);
     expect([body.kind, body.result]).toEqual(['refusal', null]);
   });

@@ -4,14 +4,14 @@ import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
 import { inDatabase } from '../../uploads/support.ts';
 import { query } from '../metrics/support.ts';
 import { aModel } from '../model.ts';
-import { ask, chosen, someOrders, toldTo } from './support.ts';
+import { answerWith, ask, someOrders, toldTo } from './support.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  as = company.as;
+  asOwner = company.as;
   await someOrders(company);
   // Rows of the first tenth have the greatest values, and long ones.
   await inDatabase(company, (database) =>
@@ -23,12 +23,12 @@ beforeAll(async () => {
   );
 }, 120_000);
 
-const inCity = (op: string, value: string) => chosen({ filters: [{ dimension: 'City', op, values: [value] }] });
+const inCity = (op: string, value: string) => answerWith({ filters: [{ dimension: 'City', op, values: [value] }] });
 
 describe('a dimension of a million values', () => {
   it('is shown to the model by 25 values of at most 80 characters', async () => {
-    const model = await aModel(chosen({}));
-    expect((await ask(as, 'What was sold?', model.env)).body.kind).toBe('answer');
+    const model = await aModel(answerWith({}));
+    expect((await ask(asOwner, 'What was sold?', model.env)).body.kind).toBe('answer');
     const { user } = await toldTo(model);
     const line = user.split('\n').find((each) => each.includes('"name":"City"')) as string;
     const { some_values: values } = JSON.parse(line) as { some_values: string[] };
@@ -37,13 +37,13 @@ describe('a dimension of a million values', () => {
   });
 
   it('is searched for the value of a filter', async () => {
-    const { body } = await ask(as, 'What was sold there?', (await aModel(inCity('eq', '1000000'))).env);
+    const { body } = await ask(asOwner, 'What was sold there?', (await aModel(inCity('eq', '1000000'))).env);
     expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
   });
 
   it('is shown to the model by five similar values if the value of a filter does not exist', async () => {
     const model = await aModel(inCity('eq', '00001'), inCity('eq', '1000001'));
-    const { body } = await ask(as, 'What was sold there?', model.env);
+    const { body } = await ask(asOwner, 'What was sold there?', model.env);
     expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
     const [, like] = /has no value "00001"; it has (.*)/.exec((await toldTo(model, 1)).user) ?? [];
     expect(JSON.parse(`[${like}]`)).toEqual(Array.from({ length: 5 }, () => expect.stringContaining('00001')));
@@ -51,7 +51,7 @@ describe('a dimension of a million values', () => {
 
   it('is answered with as many rows as the limit of the query allows', async () => {
     const asked = { metrics: ['Revenue'], dimensions: ['City'], limit: 10_000 };
-    const { rows, row_count, truncated } = await must(query(as, asked));
+    const { rows, row_count, truncated } = await must(query(asOwner, asked));
     expect([rows.length, row_count, truncated]).toEqual([10_000, 10_000, true]);
   });
 });

@@ -1,9 +1,9 @@
 import { aTable, column } from '../../managed-tables/support.ts';
-import type { Answer, Caller } from '../../support/api.ts';
+import type { ApiResponse, Caller } from '../../support/api.ts';
 import type { Company } from '../../support/worlds.ts';
 import { insert, itemsOf } from '../metrics/support.ts';
 import type { aModel } from '../model.ts';
-import { aConcept, PREFIX } from '../support.ts';
+import { aConcept, KNOWLEDGE_PATH } from '../support.ts';
 
 /** Orders of three cities, with metrics and dimensions. */
 export async function someOrders(company: Company) {
@@ -42,7 +42,8 @@ export const ask = (
   as: Caller,
   json: Record<string, unknown> | string,
   env: Record<string, string> = {},
-): Promise<Answer> => as.post(`${PREFIX}/ask`, { json: typeof json === 'string' ? { question: json } : json, env });
+): Promise<ApiResponse> =>
+  as.post(`${KNOWLEDGE_PATH}/ask`, { json: typeof json === 'string' ? { question: json } : json, env });
 
 /** What a model was told in one of its turns, whole. */
 export async function toldTo(model: Awaited<ReturnType<typeof aModel>>, turn = 0) {
@@ -69,7 +70,7 @@ export const aQuery = (fields: Record<string, unknown>) => ({
 });
 
 /** What a model answers: a query; several readings; or nothing that fits. */
-export const chosen = (fields: Record<string, unknown>) => ({
+export const answerWith = (fields: Record<string, unknown>) => ({
   answer: { kind: 'answer', query: aQuery(fields), alternatives: [] },
 });
 export const unclear = (...readings: Record<string, unknown>[]) => ({

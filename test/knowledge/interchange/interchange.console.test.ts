@@ -7,7 +7,7 @@ import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { aVisualization } from '../../visualizations/support.ts';
 import { insert, itemsOf, query } from '../metrics/support.ts';
-import { aConcept, aNode, anItem, aRelation, PREFIX } from '../support.ts';
+import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../support.ts';
 import { type OssieDocument, ossieProblems } from './ossie-rules.ts';
 import { acceptAll, exportOf, importAs } from './support.ts';
 
@@ -81,7 +81,9 @@ async function knowledgeOf({ as }: Company): Promise<void> {
     mapped_semantic_entities: [entity],
   });
   const relation = await aRelation(as, place, 'holds', thing);
-  await must(as.patch(`${PREFIX}/ontology/relations/${relation}`, { json: { status: 'active', cardinality: '1:N' } }));
+  await must(
+    as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${relation}`, { json: { status: 'active', cardinality: '1:N' } }),
+  );
 }
 
 let company: Company;
@@ -126,15 +128,15 @@ describe('GET /export', () => {
   it.each(['concepts:list', 'semantic:list', 'ontology:list'])('needs the permission %s', async (denied) => {
     const can = ['concepts:list', 'semantic:list', 'ontology:list'];
     const person = await aUser(company, { can: can.filter((action) => action !== denied) });
-    const answer = await person.as.get(`${PREFIX}/export`);
+    const answer = await person.as.get(`${KNOWLEDGE_PATH}/export`);
     expect([answer.status, answer.body.details.action]).toEqual([403, denied]);
     const allowed = await aUser(company, { can });
-    expect((await allowed.as.get(`${PREFIX}/export`)).status).toBe(200);
+    expect((await allowed.as.get(`${KNOWLEDGE_PATH}/export`)).status).toBe(200);
   });
 
   it('is empty for a company without knowledge', async () => {
     const empty = await aProvisionedCompany();
-    expect(await must(empty.as.get(`${PREFIX}/export`))).toMatchObject({ concepts: [], relations: [] });
+    expect(await must(empty.as.get(`${KNOWLEDGE_PATH}/export`))).toMatchObject({ concepts: [], relations: [] });
     await aConcept(empty.as, { status: 'active' });
     expect(parse(await exportOf(empty.as, 'ossie'))).toEqual({ version: '0.2.0.dev0', semantic_model: [] });
   });
@@ -151,7 +153,7 @@ describe('knowledge that is larger than an import may be', () => {
       await must(importAs(other.as, JSON_TYPE, JSON.stringify({ concepts })));
     }
     expect(await acceptAll(other.as)).toEqual([]);
-    const answer = await other.as.get(`${PREFIX}/export`);
+    const answer = await other.as.get(`${KNOWLEDGE_PATH}/export`);
     expect([statusAndCode(answer), answer.body.details]).toEqual([[409, 'EXPORT_TOO_LARGE'], { limit: 5_242_880 }]);
   });
 });
@@ -164,13 +166,13 @@ describe('an export that is imported into another company', () => {
     const before = await exportOf(company.as, format);
     const other = await emptyCompany();
     const rehearsed = await must(importAs(other.as, type, before, '?dry_run=true'));
-    expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(0);
+    expect((await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(0);
     const imported = await must(importAs(other.as, type, before));
     expect(imported).toEqual(rehearsed);
     expect(imported).toMatchObject({ skipped: [], errors: [] });
     expect(imported.suggestions).toHaveLength(13);
     // Nothing is there before it is accepted.
-    expect((await must(other.as.get(`${PREFIX}/concepts`))).total).toBe(0);
+    expect((await must(other.as.get(`${KNOWLEDGE_PATH}/concepts`))).total).toBe(0);
     expect(await acceptAll(other.as)).toEqual([]);
     expect(await exportOf(other.as, format)).toBe(before);
     expect(await exportOf(other.as)).toBe(await exportOf(company.as));
@@ -184,7 +186,7 @@ describe('an export that is imported into another company', () => {
     await must(importAs(other.as, JSON_TYPE, text));
     const again = await must(importAs(other.as, JSON_TYPE, text));
     expect([again.suggestions, again.skipped.length]).toEqual([[], 13]);
-    expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(13);
+    expect((await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(13);
   });
 
   it('makes no suggestion twice where another import came in between', async () => {
@@ -196,7 +198,7 @@ describe('an export that is imported into another company', () => {
       (env) => must(importAs(other.as, JSON_TYPE, text, '', env)),
     );
     expect([late.suggestions, late.skipped.length, late.errors]).toEqual([[], 13, []]);
-    expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(13);
+    expect((await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(13);
     expect(await acceptAll(other.as)).toEqual([]);
     expect(await exportOf(other.as)).toBe(text);
   });
@@ -208,9 +210,9 @@ describe('an export that is imported into another company', () => {
     const relations = [{ ...ends, predicate: 'holds', description: 'What it does.' }];
     const text = JSON.stringify({ nodes: [end('A'), end('B')], relations });
     await must(importAs(other.as, JSON_TYPE, text));
-    const { records } = await must(other.as.get(`${PREFIX}/suggestions?target_type=ontology_node_create`));
+    const { records } = await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions?target_type=ontology_node_create`));
     const ids = records.map(({ _id }: { _id: string }) => _id);
-    await must(other.as.post(`${PREFIX}/suggestions/bulk-accept`, { json: { ids } }));
+    await must(other.as.post(`${KNOWLEDGE_PATH}/suggestions/bulk-accept`, { json: { ids } }));
     const again = await must(importAs(other.as, JSON_TYPE, text));
     expect([again.suggestions, again.skipped.length]).toEqual([[], 3]);
   });
@@ -299,7 +301,7 @@ describe('a semantic model of Apache Ossie', () => {
       ["L'Aquila", 30],
       ['Recife', 15],
     ]);
-    const { records } = await must(other.as.get(`${PREFIX}/concepts?search=turnover`));
+    const { records } = await must(other.as.get(`${KNOWLEDGE_PATH}/concepts?search=turnover`));
     expect(records).toMatchObject([{ name: 'Total sales', type: 'metric_hint', aliases: ['turnover'] }]);
   });
 
@@ -394,7 +396,7 @@ describe('POST /import of a glossary', () => {
       '8 has 7 cells, but the header has 5',
     ]);
     expect(await acceptAll(other.as)).toEqual([]);
-    const { concepts } = await must(other.as.get(`${PREFIX}/export`));
+    const { concepts } = await must(other.as.get(`${KNOWLEDGE_PATH}/export`));
     expect(concepts[1]).toMatchObject({
       name: 'Churn',
       description: 'Customers who "left", over\n two lines',
@@ -479,10 +481,10 @@ describe('POST /import of a document', () => {
     const other = await aProvisionedCompany();
     const value = { concepts: [text('Base')], nodes: [text('Leaf', { source_concepts: ['Base'] })] };
     await must(importAs(other.as, JSON_TYPE, JSON.stringify(value)));
-    const { records } = await must(other.as.get(`${PREFIX}/suggestions`));
+    const { records } = await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions`));
     const idOf = (name: string) =>
       records.find(({ target_name }: { target_name: string }) => target_name === name)._id as string;
-    const accept = (name: string) => other.as.post(`${PREFIX}/suggestions/${idOf(name)}/accept`, { json: {} });
+    const accept = (name: string) => other.as.post(`${KNOWLEDGE_PATH}/suggestions/${idOf(name)}/accept`, { json: {} });
     const early = await accept('Leaf');
     expect(statusAndCode(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
     expect(early.body.details.suggestion_ids).toEqual([idOf('Base')]);
@@ -496,7 +498,7 @@ describe('POST /import of a document', () => {
     const concepts = Array.from({ length: 5_000 }, (_, index) => text(`Term ${index}`, { aliases: ['a'.repeat(50)] }));
     const { suggestions, errors } = await must(importAs(other.as, JSON_TYPE, JSON.stringify({ concepts })));
     expect([suggestions.length, errors]).toEqual([5_000, []]);
-    expect((await must(other.as.get(`${PREFIX}/suggestions`))).total).toBe(5_000);
+    expect((await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(5_000);
     const more = await importAs(other.as, JSON_TYPE, JSON.stringify({ concepts: [...concepts, text('One more')] }));
     expect(statusAndCode(more)).toEqual([422, 'IMPORT_UNREADABLE']);
   });

@@ -1,6 +1,6 @@
-import type { Answer, Caller } from '../../support/api.ts';
+import type { ApiResponse, Caller } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
-import { PREFIX } from '../support.ts';
+import { KNOWLEDGE_PATH } from '../support.ts';
 
 /** Imports a document. */
 export const importAs = (
@@ -9,21 +9,22 @@ export const importAs = (
   body: string,
   query = '',
   env: Record<string, string> = {},
-): Promise<Answer> => as.post(`${PREFIX}/import${query}`, { headers: { 'content-type': type }, body, env });
+): Promise<ApiResponse> =>
+  as.post(`${KNOWLEDGE_PATH}/import${query}`, { headers: { 'content-type': type }, body, env });
 
 /** The export as it is, byte by byte. */
 export async function exportOf(as: Caller, format: 'json' | 'ossie' = 'json'): Promise<string> {
-  const body = await must(as.get(`${PREFIX}/export?format=${format}`));
+  const body = await must(as.get(`${KNOWLEDGE_PATH}/export?format=${format}`));
   return format === 'json' ? `${JSON.stringify(body, null, 2)}\n` : body;
 }
 
 /** Accepts every pending suggestion, a page at a time, until none is left. @returns what could not be */
 export async function acceptAll(as: Caller): Promise<unknown[]> {
   for (;;) {
-    const { records } = await must(as.get(`${PREFIX}/suggestions?per_page=100`));
+    const { records } = await must(as.get(`${KNOWLEDGE_PATH}/suggestions?per_page=100`));
     if (records.length === 0) return [];
     const ids = records.map(({ _id }: { _id: string }) => _id);
-    const { accepted, failed } = await must(as.post(`${PREFIX}/suggestions/bulk-accept`, { json: { ids } }));
+    const { accepted, failed } = await must(as.post(`${KNOWLEDGE_PATH}/suggestions/bulk-accept`, { json: { ids } }));
     if (accepted.length === 0) return failed;
   }
 }

@@ -5,14 +5,14 @@ import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { statusAndCode } from '../../support/console.ts';
 import { rivalBeforeStatement } from '../../support/tunnel.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { aConcept, aName, fieldsOf, PREFIX } from '../support.ts';
+import { aConcept, aName, fieldsOf, KNOWLEDGE_PATH } from '../support.ts';
 import { insert, itemsOf, query } from './support.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 let concept: string;
 const { metric, dimension, mapping } = itemsOf(
-  () => as,
+  () => asOwner,
   () => concept,
 );
 /** Ids of tables and items. */
@@ -21,10 +21,10 @@ const items: Record<string, string> = {};
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  as = company.as;
-  concept = await aConcept(as);
-  tables.customers = await aTable(as, 'customers', [column('name'), column('city'), column('code', 'integer')]);
-  tables.orders = await aTable(as, 'orders', [
+  asOwner = company.as;
+  concept = await aConcept(asOwner);
+  tables.customers = await aTable(asOwner, 'customers', [column('name'), column('city'), column('code', 'integer')]);
+  tables.orders = await aTable(asOwner, 'orders', [
     column('customer_id'),
     column('total', 'decimal'),
     column('status'),
@@ -32,20 +32,20 @@ beforeAll(async () => {
     column('at', 'datetime'),
     column('gift', 'boolean'),
   ]);
-  tables.refunds = await aTable(as, 'refunds', [column('order_id'), column('amount', 'decimal')]);
-  const [ana, bia, rio] = (await insert(as, tables.customers, [
+  tables.refunds = await aTable(asOwner, 'refunds', [column('order_id'), column('amount', 'decimal')]);
+  const [ana, bia, rio] = (await insert(asOwner, tables.customers, [
     { name: 'Ana', city: 'Recife', code: 1 },
     { name: 'Bia', city: 'Olinda', code: 2 },
     { name: 'Rio', city: null, code: 3 },
   ])) as [string, string, string];
-  const orders = await insert(as, tables.orders, [
+  const orders = await insert(asOwner, tables.orders, [
     { customer_id: ana, total: 100, status: 'paid', day: '2024-01-01', at: '2023-12-31T23:30:00-01:00', gift: true },
     { customer_id: ana, total: 50, status: 'open', day: '2024-01-07', at: '2024-01-07T23:59:59Z', gift: false },
     { customer_id: bia, total: 30, status: 'paid', day: '2024-01-08', at: '2024-01-08T00:00:00Z', gift: null },
     { customer_id: rio, total: 7, status: 'paid', day: '2024-02-29', at: '2024-02-29T10:00:00Z', gift: false },
     { customer_id: 'nobody', total: 1, status: 'paid', day: null, at: null, gift: null },
   ]);
-  await insert(as, tables.refunds, [
+  await insert(asOwner, tables.refunds, [
     { order_id: orders[0], amount: 10 },
     { order_id: orders[0], amount: 5 },
     { order_id: orders[3], amount: 7 },
@@ -75,14 +75,14 @@ beforeAll(async () => {
 
 /** The rows of an answer that is right. */
 async function rows(json: Record<string, unknown>): Promise<unknown[][]> {
-  const { status, body } = await query(as, json);
+  const { status, body } = await query(asOwner, json);
   expect([status, body]).toEqual([200, expect.anything()]);
   return body.rows;
 }
 
 describe('a metric query', () => {
   it('answers the columns, dimensions first, and the items that it used', async () => {
-    const { status, body } = await query(as, { metrics: ['Refund rate', items.orders], dimensions: ['city'] });
+    const { status, body } = await query(asOwner, { metrics: ['Refund rate', items.orders], dimensions: ['city'] });
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual(['columns', 'row_count', 'rows', 'sql', 'truncated', 'used']);
     expect(body.columns).toEqual([
@@ -174,7 +174,7 @@ describe('a metric query', () => {
     ],
   ])('truncates dates and times to the %s, in UTC', async (time_grain, expected) => {
     for (const name of ['Day', 'Moment']) {
-      const { body } = await query(as, { metrics: ['Revenue'], dimensions: [name], time_grain });
+      const { body } = await query(asOwner, { metrics: ['Revenue'], dimensions: [name], time_grain });
       expect([body.columns[0], body.rows]).toEqual([{ name, type: 'date' }, expected]);
     }
   });
@@ -210,7 +210,7 @@ describe('a metric query', () => {
       ['Olinda', 30],
       [null, 8],
     ]);
-    const { body } = await query(as, { ...json, limit: 2 });
+    const { body } = await query(asOwner, { ...json, limit: 2 });
     expect(body).toMatchObject({ row_count: 2, truncated: true });
   });
 
@@ -236,7 +236,7 @@ describe('a metric query', () => {
       ['filters'],
     ],
   ])('is refused with the name of the invalid field: %j', async (json, fields) => {
-    expect(fieldsOf(await query(as, json))).toEqual(fields);
+    expect(fieldsOf(await query(asOwner, json))).toEqual(fields);
   });
 
   it('is refused if a table that it reads or joins is denied to the caller', async () => {
@@ -267,9 +267,9 @@ describe('a metric query', () => {
 
 it('a metric query answers nothing of a denied table that took the name of an allowed one meanwhile', async () => {
   const swapped = [column('swapped', 'integer')];
-  const [open, secret] = [await aTable(as, 'swap_open', swapped), await aTable(as, 'swap_secret', swapped)];
-  await insert(as, open, [{ swapped: 1 }]);
-  await insert(as, secret, [{ swapped: 42 }]);
+  const [open, secret] = [await aTable(asOwner, 'swap_open', swapped), await aTable(asOwner, 'swap_secret', swapped)];
+  await insert(asOwner, open, [{ swapped: 1 }]);
+  await insert(asOwner, secret, [{ swapped: 42 }]);
   await metric('Swapped', { formula: 'sum(swapped)', mapped_tables: ['swap_open'] });
   const { as: denied } = await aUser(company, {
     can: ['semantic:list', 'managed-tables:data-read'],
@@ -278,8 +278,8 @@ it('a metric query answers nothing of a denied table that took the name of an al
   });
   expect((await query(denied, { metrics: ['Swapped'] })).body.rows).toEqual([[1]]);
   const { outcome } = await rivalBeforeStatement(company.id, /sum\(f\."swapped"\)/, async () => [
-    (await tableRoutes(as, open).put({ display_name: 'swap_was_open' })).status,
-    (await tableRoutes(as, secret).put({ display_name: 'swap_open' })).status,
+    (await tableRoutes(asOwner, open).put({ display_name: 'swap_was_open' })).status,
+    (await tableRoutes(asOwner, secret).put({ display_name: 'swap_open' })).status,
   ]);
   // Refused, or unknown while the item is checked again.
   const { status } = await query(denied, { metrics: ['Swapped'] });
@@ -288,8 +288,8 @@ it('a metric query answers nothing of a denied table that took the name of an al
 });
 
 it('a metric with the aggregation last or first sums the rows of the last or first date of each group', async () => {
-  const stock = await aTable(as, 'stock', [column('shop'), column('day', 'date'), column('pieces', 'integer')]);
-  await insert(as, stock, [
+  const stock = await aTable(asOwner, 'stock', [column('shop'), column('day', 'date'), column('pieces', 'integer')]);
+  await insert(asOwner, stock, [
     { shop: 'a', day: '2024-01-01', pieces: 5 },
     { shop: 'a', day: '2024-01-31', pieces: 3 },
     { shop: 'b', day: '2024-01-31', pieces: 4 },
@@ -312,10 +312,10 @@ it('a metric with the aggregation last or first sums the rows of the last or fir
     ['2024-02-01', 2, 2],
   ]);
   await metric('Undated', { aggregation: 'last', mapped_columns: ['stock.pieces'] });
-  expect((await query(as, { metrics: ['Undated'] })).body.message).toContain('date or datetime');
+  expect((await query(asOwner, { metrics: ['Undated'] })).body.message).toContain('date or datetime');
 });
 
-it('a metric with the aggregation last tells its date column from a number column of the same name', () => {
+it('a metric with the aggregation last uses its date column, not a number column of the same name', () => {
   const table = (id: string, ...columns: [name: string, type: 'date' | 'integer'][]): Table => ({
     id,
     name: id,
@@ -340,7 +340,7 @@ it('a metric with the aggregation last tells its date column from a number colum
 
 describe('an item of a metric query', () => {
   const unknown = async (json: Record<string, unknown>, name: string) => {
-    const { status, body } = await query(as, json);
+    const { status, body } = await query(asOwner, json);
     expect([status, body.error, body.message]).toEqual([
       422,
       'SEMANTIC_ITEM_UNKNOWN',
@@ -357,7 +357,7 @@ describe('an item of a metric query', () => {
     await metric('Draft', { formula: 'count(*)', mapped_tables: ['orders'], status: 'draft' });
     await unknown({ metrics: ['Draft'] }, 'Draft');
     const archived = await metric('Archived', { formula: 'count(*)', mapped_tables: ['orders'] });
-    await as.delete(`${PREFIX}/semantic/${archived}`);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${archived}`);
     await unknown({ metrics: [archived] }, archived);
     await metric('Wrong', { formula: 'sum(orders.nothing)', mapped_tables: ['orders'] });
     await unknown({ metrics: ['Wrong'] }, 'Wrong');
@@ -417,7 +417,7 @@ describe('an item of a metric query', () => {
   ])('is unknown if its formula is too deep or too long to compile: %s', async (formula) => {
     const name = aName('Long');
     const id = await metric(name, { formula, mapped_tables: ['orders'] });
-    const { body } = await as.get(`${PREFIX}/semantic/${id}`);
+    const { body } = await asOwner.get(`${KNOWLEDGE_PATH}/semantic/${id}`);
     expect(body.validation_errors).toEqual([
       { field: 'formula', code: 'does_not_compile', message: expect.stringMatching(/more than (60|100)/) },
     ]);
@@ -443,7 +443,7 @@ describe('an item of a metric query', () => {
       await metric(`Grown ${index}`, { formula: [below, below, below].join(' + ') });
     }
     expect(await rows({ metrics: ['Grown 4'] })).toEqual([[5 * 81]]);
-    const { status, body } = await query(as, { metrics: ['Grown 9'] });
+    const { status, body } = await query(asOwner, { metrics: ['Grown 9'] });
     expect([status, body.error, body.message]).toEqual([
       422,
       'SEMANTIC_ITEM_UNKNOWN',
@@ -463,7 +463,7 @@ describe('an item of a metric query', () => {
     const spend = vi.spyOn(TextBudget.prototype, 'spend');
     for (const name of ['Wide', 'Wider']) {
       spend.mockClear();
-      const { status, body } = await query(as, { metrics: [name] });
+      const { status, body } = await query(asOwner, { metrics: [name] });
       expect([status, body.error, body.message]).toEqual([
         422,
         'SEMANTIC_ITEM_UNKNOWN',
@@ -473,7 +473,7 @@ describe('an item of a metric query', () => {
     }
     expect(Math.max(...written)).toBeLessThan(400_000);
     spend.mockClear();
-    const { status, body } = await as.get(`${PREFIX}/export?format=ossie`);
+    const { status, body } = await asOwner.get(`${KNOWLEDGE_PATH}/export?format=ossie`);
     expect([status, String(body).includes('Wider')]).toEqual([200, true]);
     expect(spend.mock.calls.reduce((sum, [characters]) => sum + characters, 0)).toBeLessThan(1_000_000);
     spend.mockRestore();
@@ -495,19 +495,24 @@ describe('an item of a metric query', () => {
 
   it('is refused with DB_QUERY_ERROR if only the database can tell that it fails', async () => {
     await metric('Too large', { formula: 'exp(sum(orders.total) * 1000000)', mapped_tables: ['orders'] });
-    expect(statusAndCode(await query(as, { metrics: ['Too large'] }))).toEqual([422, 'DB_QUERY_ERROR']);
+    expect(statusAndCode(await query(asOwner, { metrics: ['Too large'] }))).toEqual([422, 'DB_QUERY_ERROR']);
   });
 });
 
 describe('the relations of a metric query', () => {
   const related = async (name: string, relation: string[], extra: ReturnType<typeof column>[] = []) => {
     const one = `${name}_one`;
-    const id = await aTable(as, one, [column('label'), column('key', 'integer'), ...extra]);
-    const many = await aTable(as, `${name}_many`, [column('one_key', 'integer'), column('other_key', 'integer')]);
+    const id = await aTable(asOwner, one, [column('label'), column('key', 'integer'), ...extra]);
+    const many = await aTable(asOwner, `${name}_many`, [column('one_key', 'integer'), column('other_key', 'integer')]);
     const owner = await mapping(`${name} joins`, { mapped_relations: relation });
     await metric(`${name} rows`, { formula: 'count(*)', mapped_tables: [`${name}_many`] });
     await dimension(`${name} label`, { mapped_columns: [`${one}.label`] });
-    return { one: id, many, owner, ask: () => query(as, { metrics: [`${name} rows`], dimensions: [`${name} label`] }) };
+    return {
+      one: id,
+      many,
+      owner,
+      ask: () => query(asOwner, { metrics: [`${name} rows`], dimensions: [`${name} label`] }),
+    };
   };
   const failure = async (answer: ReturnType<typeof query>) => {
     const { status, body } = await answer;
@@ -517,7 +522,7 @@ describe('the relations of a metric query', () => {
   it('must lead from one table to the other', async () => {
     const { ask } = await related('apart', []);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_UNREACHABLE', ['apart rows', 'apart label']]);
-    expect(await failure(query(as, { metrics: ['Revenue'], dimensions: ['apart label'] }))).toEqual([
+    expect(await failure(query(asOwner, { metrics: ['Revenue'], dimensions: ['apart label'] }))).toEqual([
       422,
       'SEMANTIC_QUERY_UNREACHABLE',
       ['Revenue', 'apart label'],
@@ -529,10 +534,10 @@ describe('the relations of a metric query', () => {
       'twofold_many.one_key = twofold_one.key',
       'twofold_many.other_key = twofold_one.key',
     ]);
-    await tableRoutes(as, one).index(['key'], true);
+    await tableRoutes(asOwner, one).index(['key'], true);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_AMBIGUOUS', ['twofold rows', 'twofold label']]);
     const mapped_relations = ['twofold_many.one_key = twofold_one.key'];
-    await as.patch(`${PREFIX}/semantic/${owner}`, { json: { mapped_relations } });
+    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { mapped_relations } });
     expect((await ask()).status).toBe(200);
     // Said twice, once by the table's id, it is one.
     await mapping('twofold again', { mapped_relations: [`twofold_many.one_key=${one}.key`] });
@@ -542,30 +547,30 @@ describe('the relations of a metric query', () => {
   it('must end in a unique column, and never lead from one row to many', async () => {
     const { ask, one, many } = await related('fan', ['fan_many.one_key = fan_one.key']);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
-    const { body: index } = await tableRoutes(as, one).index(['key'], true);
-    await insert(as, one, [{ label: 'a', key: 1 }]);
-    await insert(as, many, [{ one_key: 1 }, { one_key: 1 }, { one_key: 2 }]);
+    const { body: index } = await tableRoutes(asOwner, one).index(['key'], true);
+    await insert(asOwner, one, [{ label: 'a', key: 1 }]);
+    await insert(asOwner, many, [{ one_key: 1 }, { one_key: 1 }, { one_key: 2 }]);
     expect((await ask()).body.rows).toEqual([
       ['a', 2],
       [null, 1],
     ]);
     await metric('fan ones', { formula: 'count(*)', mapped_tables: ['fan_one'] });
     await dimension('fan key', { mapped_columns: ['fan_many.other_key'] });
-    expect(await failure(query(as, { metrics: ['fan ones'], dimensions: ['fan key'] }))).toEqual([
+    expect(await failure(query(asOwner, { metrics: ['fan ones'], dimensions: ['fan key'] }))).toEqual([
       422,
       'SEMANTIC_QUERY_FANS_OUT',
       ['fan ones', 'fan key'],
     ]);
-    await tableRoutes(as, one).deleteIndex(index.id);
-    await tableRoutes(as, one).index(['key', 'label'], true);
+    await tableRoutes(asOwner, one).deleteIndex(index.id);
+    await tableRoutes(asOwner, one).index(['key', 'label'], true);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
   });
 
   it('are followed against their direction where both ends are unique', async () => {
     const { ask, one, many } = await related('ring', ['ring_one.key = ring_many.one_key']);
-    await tableRoutes(as, one).index(['key'], true);
+    await tableRoutes(asOwner, one).index(['key'], true);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['ring rows', 'ring label']]);
-    await tableRoutes(as, many).index(['one_key'], true);
+    await tableRoutes(asOwner, many).index(['one_key'], true);
     expect((await ask()).status).toBe(200);
     // In a circle there is a way in the direction that was declared.
     await mapping('ring closed', { mapped_relations: ['ring_many.other_key = ring_one.key'] });
@@ -574,12 +579,12 @@ describe('the relations of a metric query', () => {
 
   it('count only while their item is active and without errors', async () => {
     const { ask, one, owner } = await related('gone', ['gone_many.one_key = gone_one.key']);
-    await tableRoutes(as, one).index(['key'], true);
+    await tableRoutes(asOwner, one).index(['key'], true);
     expect((await ask()).status).toBe(200);
-    await as.patch(`${PREFIX}/semantic/${owner}`, { json: { status: 'draft' } });
+    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { status: 'draft' } });
     expect((await ask()).body.error).toBe('SEMANTIC_QUERY_UNREACHABLE');
     const mapped_relations = ['gone_many.one_key = gone_one.key', 'gone_many.nothing = gone_one.key'];
-    await as.patch(`${PREFIX}/semantic/${owner}`, { json: { status: 'active', mapped_relations } });
+    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { status: 'active', mapped_relations } });
     expect((await ask()).body.error).toBe('SEMANTIC_QUERY_UNREACHABLE');
   });
 });

@@ -1,9 +1,9 @@
-import type { Answer, Caller } from '../../support/api.ts';
-import { anItem, PREFIX } from '../support.ts';
+import type { ApiResponse, Caller } from '../../support/api.ts';
+import { anItem, KNOWLEDGE_PATH } from '../support.ts';
 
 /** Asks for metrics. */
-export const query = (as: Caller, json: Record<string, unknown>): Promise<Answer> =>
-  as.post(`${PREFIX}/semantic/query`, { json });
+export const query = (as: Caller, json: Record<string, unknown>): Promise<ApiResponse> =>
+  as.post(`${KNOWLEDGE_PATH}/semantic/query`, { json });
 
 /** Makes active semantic items, each by its name, all of one concept. */
 export function itemsOf(as: () => Caller, concept: () => string) {

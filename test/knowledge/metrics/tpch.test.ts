@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => owner.close());
 
-const ALL = tables.map(({ name }) => name);
+const TABLE_NAMES = tables.map(({ name }) => name);
 const item = (kind: Item['kind'], formula: string, filters: string[] = []): Item => ({
   id: formula + filters.join(),
   kind,
@@ -42,7 +42,7 @@ const item = (kind: Item['kind'], formula: string, filters: string[] = []): Item
   formula,
   filters,
   aggregation: null,
-  mapped_tables: ALL,
+  mapped_tables: TABLE_NAMES,
   mapped_columns: [],
   mapped_relations: [],
 });

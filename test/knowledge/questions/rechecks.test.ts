@@ -6,18 +6,18 @@ import { overtaken, rowOf } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { deliver } from '../../uploads/support.ts';
-import { aName, PREFIX } from '../support.ts';
+import { aName, KNOWLEDGE_PATH } from '../support.ts';
 import { aQuestion, aSum, QUESTIONS } from './support.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  as = company.as;
+  asOwner = company.as;
 });
 
-const get = async (id: string) => await must(as.get(`${QUESTIONS}/${id}`));
+const get = async (id: string) => await must(asOwner.get(`${QUESTIONS}/${id}`));
 const stateOf = async (id: string) => {
   const { status, stale_reason } = await get(id);
   return [status, stale_reason];
@@ -26,13 +26,13 @@ const stateOf = async (id: string) => {
 const becomes = (id: string, status: string, reason: unknown = null) =>
   expect.poll(() => stateOf(id)).toEqual([status, reason]);
 const NOT_TOLD = 'The query does not compile any more.';
-const change = (item: string, json: unknown) => as.patch(`${PREFIX}/semantic/${item}`, { json });
+const change = (item: string, json: unknown) => asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, { json });
 
 describe('a verified question', () => {
   it('is stale while an item that it uses is archived, renamed or does not compile, and says why', async () => {
-    const { id, item, metric } = await aQuestion(as);
+    const { id, item, metric } = await aQuestion(asOwner);
     const gone = `There is no active metric "${metric}" without validation errors.`;
-    await as.delete(`${PREFIX}/semantic/${item}`);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${item}`);
     await becomes(id, 'stale', gone);
     await change(item, { status: 'active' });
     await becomes(id, 'verified');
@@ -45,8 +45,8 @@ describe('a verified question', () => {
   });
 
   it('is stale while its table lacks a column, and once it is deleted', async () => {
-    const { id, table } = await aQuestion(as);
-    const routes = tableRoutes(as, table.id);
+    const { id, table } = await aQuestion(asOwner);
+    const routes = tableRoutes(asOwner, table.id);
     await routes.put({ columns: [{ ...column('c', 'integer'), previous_name: 'a' }, column('b')] });
     await expect.poll(() => stateOf(id)).toEqual(['stale', expect.any(String)]);
     await routes.put({ columns: [{ ...column('a', 'integer'), previous_name: 'c' }, column('b')] });
@@ -56,12 +56,12 @@ describe('a verified question', () => {
   });
 
   it('is stale when the unique index that its relation leads to is dropped', async () => {
-    const [facts, names] = [await aSum(as), await aSum(as)];
-    const concept = (await must(as.get(`${PREFIX}/concepts`))).records[0]._id;
+    const [facts, names] = [await aSum(asOwner), await aSum(asOwner)];
+    const concept = (await must(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id;
     const item = { description: 'x', status: 'active', source_concept_ids: [concept] };
     const dimension = aName('Name');
     await must(
-      as.post(`${PREFIX}/semantic`, {
+      asOwner.post(`${KNOWLEDGE_PATH}/semantic`, {
         json: {
           ...item,
           kind: 'dimension',
@@ -72,10 +72,10 @@ describe('a verified question', () => {
       }),
     );
     const indexes = `/v1/managed-tables/${names.table.id}/indexes`;
-    const index = await must(as.post(indexes, { json: { columns: ['a'], unique: true } }));
+    const index = await must(asOwner.post(indexes, { json: { columns: ['a'], unique: true } }));
     const query = { metrics: [facts.metric], dimensions: [dimension] };
-    const { _id } = await must(as.post(QUESTIONS, { json: { question: aName('By name'), query } }));
-    expect((await as.delete(`${indexes}/${index._id ?? index.id}`)).status).toBe(204);
+    const { _id } = await must(asOwner.post(QUESTIONS, { json: { question: aName('By name'), query } }));
+    expect((await asOwner.delete(`${indexes}/${index._id ?? index.id}`)).status).toBe(204);
     await becomes(_id, 'stale', expect.stringContaining('more than once') as never);
     // The reason may name tables: who may not see each of them is not told it.
     const deniedOn = [`arn:svc:managed-tables::${company.id}:table/${names.table.id}`];
@@ -83,31 +83,31 @@ describe('a verified question', () => {
     expect(await must(other.as.get(`${QUESTIONS}/${_id}`))).toMatchObject({ status: 'stale', stale_reason: NOT_TOLD });
     const { records } = await must(other.as.get(`${QUESTIONS}?status=stale&per_page=100`));
     expect(records.find((each: { _id: string }) => each._id === _id).stale_reason).toBe(NOT_TOLD);
-    await must(as.post(indexes, { json: { columns: ['a'], unique: true } }));
+    await must(asOwner.post(indexes, { json: { columns: ['a'], unique: true } }));
     await becomes(_id, 'verified');
   });
 
   it('keeps its ETag when it is only checked again', async () => {
-    const { id, item } = await aQuestion(as);
-    const before = await as.get(`${QUESTIONS}/${id}`);
+    const { id, item } = await aQuestion(asOwner);
+    const before = await asOwner.get(`${QUESTIONS}/${id}`);
     const etag = before.headers.get('etag') as string;
     await change(item, { description: 'Said anew.' });
     await expect.poll(async () => (await get(id)).last_checked_at).not.toBe(before.body.last_checked_at);
-    const changed = await as.patch(`${QUESTIONS}/${id}`, {
+    const changed = await asOwner.patch(`${QUESTIONS}/${id}`, {
       json: { question: aName('Said anew') },
       headers: { 'if-match': etag },
     });
     expect(changed.status).toBe(200);
-    const late = await as.delete(`${QUESTIONS}/${id}`, { headers: { 'if-match': etag } });
+    const late = await asOwner.delete(`${QUESTIONS}/${id}`, { headers: { 'if-match': etag } });
     expect([late.status, late.body.error]).toEqual([412, 'PRECONDITION_FAILED']);
   });
 
   it('is checked once more when an item changes while it is created', async () => {
-    const { item, query, metric } = await aSum(as);
+    const { item, query, metric } = await aSum(asOwner);
     const { status, body } = await overtaken(
       /^insert into "knowledge_verified_questions"/,
       () => change(item, { status: 'draft' }),
-      (env) => as.post(QUESTIONS, { json: { question: aName('raced'), query }, env }),
+      (env) => asOwner.post(QUESTIONS, { json: { question: aName('raced'), query }, env }),
     );
     expect([status, body.status, body.stale_reason]).toEqual([201, 'stale', expect.stringContaining(metric)]);
   });
@@ -130,7 +130,7 @@ describe('a recheck of all verified questions', () => {
   });
 
   it('records the state at its end when an item changes meanwhile', async () => {
-    const { id, item } = await aQuestion(as);
+    const { id, item } = await aQuestion(asOwner);
     // Just before the check is recorded, which found nothing wrong.
     await overtaken(
       /^update "knowledge_verified_questions"/,
@@ -143,16 +143,16 @@ describe('a recheck of all verified questions', () => {
   });
 
   it('records nothing for a question that was changed or archived meanwhile', async () => {
-    const [changed, archived] = [await aQuestion(as), await aQuestion(as)];
-    const other = await aSum(as);
+    const [changed, archived] = [await aQuestion(asOwner), await aQuestion(asOwner)];
+    const other = await aSum(asOwner);
     await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id in (?, ?)`)
       .bind(changed.item, archived.item)
       .run();
     await overtaken(
       /^update "knowledge_verified_questions"/,
       async () => {
-        await must(as.patch(`${QUESTIONS}/${changed.id}`, { json: { query: other.query } }));
-        await as.delete(`${QUESTIONS}/${archived.id}`);
+        await must(asOwner.patch(`${QUESTIONS}/${changed.id}`, { json: { query: other.query } }));
+        await asOwner.delete(`${QUESTIONS}/${archived.id}`);
       },
       (env) => deliver(recheck(), { ...aQueue().env, ...env }),
     );
@@ -160,7 +160,7 @@ describe('a recheck of all verified questions', () => {
   });
 
   it('continues in further messages, and is retried while the database cannot be reached', async () => {
-    const { id } = await aQuestion(as);
+    const { id } = await aQuestion(asOwner);
     await env.CONTROL_DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 30)
        insert into knowledge_verified_questions

@@ -1,9 +1,9 @@
 import { aTable, column } from '../../managed-tables/support.ts';
 import type { Caller } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
-import { aConcept, aName, anItem, PREFIX } from '../support.ts';
+import { aConcept, aName, anItem, KNOWLEDGE_PATH } from '../support.ts';
 
-export const QUESTIONS = `${PREFIX}/verified-questions`;
+export const QUESTIONS = `${KNOWLEDGE_PATH}/verified-questions`;
 
 let tables = 0;
 

@@ -6,22 +6,22 @@ import { statusAndCode } from '../../support/console.ts';
 import { overtaken } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { aName, fieldsOf, NOBODY, PREFIX } from '../support.ts';
+import { aName, fieldsOf, KNOWLEDGE_PATH, NOBODY } from '../support.ts';
 import { aQuestion, aSum, QUESTIONS } from './support.ts';
 
 let company: Company;
-let as: Company['as'];
+let asOwner: Company['as'];
 let sum: Awaited<ReturnType<typeof aSum>>;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  as = company.as;
-  sum = await aSum(as);
+  asOwner = company.as;
+  sum = await aSum(asOwner);
 });
 
 const create = (fields: Record<string, unknown>, env: Record<string, string> = {}) =>
-  as.post(QUESTIONS, { json: { question: `${aName('What')}?`, query: sum.query, ...fields }, env });
-const get = async (id: string) => (await must(as.get(`${QUESTIONS}/${id}`))) as Record<string, unknown>;
+  asOwner.post(QUESTIONS, { json: { question: `${aName('What')}?`, query: sum.query, ...fields }, env });
+const get = async (id: string) => (await must(asOwner.get(`${QUESTIONS}/${id}`))) as Record<string, unknown>;
 
 describe('a verified question', () => {
   it('shows who verified it, when, and its query with the defaults filled in', async () => {
@@ -70,49 +70,49 @@ describe('a verified question', () => {
   });
 
   it('is verified anew by a change, and says by whom', async () => {
-    const { id } = await aQuestion(as);
+    const { id } = await aQuestion(asOwner);
     const other = await aUser(company, { can: ['semantic:update', 'semantic:list'] });
     const { body } = await other.as.patch(`${QUESTIONS}/${id}`, { json: { query: { ...sum.query, limit: 7 } } });
     expect(body).toMatchObject({ status: 'verified', verified_by: other.id, query: { limit: 7 } });
     // What changes nothing verifies nothing. (A recheck in the background, of what the test before changed, may come.)
-    const same = await as.patch(`${QUESTIONS}/${id}`, { json: { question: body.question, query: body.query } });
+    const same = await asOwner.patch(`${QUESTIONS}/${id}`, { json: { question: body.question, query: body.query } });
     expect([same.status, same.body]).toEqual([200, { ...body, last_checked_at: expect.any(String) }]);
   });
 
   it('is not listed when it is archived, can then be created anew, and is restored by its status', async () => {
-    const { id, question } = await aQuestion(as);
-    expect((await as.delete(`${QUESTIONS}/${id}`)).status).toBe(204);
-    expect(statusAndCode(await as.delete(`${QUESTIONS}/${id}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
+    const { id, question } = await aQuestion(asOwner);
+    expect((await asOwner.delete(`${QUESTIONS}/${id}`)).status).toBe(204);
+    expect(statusAndCode(await asOwner.delete(`${QUESTIONS}/${id}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
     expect(await get(id)).toMatchObject({ status: 'archived' });
-    const listed = await must(as.get(`${QUESTIONS}?search=${encodeURIComponent(question)}`));
+    const listed = await must(asOwner.get(`${QUESTIONS}?search=${encodeURIComponent(question)}`));
     expect(listed).toMatchObject({ total: 0, records: [] });
-    const archived = await must(as.get(`${QUESTIONS}?status=archived&search=${encodeURIComponent(question)}`));
+    const archived = await must(asOwner.get(`${QUESTIONS}?status=archived&search=${encodeURIComponent(question)}`));
     expect(archived.records.map(({ _id }: { _id: string }) => _id)).toEqual([id]);
-    expect(statusAndCode(await as.patch(`${QUESTIONS}/${id}`, { json: { question: 'Else?' } }))).toEqual([
+    expect(statusAndCode(await asOwner.patch(`${QUESTIONS}/${id}`, { json: { question: 'Else?' } }))).toEqual([
       409,
       'VERIFIED_QUESTION_ARCHIVED',
     ]);
     const { body: again } = await create({ question });
-    expect(statusAndCode(await as.patch(`${QUESTIONS}/${id}`, { json: { status: 'verified' } }))).toEqual([
+    expect(statusAndCode(await asOwner.patch(`${QUESTIONS}/${id}`, { json: { status: 'verified' } }))).toEqual([
       409,
       'VERIFIED_QUESTION_DUPLICATE',
     ]);
-    await as.delete(`${QUESTIONS}/${again._id}`);
-    const restored = await as.patch(`${QUESTIONS}/${id}`, { json: { status: 'verified' } });
+    await asOwner.delete(`${QUESTIONS}/${again._id}`);
+    const restored = await asOwner.patch(`${QUESTIONS}/${id}`, { json: { status: 'verified' } });
     expect([restored.status, restored.body.status]).toEqual([200, 'verified']);
   });
 
   it('is archived by its status only with the permission to delete', async () => {
-    const { id } = await aQuestion(as);
+    const { id } = await aQuestion(asOwner);
     const other = await aUser(company, { can: ['semantic:update'] });
     const refused = await other.as.patch(`${QUESTIONS}/${id}`, { json: { status: 'archived' } });
     expect(refused.status).toBe(403);
-    const { body } = await as.patch(`${QUESTIONS}/${id}`, { json: { status: 'archived' } });
+    const { body } = await asOwner.patch(`${QUESTIONS}/${id}`, { json: { status: 'archived' } });
     expect(body).toMatchObject({ status: 'archived', stale_reason: null });
   });
 
   it('is not visible to other companies', async () => {
-    const { id, question } = await aQuestion(as);
+    const { id, question } = await aQuestion(asOwner);
     const other = await aProvisionedCompany();
     for (const answer of [
       await other.as.get(`${QUESTIONS}/${id}`),
@@ -123,23 +123,23 @@ describe('a verified question', () => {
     expect((await must(other.as.get(QUESTIONS))).total).toBe(0);
     const theirs = await aSum(other.as);
     expect((await other.as.post(QUESTIONS, { json: { question, query: theirs.query } })).status).toBe(201);
-    expect(statusAndCode(await as.get(`${QUESTIONS}/${NOBODY}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
+    expect(statusAndCode(await asOwner.get(`${QUESTIONS}/${NOBODY}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
   });
 
   it('keeps every digit of a number in its query', async () => {
-    const code = await as.post(`${PREFIX}/semantic`, {
+    const code = await asOwner.post(`${KNOWLEDGE_PATH}/semantic`, {
       json: {
         kind: 'dimension',
         name: aName('Code'),
         description: 'x',
         status: 'active',
         mapped_columns: [`${sum.table.name}.a`],
-        source_concept_ids: [(await must(as.get(`${PREFIX}/concepts`))).records[0]._id],
+        source_concept_ids: [(await must(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id],
       },
     });
     const question = aName('How exact');
     const body = `{"question":"${question}","query":{"metrics":["${sum.metric}"],"filters":[{"dimension":"${code.body._id}","op":"eq","values":[9007199254740993]}]}}`;
-    const made = await as.post(QUESTIONS, { body, headers: { 'content-type': 'application/json' } });
+    const made = await asOwner.post(QUESTIONS, { body, headers: { 'content-type': 'application/json' } });
     expect([made.status, made.body.query?.filters[0].values]).toEqual([201, ['9007199254740993']]);
   });
 });
@@ -166,8 +166,8 @@ describe('a question that cannot be verified', () => {
       expect.stringContaining('"Nothing"'),
     ]);
     expect(fieldsOf(await create({ query: { ...sum.query, time_grain: 'day' } }))).toEqual(['time_grain']);
-    const { id } = await aQuestion(as);
-    const changed = await as.patch(`${QUESTIONS}/${id}`, { json: { query: { metrics: ['Nothing'] } } });
+    const { id } = await aQuestion(asOwner);
+    const changed = await asOwner.patch(`${QUESTIONS}/${id}`, { json: { query: { metrics: ['Nothing'] } } });
     expect(statusAndCode(changed)).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
     expect(await get(id)).toMatchObject({ status: 'verified' });
   });

@@ -120,7 +120,9 @@ describe('the cost of reading a workbook', () => {
         const packed = zipSync(files);
         const unpacked = Object.values(files).reduce((sum, file) => sum + (file as Uint8Array).length, 0);
         const { put, blocks } = await costOfBook(packed);
-        expect(put).toBeLessThanOrEqual(limits.mostXml(packed.length) + limits.mostText(packed.length));
+        expect(put).toBeLessThanOrEqual(
+          limits.computeMaxXmlBytes(packed.length) + limits.computeMaxTextBytes(packed.length),
+        );
         expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE + BLOCKS_A_BYTE * (put + unpacked));
       }),
       { numRuns: 12, endOnFailure: true },
@@ -169,7 +171,7 @@ describe('the cost of reading a BIFF workbook', () => {
         );
         const bytes = aBookOfRecords([...records, ...merged(places)], oneSharedText(length));
         const { put, blocks } = await costOfOldBook(bytes);
-        expect(put).toBeLessThanOrEqual(limits.mostText(bytes.length));
+        expect(put).toBeLessThanOrEqual(limits.computeMaxTextBytes(bytes.length));
         expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE + BLOCKS_A_BYTE * (put + bytes.length));
       }),
       { numRuns: 25, endOnFailure: true },
@@ -181,6 +183,6 @@ describe('the cost of reading a BIFF workbook', () => {
     const bytes = aBookOfRecords(cells, oneSharedText(30_000));
     const { put, code } = await costOfOldBook(bytes);
     expect(code).toBe('WORKBOOK_TOO_LARGE');
-    expect(put).toBeLessThanOrEqual(limits.mostText(bytes.length));
+    expect(put).toBeLessThanOrEqual(limits.computeMaxTextBytes(bytes.length));
   });
 });

@@ -118,7 +118,7 @@ const sheet: fc.Arbitrary<Generated> = fc
     return { rows, merges, body: start };
   });
 
-const shown = (cell: Cell | undefined): string => {
+const formatCell = (cell: Cell | undefined): string => {
   if (cell === null || cell === undefined) return '';
   if (typeof cell !== 'object') return String(cell);
   return new Date(Date.UTC(1899, 11, 30) + Number(cell.v) * 86_400_000).toISOString().slice(0, 10);
@@ -145,7 +145,7 @@ function expectAllKept({ rows, merges, body }: Generated, inference: Inference, 
   };
   const expected: string[][] = [];
   for (const [index, row] of rows.entries()) {
-    const cells = columns.map((_, column) => shown(row[first + column]));
+    const cells = columns.map((_, column) => formatCell(row[first + column]));
     if (cells.every((cell) => cell === '')) continue;
     const note = skipped.get(index);
     if (note !== undefined) for (const cell of cells) expect(note).toContain(cell);

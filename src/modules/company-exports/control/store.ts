@@ -2,7 +2,7 @@ import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { ControlDb } from '../../../db/client.ts';
 import { accounts } from '../../../db/schema/accounts.ts';
-import { companies, companyEnds } from '../../../db/schema/companies.ts';
+import { companies, companyErasures } from '../../../db/schema/companies.ts';
 import { companyExports } from '../../../db/schema/company-exports.ts';
 import { dashboards, dashboardVisualizations } from '../../../db/schema/dashboards.ts';
 import { dataJobs } from '../../../db/schema/data-jobs.ts';
@@ -202,7 +202,7 @@ export const KINDS: readonly Kind[] = [
     vizApiEndpoints,
     'id companyId name slug description visualizationId cacheSeconds status version createdAt updatedAt',
   ),
-  notExported(companyEnds, BECAUSE.work),
+  notExported(companyErasures, BECAUSE.work),
   notExported(dataJobs, BECAUSE.work),
   notExported(mailRequests, BECAUSE.work),
   notExported(outbox, BECAUSE.work),
@@ -231,7 +231,7 @@ export const EXPORTED_KINDS: ReadonlyMap<string, Kind> = new Map(
   KINDS.filter(({ columns }) => Object.values(columns).includes(true)).map((each) => [getTableName(each.table), each]),
 );
 
-/** The most rows that are read at once, and the characters after which no further one is. */
+/** The maximum number of rows that are read at once, and the characters after which no further one is. */
 const ROWS = 2_000;
 const CHARACTERS = 500_000;
 

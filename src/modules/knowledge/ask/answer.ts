@@ -18,11 +18,11 @@ import { providerFailed } from './failures.ts';
 import { buildSections, type PromptMaterial } from './material.ts';
 import { describeQuery } from './words.ts';
 
-/** The most choices a model is asked for: after an invalid one it is asked again, and told its problems. */
+/** The maximum number of choices a model is asked for: after an invalid one it is asked again, and told its problems. */
 const MAX_CHOICES = 2;
-/** The most attempts at a provider that is slow or fails: few, as somebody waits for the answer. */
+/** The maximum number of attempts at a provider that is slow or fails: few, as somebody waits for the answer. */
 const PROVIDER_ATTEMPTS = 2;
-/** The most characters of an invalid answer that are sent back to the model; below, those of its problems. */
+/** The maximum number of characters of an invalid answer that are sent back to the model; below, those of its problems. */
 const MAX_REPEATED_CHARACTERS = 4000;
 const MAX_PROBLEMS = 2000;
 
@@ -34,19 +34,19 @@ export interface ValidQuery {
 }
 
 /** The outcome of choosing a query for a question: an answer, several possible readings, or a refusal. */
-export type Verdict =
+export type QuestionOutcome =
   | ({ kind: 'answer' } & ValidQuery)
   | { kind: 'clarification'; readings: ValidQuery[] }
   | { kind: 'refusal'; why: 'nothing_fits' | 'not_readable' };
 
-type JudgedAnswer = Verdict | { kind: 'invalid'; problems: string[] };
+type JudgedAnswer = QuestionOutcome | { kind: 'invalid'; problems: string[] };
 
 /** Has the model choose a query, and validates its choice. @throws providerFailed */
 export async function chooseQuery(
   ctx: PrincipalContext,
   settings: AiSettings,
   { question, offered, usage }: { question: string; offered: PromptMaterial; usage: AiUsage },
-): Promise<Verdict> {
+): Promise<QuestionOutcome> {
   const sections = await buildSections(ctx, question, offered);
   for (let tried = 1; ; tried += 1) {
     const answer = await requestAnswer(settings, compose(PROMPTS.ask, sections), usage);

@@ -30,7 +30,7 @@ export const CHOICE_SHAPE = z.object({
   alternatives: z.array(queryShape),
 });
 
-/** The most readings of a question that are offered. */
+/** The maximum number of readings of a question that are offered. */
 const MAX_ALTERNATIVES = 5;
 
 /** The model's choice for a question: one query, several possible ones, or none. */

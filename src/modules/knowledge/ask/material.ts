@@ -7,15 +7,21 @@ import { hiddenQuestions, questionKey } from '../questions/service.ts';
 import { joinLines } from '../suggestions/service.ts';
 import * as store from './store.ts';
 
-/** The most items and verified questions that are read, and the most characters of an item's description. */
-const LIMITS = { items: 500, description: 300, verified: 200 };
-/** The most dimensions whose values are sampled, and the most values of each, and characters of a value. */
+/**
+ * The maximum number of items and verified questions that are read, and the maximum number of characters of an item's
+ * description.
+ */
+const MATERIAL_LIMITS = { items: 500, description: 300, verified: 200 };
+/**
+ * The maximum number of dimensions whose values are sampled, and the maximum number of values of each, and characters of a
+ * value.
+ */
 const MAX_SAMPLED_DIMENSIONS = 30;
 const SAMPLE_LIMITS = { count: 25, length: 80 };
-/** The most verified questions in the prompt, and the most other names of an item. */
+/** The maximum number of verified questions in the prompt, and the maximum number of other names of an item. */
 const EXAMPLES = 20;
 const MAX_NAMES = 20;
-/** The most characters of the items, and of the examples, in the prompt. */
+/** The maximum number of characters of the items, and of the examples, in the prompt. */
 const MAX_ITEMS_TEXT = 60_000;
 const MAX_EXAMPLES_TEXT = 20_000;
 
@@ -56,11 +62,11 @@ export async function readPromptMaterial(ctx: PrincipalContext, question: string
   const denied = await hiddenQuestions(ctx, hidden);
   const { items, verified } = await readTogether(ctx.db, {
     items: store.selectOffered(ctx.db, companyId, {
-      limit: LIMITS.items,
-      description: LIMITS.description,
+      limit: MATERIAL_LIMITS.items,
+      description: MATERIAL_LIMITS.description,
       hidden: hidden.ids,
     }),
-    verified: store.selectVerified(ctx.db, companyId, denied, LIMITS.verified),
+    verified: store.selectVerified(ctx.db, companyId, denied, MATERIAL_LIMITS.verified),
   });
   const concepts = new Map(items.map(({ id, concepts }) => [id, JSON.parse(concepts) as string[]]));
   const named = await store.selectAliases(

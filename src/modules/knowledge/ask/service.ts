@@ -23,18 +23,18 @@ import {
   toStoredQuery,
 } from '../questions/service.ts';
 import { requireAi } from '../suggestions/service.ts';
-import { chooseQuery, toValidQuery, type ValidQuery, type Verdict } from './answer.ts';
+import { chooseQuery, type QuestionOutcome, toValidQuery, type ValidQuery } from './answer.ts';
 import { askedQuestionNotFound, askedTooOften, nothingToAccept } from './failures.ts';
 import { type PromptMaterial, readPromptMaterial } from './material.ts';
 import * as store from './store.ts';
 
 export type { AskedRow } from './store.ts';
 
-/** The most questions that are kept for a company, and how long each is kept. */
+/** The maximum number of questions that are kept for a company, and how long each is kept. */
 const MAX_KEPT_QUESTIONS = 10_000;
 const RETENTION_MS = 90 * DAY_MS;
 const PURGED_PER_BATCH = 1000;
-/** The most items, and the most verified questions, that a refusal names as alternatives. */
+/** The maximum number of items, and the maximum number of verified questions, that a refusal names as alternatives. */
 const NAMED_ITEMS = 20;
 const NAMED_QUESTIONS = 5;
 
@@ -101,7 +101,7 @@ export async function ask(
 }
 
 /** Returns the verdict on a verified question; undefined where its query does not compile at this moment. */
-async function readVerdict(ctx: PrincipalContext, row: QuestionRow): Promise<Verdict | undefined> {
+async function readVerdict(ctx: PrincipalContext, row: QuestionRow): Promise<QuestionOutcome | undefined> {
   const input = storedQuery(row);
   try {
     const prepared = await prepareMetrics(ctx, input);
@@ -144,7 +144,7 @@ async function recordQuestion(ctx: PrincipalContext, question: string, model: st
   return asked;
 }
 
-type ExplainedVerdict = Verdict | { kind: 'refusal'; why: keyof typeof REFUSAL_MESSAGES };
+type ExplainedOutcome = QuestionOutcome | { kind: 'refusal'; why: keyof typeof REFUSAL_MESSAGES };
 
 /** Computes the chosen query, and records the outcome of the question. */
 async function finishAnswer(
@@ -157,7 +157,7 @@ async function finishAnswer(
     execute,
     usage,
   }: {
-    verdict: ExplainedVerdict;
+    verdict: ExplainedOutcome;
     offered?: PromptMaterial;
     verifiedQuestionId: string | null;
     execute: boolean;
@@ -186,7 +186,7 @@ async function finishAnswer(
   return answer;
 }
 
-function buildExplanation(verdict: ExplainedVerdict): string {
+function buildExplanation(verdict: ExplainedOutcome): string {
   if (verdict.kind === 'answer') return verdict.words;
   return verdict.kind === 'clarification' ? REFUSAL_MESSAGES.unclear : REFUSAL_MESSAGES[verdict.why];
 }
@@ -201,7 +201,7 @@ const toAlternative = ({ input: query, words }: ValidQuery): Alternative => ({
 async function findAlternatives(
   ctx: PrincipalContext,
   question: string,
-  verdict: ExplainedVerdict,
+  verdict: ExplainedOutcome,
   offered?: PromptMaterial,
 ): Promise<Alternative[]> {
   if (verdict.kind === 'answer') return [];

@@ -4,7 +4,7 @@ import type { PreparedQuery } from '../metrics/service.ts';
 
 type Filter = PreparedQuery['query']['filters'][number];
 
-/** The most values of a filter that are written out, and the most characters of each. */
+/** The maximum number of values of a filter that are written out, and the maximum number of characters of each. */
 const WRITTEN_VALUES = 5;
 const MAX_VALUE = 60;
 

@@ -18,7 +18,7 @@ import { type BatchInput, type BatchResult, SourceMissing, toOrigin, toRationale
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.conceptGeneration;
-/** The most candidates of one answer that are read. */
+/** The maximum number of candidates of one answer that are read. */
 const MAX_CANDIDATES = 200;
 
 const SHAPE = z.object({

@@ -7,13 +7,13 @@ import { readDirectory, ZipDamaged, ZipTooLarge } from '../../../formats/zip/dir
 import { openZip, unpackWhole } from '../../../formats/zip/unpack.ts';
 import { ACCEPTED_FILE_TYPES, badFile } from './failures.ts';
 
-/** The most bytes of an Office file's parts when unpacked: a small archive can claim to hold a lot. */
+/** The maximum number of bytes of an Office file's parts when unpacked: a small archive can claim to hold a lot. */
 const MAX_UNPACKED_BYTES = 20 * 1024 * 1024;
 
 /** The parts of a Word document that hold its text, in reading order. */
 const WORD_PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
 
-/** The text of a file, read by the ending of its name. */
+/** The text of a file, read according to its extension. */
 export async function extractText(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const text = await reader(name)(bytes);
   if (text.trim() === '') throw badFile('holds no text');

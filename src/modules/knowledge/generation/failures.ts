@@ -1,6 +1,6 @@
 import { defineFailure, invalid, notFound } from '../../../kernel/failure.ts';
 
-/** The endings of the names of files that are accepted. */
+/** The accepted file extensions. */
 export const ACCEPTED_FILE_TYPES = ['.docx', '.xlsx', '.csv', '.tsv', '.txt', '.md'] as const;
 
 /** Also thrown for the id of a job whose type is not the route's. */

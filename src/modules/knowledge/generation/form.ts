@@ -9,7 +9,7 @@ import type { ConceptGeneration } from './service.ts';
 
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TEXT = 100_000;
-/** The most bytes of a form besides its file. */
+/** The maximum number of bytes of a form besides its file. */
 const MAX_FORM_BYTES = 1024 * 1024;
 
 /** The JSON body that generates concepts. */

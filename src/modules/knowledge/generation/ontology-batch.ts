@@ -22,9 +22,9 @@ import { type KnownOntology, knownOntology, readNode, readRelation, suggestedNod
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.ontologyGeneration;
-/** The most nodes, and the most relations, of one answer that are read. */
+/** The maximum number of nodes, and the maximum number of relations, of one answer that are read. */
 const MAX_CANDIDATES = 300;
-/** The most nodes, and the most relations, of the company that are read. */
+/** The maximum number of nodes, and the maximum number of relations, of the company that are read. */
 const MAX_KNOWN = 5000;
 
 const text = z.string().nullable();

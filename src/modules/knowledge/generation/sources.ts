@@ -4,7 +4,7 @@ import { storing } from '../../../platform/file-storage.ts';
 
 /** The characters of one batch: long enough to understand, short enough for the smallest context of today's models. */
 export const BATCH_CHARACTERS = 24_000;
-/** The most batches of one job. A file of 10 MiB has fewer. */
+/** The maximum number of batches of one job. A file of 10 MiB has fewer. */
 export const MAX_BATCHES = 500;
 
 /** Cuts a text into batches, at the end of a paragraph or line if one is near. */

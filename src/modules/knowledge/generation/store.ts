@@ -52,7 +52,7 @@ export const selectActive = (db: ControlDb, companyId: string, type: JobType) =>
     .from(jobs)
     .where(and(eq(jobs.companyId, companyId), eq(jobs.type, type), isActive));
 
-/** Holds for jobs none of whose targets are denied. */
+/** SQL condition, true for jobs none of whose targets are denied. */
 const targetsNothingDenied = (denied: Record<ResourceType, Denials>): (SQL | undefined)[] =>
   Object.entries(denied).map(([type, ofType]) => {
     const isTargetable = isNotDenied(sql`target.value`, ofType);

@@ -40,9 +40,9 @@ export const jobRecord = z
   })
   .meta({ id: 'KnowledgeJob' });
 
-const shown = viewBy(jobRecord);
+const viewJobRecord = viewBy(jobRecord);
 export const viewJob = ({ conceptsNotSent, input, ...job }: JobRow) =>
-  shown({
+  viewJobRecord({
     ...job,
     conceptsNotSentCount: conceptsNotSent,
     businessDomains: input.businessDomains?.map(({ key }) => key) ?? [],

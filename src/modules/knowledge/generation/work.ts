@@ -22,7 +22,7 @@ import { proposeConcepts } from './concept-batch.ts';
 import { proposeOntology } from './ontology-batch.ts';
 import * as store from './store.ts';
 
-/** The most deliveries without a finished batch, after which a job fails. */
+/** The maximum number of deliveries without a finished batch, after which a job fails. */
 const MAX_ATTEMPTS = 8;
 /** The longest time for reading and writing, besides asking the model. */
 const GRACE_MS = 30_000;

@@ -125,7 +125,7 @@ export const REFERENCES: Record<ListName, readonly Reference[]> = {
 
 export const FORMAT = 'data-console-knowledge/1';
 
-/** The most bytes of a document of any format, for import and export. */
+/** The maximum number of bytes of a document of any format, for import and export. */
 export const MAX_DOCUMENT_BYTES = 5 * 1024 * 1024;
 
 /** The schema of a document: the knowledge of a company without ids, times and the company itself. */

@@ -27,7 +27,7 @@ import {
 } from './read-knowledge.ts';
 import { selectByKeys } from './store.ts';
 
-const LONGEST_MESSAGE = 300;
+const MAX_MESSAGE_LENGTH = 300;
 
 export interface NamedTarget {
   target_type: TargetType;
@@ -112,7 +112,7 @@ function toSuggestions(
   const told = errors
     .toSorted((a, b) => a.line - b.line)
     .slice(0, MAX_ERRORS)
-    .map(({ line, message }) => ({ line, message: shorten(message, LONGEST_MESSAGE).toWellFormed() }));
+    .map(({ line, message }) => ({ line, message: shorten(message, MAX_MESSAGE_LENGTH).toWellFormed() }));
   return { suggestions, skipped, errors: told, rows };
 }
 

@@ -3,7 +3,9 @@ import { importUnreadable } from './failures.ts';
 import { type LocatedValue, MAX_ENTRIES, tooManyEntries } from './read-knowledge.ts';
 
 const MAX_DEPTH = 100;
-/** The most commas and opening brackets, one in ten bytes of the largest document: even an empty list takes memory. */
+/**
+ * The maximum number of commas and opening brackets, one in ten bytes of the largest document: even an empty list takes memory.
+ */
 const MAX_SIGNS = 500_000;
 const SIGNS = new Set([...',[{'].map((sign) => sign.charCodeAt(0)));
 

@@ -1,7 +1,7 @@
 import { LIST_NAMES, type ListName } from './document.ts';
 import { importUnreadable } from './failures.ts';
 
-/** The most entries that a document may have, and the most errors that are reported. */
+/** The maximum number of entries that a document may have, and the maximum number of errors that are reported. */
 export const MAX_ENTRIES = 5000;
 export const MAX_ERRORS = 1000;
 

@@ -7,7 +7,10 @@ const MAX_DEPTH = 50;
 const MAX_INDENT = 200;
 const MAX_TOKENS = 300_000;
 const MAX_ALIASES = 100;
-/** The most characters of texts in double quotes, which the parser builds one by one: each takes thirty times its memory. */
+/**
+ * The maximum number of characters of texts in double quotes, which the parser builds one by one: each takes thirty times its
+ * memory.
+ */
 const MAX_QUOTED = 1_000_000;
 
 /** Parses YAML, with the lines of its parts. */

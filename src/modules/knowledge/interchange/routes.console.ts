@@ -15,9 +15,9 @@ import { importKnowledge } from './import.ts';
 import { buildSemanticModel } from './ossie-export.ts';
 import { readDocument } from './read.ts';
 
-const PREFIX = '/api/v1/domain-knowledge';
+const KNOWLEDGE_PATH = '/api/v1/domain-knowledge';
 
-const named = z.array(z.object({ target_type: z.enum(TARGET_TYPES), name: z.string() }));
+const targetNames = z.array(z.object({ target_type: z.enum(TARGET_TYPES), name: z.string() }));
 
 /** Answers a document, if it is no larger than an import accepts. @throws exportTooLarge */
 function file(text: string, type: string, name: string): Response {
@@ -31,7 +31,7 @@ export const interchangeEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: `${PREFIX}/export`,
+      path: `${KNOWLEDGE_PATH}/export`,
       access: { decidedBy: 'concepts:list, semantic:list and ontology:list' },
       operationId: 'exportKnowledge',
       summary: 'Export knowledge',
@@ -51,7 +51,7 @@ export const interchangeEndpoints = [
   endpoint(
     {
       method: 'post',
-      path: `${PREFIX}/import`,
+      path: `${KNOWLEDGE_PATH}/import`,
       access: 'knowledge_reviews:generate',
       operationId: 'importKnowledge',
       summary: 'Import knowledge',
@@ -64,8 +64,8 @@ export const interchangeEndpoints = [
       bodyLimit: MAX_DOCUMENT_BYTES,
       returns: ok(
         z.object({
-          suggestions: named,
-          skipped: named.meta({
+          suggestions: targetNames,
+          skipped: targetNames.meta({
             description: 'Entries that the company has already, or has a pending suggestion for.',
           }),
           errors: z.array(z.object({ line: z.int(), message: z.string() })),

@@ -20,7 +20,10 @@ export interface AnsiSql {
   tables: Table[];
 }
 
-/** The most metrics that one metric is made of, repetitions included, and the most characters of an expression. */
+/**
+ * The maximum number of metrics that one metric is made of, repetitions included, and the maximum number of characters of an
+ * expression.
+ */
 const MAX_VISITS = 300;
 const MAX_SQL = 50_000;
 

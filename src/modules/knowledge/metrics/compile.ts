@@ -20,7 +20,7 @@ export interface MetricQuery {
   timeGrain: TimeGrain | null;
   /** The sort order: `column` is the index of a result column, of which dimensions come first. */
   orderBy: readonly { column: number; descending: boolean }[];
-  /** The most rows; one more is selected, to find out whether there are more. */
+  /** The maximum number of rows; one more is selected, to find out whether there are more. */
   limit: number;
 }
 
@@ -35,7 +35,7 @@ export interface CompiledQuery {
   tables: Table[];
 }
 
-/** The most characters of a statement, which Postgres has to plan. */
+/** The maximum number of characters of a statement, which Postgres has to plan. */
 export const MAX_SQL = 400_000;
 
 /**

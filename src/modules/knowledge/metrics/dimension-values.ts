@@ -12,7 +12,10 @@ import { equalValuesSql, sampleSql, similarValuesSql, type ValuesSql } from './v
 /** The limits of one statement that reads values. A sample looks at few rows; a lookup looks at all of them. */
 const SAMPLE_LIMITS: UserSqlLimits = { rows: 100, bytes: 64 * 1024, milliseconds: 500 };
 const LOOKUP_LIMITS: UserSqlLimits = { rows: 200, bytes: 256 * 1024, milliseconds: 3_000 };
-/** The most values that are looked up at once, and the most similar ones that are suggested for those that are missing. */
+/**
+ * The maximum number of values that are looked up at once, and the maximum number of similar ones that are suggested for those
+ * that are missing.
+ */
 const MAX_LOOKED_UP = 50;
 const MAX_SIMILAR_VALUES = 5;
 const MAX_DESCRIBED_VALUES = 3;

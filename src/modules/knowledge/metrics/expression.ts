@@ -52,7 +52,10 @@ export type Expression = { type: ValueType } & (
 /** A problem with an expression, as a sentence about it. */
 export class ExpressionError extends Error {}
 
-/** The budget for the SQL of expressions: each part is counted before it is written, as often as it is written. */
+/**
+ * The budget for the SQL generated from expressions. Each part is counted before it is generated, once for each time it is
+ * generated.
+ */
 export class TextBudget {
   #characters: number;
   #parts = 5_000;

@@ -40,7 +40,7 @@ export async function hiddenItems(ctx: CompanyContext): Promise<HiddenItems> {
   return { ids: new Set([...hidden].map(({ id }) => id)), keys: new Set([...hidden].flatMap(listKeys)) };
 }
 
-/** The names and ids in a query, as it is sent and stored. */
+/** The metrics, dimensions and filters of a query: by name as the caller sends it, by id as it is stored. */
 interface NamedItems {
   metrics: readonly string[];
   dimensions: readonly string[];

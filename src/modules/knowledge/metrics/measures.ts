@@ -31,7 +31,10 @@ export interface Measure {
   semiAdditive: SemiAdditive | null;
 }
 
-/** The most aggregates of a query, and the most metrics that are looked at for them, repetitions included. */
+/**
+ * The maximum number of aggregates of a query, and the maximum number of metrics that are looked at for them, repetitions
+ * included.
+ */
 const MAX_MEASURES = 100;
 const MAX_VISITS = 300;
 

@@ -3,7 +3,7 @@ import { ExpressionError, type Table, TextBudget, type ValueType } from './expre
 import { semanticItemUnknown } from './failures.ts';
 import { type NoPath, type Path, parseRelations, Relations } from './relations.ts';
 
-/** The most metrics in a chain of which each builds on the next. */
+/** The maximum number of metrics in a chain of which each builds on the next. */
 const MAX_DEPTH = 10;
 
 /** A company's items, as far as a query needs them: each is parsed once. */

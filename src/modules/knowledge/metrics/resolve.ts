@@ -17,7 +17,7 @@ import { readTables } from './tables.ts';
 import { metricNamesIn } from './tokens.ts';
 import { describeExpectation, encodeValue } from './types.ts';
 
-/** The most relations, and the most metrics that build on one another, that a query reads. */
+/** The maximum number of relations, and the maximum number of metrics that build on one another, that a query reads. */
 const MAX_RELATIONS = 2_000;
 const MAX_ITEMS = 200;
 

@@ -44,7 +44,10 @@ export const selectBuilt = (db: ControlDb, companyId: string, denied: { items: D
     );
 };
 
-/** Holds for active semantic items without validation errors. @param hidden the ids of items that count as absent */
+/**
+ * SQL condition, true for active semantic items without validation errors.
+ * @param hidden the ids of items that count as absent
+ */
 export const isQueryable = (companyId: string, hidden: ReadonlySet<string>): SQL =>
   and(
     eq(resources.companyId, companyId),

@@ -1,7 +1,7 @@
 import { ExpressionError } from './expression.ts';
 import type { Token } from './tokens.ts';
 
-/** The most operators of an expression: they may nest, each in the one after it. */
+/** The maximum number of operators of an expression: they may nest, each in the one after it. */
 const MAX_OPERATORS = 100;
 
 /** The operators that can be repeated without brackets; arithmetic signs are counted where they are taken. */

@@ -6,7 +6,7 @@ import { listTables, render, type Table, TextBudget } from './expression.ts';
 import { JoinedTables } from './joined.ts';
 import type { Model } from './model.ts';
 
-/** The most rows that a sample reads. */
+/** The maximum number of rows that a sample reads. */
 const SAMPLED_ROWS = 10_000;
 
 /** A statement about the values of a dimension, and the tables that it reads. */

@@ -5,7 +5,7 @@ import { findQueryProblems } from '../metrics/service.ts';
 import { storedQuery } from './question.ts';
 import * as store from './store.ts';
 
-/** The most checks of questions whose problems change with each check. */
+/** The maximum number of checks of questions whose problems change with each check. */
 const MAX_CHECKS = 5;
 const MAX_REASON = 1000;
 

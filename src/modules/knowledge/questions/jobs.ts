@@ -3,7 +3,7 @@ import { isUnreachable, MAX_TRIES, pauseSeconds } from '../resources/service.ts'
 import { recordChecks } from './checks.ts';
 import * as store from './store.ts';
 
-/** The most questions that one message checks. They are read and compiled together. */
+/** The maximum number of questions that one message checks. They are read and compiled together. */
 const QUESTIONS_PER_MESSAGE = 20;
 
 /** Checks the company's questions again. The next message continues where this one ends. */

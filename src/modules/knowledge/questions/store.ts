@@ -9,17 +9,17 @@ import type { Denials } from '../../../permissions/denials.ts';
 
 export type QuestionRow = typeof questions.$inferSelect;
 
-/** The most questions of a company, archived ones aside. */
+/** The maximum number of questions of a company, archived ones aside. */
 export const MAX_QUESTIONS = 1000;
 
 const living = (companyId: string): SQL =>
   and(eq(questions.companyId, companyId), ne(questions.status, 'archived')) as SQL;
 
-/** Holds while the company has room for one more question. */
+/** SQL condition, true while the company may store one more question. */
 const isRoom = (companyId: string): SQL =>
   sql`(select count(*) from ${questions} where ${living(companyId)}) < ${MAX_QUESTIONS}`;
 
-/** Holds while the company has a question that must be checked when something changes. */
+/** SQL condition, true while the company has a question that must be checked when something changes. */
 export const hasQuestions = (companyId: string): SQL => exists(questions, living(companyId));
 
 export const selectHasQuestions = (db: ControlDb, companyId: string) =>

@@ -36,5 +36,5 @@ export const viewQuestionFor =
     return viewQuestion(isTold ? row : { ...row, staleReason: GENERIC_REASON });
   };
 
-const shown = viewBy(questionRecord);
-const viewQuestion = (row: QuestionRow) => shown({ ...row, query: storedQuery(row) });
+const viewQuestionRecord = viewBy(questionRecord);
+const viewQuestion = (row: QuestionRow) => viewQuestionRecord({ ...row, query: storedQuery(row) });

@@ -5,7 +5,7 @@ import type { Check, Definition } from './definition.ts';
 import type { Resource } from './reading.ts';
 import { setValidationErrors } from './store.ts';
 
-/** The most checks of a resource whose tables change during each check. */
+/** The maximum number of checks of a resource whose tables change during each check. */
 const MAX_CHECKS = 5;
 
 /**
@@ -39,7 +39,7 @@ export async function recheckIfOutdated<C extends Content>(
 /** The pause while the company's database cannot be reached; it doubles each time. */
 const MIN_PAUSE_SECONDS = 60;
 const MAX_PAUSE_SECONDS = 3_600;
-/** The most pauses, about a day, after which a message goes to the dead-letter queue. */
+/** The maximum number of pauses, about a day, after which a message goes to the dead-letter queue. */
 export const MAX_TRIES = 30;
 
 export const pauseSeconds = (tries: number): number => Math.min(MIN_PAUSE_SECONDS * 2 ** tries, MAX_PAUSE_SECONDS);

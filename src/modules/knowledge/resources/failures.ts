@@ -25,7 +25,7 @@ export const semanticItemFailures = defineFailures('semantic_item');
 export const ontologyNodeFailures = defineFailures('ontology_node');
 export const ontologyRelationFailures = defineFailures('ontology_relation');
 
-/** The most referring items that a failure names. */
+/** The maximum number of referring items that a failure names. */
 const MAX_NAMED = 20;
 
 export const semanticItemInUse = defineFailure('semantic_item.in_use', 'conflict', {

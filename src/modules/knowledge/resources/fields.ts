@@ -3,9 +3,9 @@ import { STATUSES } from '../../../db/schema/knowledge-resources.ts';
 import { EVIDENCE_SOURCES } from '../../../db/schema/knowledge-suggestions.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
 
-/** The most items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
+/** The maximum number of items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
 export const MAX_ITEMS = 20;
-/** The most items of every other list. */
+/** The maximum number of items of every other list. */
 export const MAX_LONG_ITEMS = 100;
 export const MAX_DESCRIPTION = 4096;
 

@@ -123,7 +123,10 @@ export const replaceResource = (db: ControlDb, row: ResourceRow, conditions: rea
 /** Inserts a version, if the write before it in the batch changed a row. */
 export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, afterChange);
 
-/** Holds while resources have the facets that references to them want. @param wanted ids and facets */
+/**
+ * SQL condition, true while resources have the facets that references to them want.
+ * @param wanted ids and facets
+ */
 export const haveFacets = (companyId: string, wanted: readonly { id: string; facet: string }[]): WriteCondition =>
   sql`not exists (select 1 from json_each(${JSON.stringify(wanted)}) as wanted where not exists (
     select 1 from ${resources} as named where named.company_id = ${companyId}

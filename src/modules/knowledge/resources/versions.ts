@@ -12,7 +12,7 @@ import { validateContent } from './validation.ts';
 /** The suggestion that a write accepts, with its condition and statement in the batch of the write. */
 export interface Acceptance {
   suggestionId: string;
-  /** Holds while the suggestion can be accepted. */
+  /** SQL condition, true while the suggestion can be accepted. */
   condition: store.WriteCondition;
   /** A statement that follows the write. */
   after(resourceId: string): Statement;

@@ -18,7 +18,7 @@ import { requireUnreferenced } from './kind-change.ts';
 
 export const SEMANTIC_KINDS = ['entity', 'metric', 'dimension', 'mapping'] as const;
 
-/** The most filters of an item: each is compiled on its own. */
+/** The maximum number of filters of an item: each is compiled on its own. */
 const MAX_FILTERS = 20;
 const MAX_SQL = 4096;
 

@@ -5,7 +5,7 @@ import { checkItemNow } from './check.ts';
 import type { SemanticItem } from './item.ts';
 import { selectDependents } from './store.ts';
 
-/** The most items that one message checks, and the time after which it begins with no other. */
+/** The maximum number of items that one message checks, and the time after which it begins with no other. */
 const ITEMS_PER_MESSAGE = 20;
 const MILLISECONDS_PER_MESSAGE = 30_000;
 

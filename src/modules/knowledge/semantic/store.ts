@@ -65,7 +65,7 @@ export const selectPossibleReferrers = (db: ControlDb, companyId: string, id: st
     .where(mayRefer(companyId, id))
     .orderBy(asc(resources.id));
 
-/** Holds while the items that may refer to this one are exactly these, in these versions. */
+/** SQL condition, true while the items that may refer to this one are exactly these, in these versions. */
 export const noNewReferrers = (
   companyId: string,
   id: string,

@@ -11,12 +11,18 @@ import {
   unarchivedResources,
 } from '../resources/service.ts';
 
-/** The most characters of one section of a prompt: all sections together fit the smallest context of today's models. */
+/**
+ * The maximum number of characters of one section of a prompt: all sections together fit the smallest context of today's
+ * models.
+ */
 const MAX_SECTION = 60_000;
 const TABLES_PER_PAGE = 500;
-/** The most columns in one line: a table of more is described in several lines, so that no line is as long as a batch. */
+/**
+ * The maximum number of columns in one line: a table of more is described in several lines, so that no line is as long as a
+ * batch.
+ */
 const COLUMNS_PER_LINE = 50;
-/** The most concepts that are read, last changed first. */
+/** The maximum number of concepts that are read, last changed first. */
 const MAX_CONCEPTS = 5000;
 const SHORT_DESCRIPTION = 200;
 

@@ -20,7 +20,7 @@ export interface DeniedSuggestions {
   targets: Record<ResourceType, Denials>;
 }
 
-/** Holds for suggestions that are not denied, whose targets and source concept are not denied either. */
+/** SQL condition, true for suggestions that are not denied, whose targets and source concept are not denied either. */
 const isShown = ({ suggestions: own, targets }: DeniedSuggestions): SQL | undefined =>
   and(
     isNotDenied(suggestions.id, own),
@@ -68,7 +68,7 @@ export function readSuggestions(
   return readPage(db, { table: suggestions, filter: which }, { ...part, by: suggestions.createdAt, descending: true });
 }
 
-/** Holds while a suggestion is pending. */
+/** SQL condition, true while a suggestion is pending. */
 export const isPending = (companyId: string, id: string): SQL =>
   exists(suggestions, byId(suggestions, companyId, id), eq(suggestions.status, 'pending'));
 
@@ -132,7 +132,7 @@ const identity = {
     where key in (select value from json_each(${JSON.stringify(IDENTIFYING_FIELDS)})))`.mapWith(suggestions.payload),
 };
 
-/** The most suggestions that are read to find those that exist already. */
+/** The maximum number of suggestions that are read to find those that exist already. */
 const MAX_READ = 5000;
 
 const newestFirst = sql`${suggestions.createdAt} desc, ${suggestions.id} desc`;

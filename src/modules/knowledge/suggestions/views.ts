@@ -46,9 +46,9 @@ export const suggestionRecord = z
   })
   .meta({ id: 'KnowledgeSuggestion' });
 
-const shown = viewBy(suggestionRecord);
+const viewSuggestionRecord = viewBy(suggestionRecord);
 export const viewSuggestion = ({ payload, status, ...row }: SuggestionRow) =>
-  shown({ ...row, suggestedPayload: payload, status: status as SuggestionStatus });
+  viewSuggestionRecord({ ...row, suggestedPayload: payload, status: status as SuggestionStatus });
 
 export const acceptedRecord = z
   .object({

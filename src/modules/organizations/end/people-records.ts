@@ -5,14 +5,14 @@ import { type CompanyTable, getName, HELD_TABLES } from './control-store.ts';
 import * as store from './people-store.ts';
 
 /** A record about a person. */
-export interface Found {
+export interface PersonalRecord {
   /** The kind of record, such as `users`. */
   kind: string;
   record: Record<string, unknown>;
 }
 
 /** Yields the rows of the control database that are about a person. */
-export async function* readControlRecords(ctx: CompanyContext, person: Person): AsyncGenerator<Found> {
+export async function* readControlRecords(ctx: CompanyContext, person: Person): AsyncGenerator<PersonalRecord> {
   const { companyId } = ctx.actor;
   for (const held of HELD_TABLES) {
     const kind = getName(held.table);

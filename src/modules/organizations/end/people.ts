@@ -6,7 +6,7 @@ import { readTogether } from '../../../db/client.ts';
 import type { Person } from '../../../logs/redaction.ts';
 import { keyedDigest } from '../../../platform/keyed-digest.ts';
 import { userActive } from '../failures.ts';
-import { eraseWaiting, type Found } from './people-records.ts';
+import { eraseWaiting, type PersonalRecord } from './people-records.ts';
 import * as store from './people-store.ts';
 import { eraseDeliveries, STORES } from './stores.ts';
 
@@ -39,7 +39,7 @@ export async function readPersonalData(ctx: PrincipalContext, email: string): Pr
   if (actor.kind !== 'user' || actor.email !== email.toLowerCase()) requireAdministrator(actor);
   const { person } = await readPerson(ctx, email);
   const stores = STORES.flatMap(({ people }) => (typeof people === 'string' ? [] : people));
-  const early: Found[] = [];
+  const early: PersonalRecord[] = [];
   for (const people of stores) {
     if (people.isRead === 'early') early.push(...(await Array.fromAsync(people.read(ctx, person))));
   }
@@ -57,8 +57,8 @@ export async function ownPersonalData(ctx: PrincipalContext): Promise<AsyncGener
 
 async function* writeJson(
   { email }: Person,
-  early: readonly Found[],
-  rest: () => AsyncGenerator<Found>,
+  early: readonly PersonalRecord[],
+  rest: () => AsyncGenerator<PersonalRecord>,
 ): AsyncGenerator<string> {
   yield `{"email":${JSON.stringify(email)},"records":[`;
   let separator = '';

@@ -39,7 +39,7 @@ export async function endOrganization(ctx: Context, id: string, afterDays: numbe
   throw organizationDeleting((await getOrganization(ctx, id)).deletesAt ?? undefined);
 }
 
-/** Lets a company in again that is to be deleted, while its erasure has not begun. */
+/** Restores a company that is scheduled for deletion, if its erasure has not started. */
 export async function restoreOrganization(ctx: Context, id: string): Promise<Company> {
   const before = await getOrganization(ctx, id);
   const { restored } = await commitAccess(ctx, everybodyIn(before.id), {

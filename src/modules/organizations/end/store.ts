@@ -1,12 +1,12 @@
 import { and, eq, gt, isNull, lte, not, or, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
-import { companies, companyEnds, type ErasedStore } from '../../../db/schema/companies.ts';
+import { companies, companyErasures, type ErasedStore } from '../../../db/schema/companies.ts';
 import { exists } from '../../../db/statements.ts';
 
-export type CompanyEnd = typeof companyEnds.$inferSelect;
+export type CompanyEnd = typeof companyErasures.$inferSelect;
 
-/** Holds until the erasure of the company begins. */
-const isWhole = not(exists(companyEnds, eq(companyEnds.id, companies.id)));
+/** SQL condition, true until the erasure of the company begins. */
+const isWhole = not(exists(companyErasures, eq(companyErasures.id, companies.id)));
 
 /** Has a company end at a time, unless that is decided for an earlier one, or the erasure has begun. It is suspended at once. */
 export const requestEnd = (db: ControlDb, id: string, deletesAt: number, now: number) =>
@@ -32,7 +32,7 @@ export const withdrawEnd = (db: ControlDb, id: string, now: number) =>
 /** Begins the erasure of companies whose time has come. None of them can be restored from then on. */
 export const beginEnds = (db: ControlDb, now: number) =>
   db
-    .insert(companyEnds)
+    .insert(companyErasures)
     .select(
       sql`select ${companies.id}, ${companies.endRequestedAt}, null, '{}', ${now} from ${companies} where ${lte(companies.deletesAt, now)}`,
     )
@@ -41,25 +41,26 @@ export const beginEnds = (db: ControlDb, now: number) =>
 /** Claims ends that are due, until `next`. */
 export const claimDue = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) =>
   db
-    .update(companyEnds)
+    .update(companyErasures)
     .set({ dueAt: next })
     .where(
-      sql`${companyEnds.id} in (select id from ${companyEnds} where due_at <= ${now} order by due_at limit ${limit})`,
+      sql`${companyErasures.id} in (select id from ${companyErasures} where due_at <= ${now} order by due_at limit ${limit})`,
     )
     .returning();
 
-export const selectEnd = (db: ControlDb, id: string) => db.select().from(companyEnds).where(eq(companyEnds.id, id));
+export const selectEnd = (db: ControlDb, id: string) =>
+  db.select().from(companyErasures).where(eq(companyErasures.id, id));
 
 const formatPath = (store: string): string => `$.${store}`;
 
 /** Notes the progress of a store's erasure. `removed` is added to the count before. */
 export const noteStep = (db: ControlDb, id: string, store: string, { removed, at, cursor }: ErasedStore) =>
   db
-    .update(companyEnds)
+    .update(companyErasures)
     .set({
-      stores: sql`json_set(${companyEnds.stores}, ${formatPath(store)}, json_object('removed', coalesce(${companyEnds.stores} ->> ${`${formatPath(store)}.removed`}, 0) + ${removed}, 'at', ${at}, 'cursor', ${cursor}))`,
+      stores: sql`json_set(${companyErasures.stores}, ${formatPath(store)}, json_object('removed', coalesce(${companyErasures.stores} ->> ${`${formatPath(store)}.removed`}, 0) + ${removed}, 'at', ${at}, 'cursor', ${cursor}))`,
     })
-    .where(eq(companyEnds.id, id));
+    .where(eq(companyErasures.id, id));
 
 /**
  * Adds the rows that the statement before it in the batch deleted to a store's count: both, or neither. A certificate stays as it
@@ -67,18 +68,18 @@ export const noteStep = (db: ControlDb, id: string, store: string, { removed, at
  */
 export const countDeleted = (db: ControlDb, id: string, store: string) =>
   db
-    .update(companyEnds)
+    .update(companyErasures)
     .set({
-      stores: sql`json_set(${companyEnds.stores}, ${formatPath(store)}, json_object('removed', coalesce(${companyEnds.stores} ->> ${`${formatPath(store)}.removed`}, 0) + changes(), 'at', null, 'cursor', null))`,
+      stores: sql`json_set(${companyErasures.stores}, ${formatPath(store)}, json_object('removed', coalesce(${companyErasures.stores} ->> ${`${formatPath(store)}.removed`}, 0) + changes(), 'at', null, 'cursor', null))`,
     })
-    .where(and(eq(companyEnds.id, id), isNull(companyEnds.completedAt)));
+    .where(and(eq(companyErasures.id, id), isNull(companyErasures.completedAt)));
 
 /** Sets when a scheduled run takes an end up again; null for never. */
 export const setDue = (db: ControlDb, id: string, dueAt: number | null) =>
-  db.update(companyEnds).set({ dueAt }).where(eq(companyEnds.id, id));
+  db.update(companyErasures).set({ dueAt }).where(eq(companyErasures.id, id));
 
 /** The last of a company: after this its slug is free. */
 export const deleteCompany = (db: ControlDb, id: string) => db.delete(companies).where(eq(companies.id, id));
 
 export const completeEnd = (db: ControlDb, id: string, { now, dueAt }: { now: number; dueAt: number }) =>
-  db.update(companyEnds).set({ completedAt: now, dueAt }).where(eq(companyEnds.id, id));
+  db.update(companyErasures).set({ completedAt: now, dueAt }).where(eq(companyErasures.id, id));

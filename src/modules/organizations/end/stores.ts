@@ -11,7 +11,7 @@ import { exportLog } from '../../company-log/service.ts';
 import { countUserRecords, deleteDatabase, hasDatabase, replaceUserIds } from '../../managed-database/service.ts';
 import { callSender } from '../../webhooks/service.ts';
 import { CONTROL_TABLES, deleteRows, selectAnyRow, selectEndpointIds, selectOutsiders } from './control-store.ts';
-import { eraseControlRecords, type Found, readControlRecords } from './people-records.ts';
+import { eraseControlRecords, type PersonalRecord, readControlRecords } from './people-records.ts';
 import { countDeleted } from './store.ts';
 
 /** The result of a step of the erasure. */
@@ -47,7 +47,7 @@ export interface IdentifyingData {
 interface People {
   /** `early`: by a connection that ends with the request, so that all is read before the answer begins. */
   isRead?: 'early';
-  read(ctx: CompanyContext, person: Person): AsyncIterable<Found>;
+  read(ctx: CompanyContext, person: Person): AsyncIterable<PersonalRecord>;
   /**
    * Deletes the data about them, and puts the pseudonym where they are named. May be repeated.
    * @returns how many records of each kind

@@ -18,14 +18,15 @@ import {
   WORDS,
 } from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
-import { asksYesOrNo } from './header.ts';
+import { isBooleanHeader } from './header.ts';
 import type { ColumnType } from './schema.ts';
 
 /** The type of the values of all files: the first type of the lattice that every file's column allows. */
 export function inferType(columns: ColumnState[], header: string): ColumnType {
   const filled = columns.filter(({ first }) => first !== null);
   const all = (forms: number) => filled.length > 0 && filled.every((column) => (column.forms & forms) !== 0);
-  if (all(WORDS | LETTERS | (asksYesOrNo(header) ? ONE_ZERO : 0))) return areAnswers(filled) ? 'boolean' : 'text';
+  if (all(WORDS | LETTERS | (isBooleanHeader(header) ? ONE_ZERO : 0)))
+    return areBooleanValues(filled) ? 'boolean' : 'text';
   if (all(TELEPHONE)) return 'text';
   if (all(INTEGER)) return 'integer';
   if (all(DECIMALS)) return 'decimal';
@@ -52,8 +53,8 @@ export function typeWithin(known: KnownType, columns: ColumnState[]): ColumnType
   return POSSIBLE_TYPES[known].find(([, forms]) => fits(forms))?.[0] ?? 'text';
 }
 
-/** Whether the values answer a question: single letters do only if both letters of a pair occur. */
-function areAnswers(columns: ColumnState[]): boolean {
+/** Whether the values are booleans: single letters are only if both letters of a pair occur. */
+function areBooleanValues(columns: ColumnState[]): boolean {
   const lettered = columns.filter(({ forms }) => (forms & (WORDS | ONE_ZERO)) === 0);
   const complete = (pair: number) => {
     const traits = lettered.reduce((seen, column) => ((column.forms & pair) === 0 ? seen : seen | column.traits), 0);

@@ -108,7 +108,7 @@ export class CopyWriter {
   }
 
   #null(column: WrittenColumn, line: number): void {
-    if (!column.nullable) throw doesNotFit(this.#file, column, line, '');
+    if (!column.nullable) throw buildMisfitError(this.#file, column, line, '');
     this.#out.writeNull();
   }
 
@@ -128,7 +128,7 @@ export class CopyWriter {
     else if (length !== MISFIT) out.length = length;
     else {
       const value = () => fieldText(this.#bytes, this.#fields, column.field, this.#file.dialect, this.#decode);
-      if (!this.#onMisfit) throw doesNotFit(this.#file, column, line, value());
+      if (!this.#onMisfit) throw buildMisfitError(this.#file, column, line, value());
       this.#onMisfit(column, line, value);
     }
   }
@@ -151,7 +151,7 @@ export class CopyWriter {
   }
 }
 
-function doesNotFit(file: FileReading, column: WrittenColumn, line: number, value: string): InferenceError {
+function buildMisfitError(file: FileReading, column: WrittenColumn, line: number, value: string): InferenceError {
   const name = column.name === ROW_ID ? 'id' : column.name;
   const message =
     value === ''

@@ -107,14 +107,14 @@ export function typedForms(column: ColumnState, header: string): number {
   if ((forms & WORDS) !== 0) return forms & WORDS;
   const both = (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;
   if ((forms & LETTERS) !== 0) return both ? forms & LETTERS : 0;
-  if ((forms & ONE_ZERO) !== 0 && asksYesOrNo(header)) return ONE_ZERO;
+  if ((forms & ONE_ZERO) !== 0 && isBooleanHeader(header)) return ONE_ZERO;
   if ((forms & TELEPHONE) !== 0) return 0;
   if ((forms & INTEGER) !== 0) return INTEGER;
   if ((forms & DECIMALS) !== 0) return forms & DECIMALS;
   return forms & DATES & ~BOOLEANS;
 }
 
-/** Whether the header asks a question, which `1` and `0` answer. */
-export function asksYesOrNo(header: string): boolean {
+/** Whether the header names a boolean column (`is_…`, `has_…`, `ativo`), so that `1` and `0` are read as booleans. */
+export function isBooleanHeader(header: string): boolean {
   return /^(?:(?:is|has|tem)_.*|ativo|active|enabled|deleted)$/.test(columnName(header));
 }

@@ -4,7 +4,7 @@ import { shorten } from '../../../kernel/text.ts';
 import type { DecidedFile } from './files.ts';
 import type { SkippedLine } from './schema.ts';
 
-/** The most skipped lines in the answer, and the most characters of each. */
+/** The maximum number of skipped lines in the answer, and the maximum number of characters of each. */
 const SHOWN_LINES = 20;
 const SHOWN_LENGTH = 200;
 

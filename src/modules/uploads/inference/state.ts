@@ -31,7 +31,7 @@ export interface InferenceState {
   offset: number;
   /** The 1-based line that starts there. */
   line: number;
-  /** The least number of bytes of the next block, unless the file ends before. */
+  /** The minimum number of bytes of the next block, unless the file ends before. */
   wants: number;
   done: boolean;
 
@@ -47,14 +47,14 @@ export interface InferenceState {
   escaping: Escaping;
   /** The workbook's sheet that the text was converted from. */
   sheet: SheetFacts | null;
-  /** Facts about the records that the text was made of. */
+  /** Facts about the records (JSON or Parquet) that were converted to the text; null for other files. */
   records: RecordFacts | null;
   /** Number of fields of a full record. */
   width: number;
   /** Number of preamble records not yet read. */
   preambleLeft: number;
   rowNames: boolean;
-  /** Number of lines of the preamble, and the first of them. */
+  /** `skippedLines`: number of lines of the preamble. `skipped`: the first of these lines. */
   skippedLines: number;
   skipped: SkippedLine[];
 
@@ -109,5 +109,5 @@ export function makeBounds(width: number): Bounds {
 /** Characters of all sample rows together. */
 export const SAMPLE_SIZE = 256 * 1024;
 export const SAMPLE_ROWS = 20;
-/** The longest record. */
+/** The maximum size of a record in bytes. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;

@@ -50,7 +50,7 @@ const ID = '6650a1b2c3d4e5f601234567';
 const OTHER_ID = '6650a1b2c3d4e5f6089abcde';
 const AT = '2026-01-31T12:00:00.000Z';
 
-const made = { created_at: AT, updated_at: AT };
+const exampleTimestamps = { created_at: AT, updated_at: AT };
 
 const user: Concept = {
   data: consoleUserView.omit({ groups: true }).meta({ id: 'WebhookUser' }),
@@ -84,7 +84,7 @@ const group: Concept = {
     roles: [],
     permissionIds: [],
     attached_policies: [],
-    ...made,
+    ...exampleTimestamps,
   },
 };
 
@@ -115,7 +115,7 @@ const policy: Concept = {
       statements: [{ effect: 'Allow', actions: ['dashboards:get'], resources: ['*'] }],
     },
     is_deprecated: false,
-    ...made,
+    ...exampleTimestamps,
   },
 };
 
@@ -137,7 +137,7 @@ const serviceAccount: Concept = {
     company_id: OTHER_ID,
     is_active: true,
     metadata: {},
-    ...made,
+    ...exampleTimestamps,
     last_used_at: null,
   },
 };
@@ -186,7 +186,7 @@ const table: Concept = {
     status: 'active',
     row_count: 0,
     created_by_user_id: OTHER_ID,
-    ...made,
+    ...exampleTimestamps,
   },
 };
 
@@ -229,7 +229,7 @@ const upload: Concept = {
     source_url: null,
     undone_at: null,
     undone_by: null,
-    ...made,
+    ...exampleTimestamps,
   },
 };
 
@@ -261,7 +261,7 @@ const dataJob: Concept = {
     row_count: 10,
     bytes: 500,
     error: null,
-    ...made,
+    ...exampleTimestamps,
   },
 };
 
@@ -305,7 +305,7 @@ const schedule: Concept = {
       problems: [],
     },
     created_by_user_id: OTHER_ID,
-    ...made,
+    ...exampleTimestamps,
   },
 };
 
@@ -335,7 +335,7 @@ const suggestion: Concept = {
     reviewed_at: null,
     resource_id: null,
     created_by_user_id: OTHER_ID,
-    ...made,
+    ...exampleTimestamps,
   },
 };
 
@@ -361,7 +361,7 @@ const knowledgeJob: Concept = {
     connection_id: null,
     file_name: null,
     created_by_user_id: OTHER_ID,
-    ...made,
+    ...exampleTimestamps,
     ended_at: AT,
   },
 };
