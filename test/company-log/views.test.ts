@@ -76,6 +76,12 @@ describe('the view count of a share', () => {
   it('is computed in slices', async () => {
     setSizes({ slice: 3 });
     await keep(...Array.from({ length: 10 }, (_, n) => event(NOON + n)));
+    const slices = await runInDurableObject(logOf(company), async (log, { storage }) => {
+      const exec = vi.spyOn(storage.sql, 'exec');
+      await log.views(['s1']);
+      return exec.mock.calls.filter(([text]) => text.startsWith('UPDATE views_counted')).length;
+    });
+    expect(slices).toBe(4);
     expect(await getViewCount()).toBe(10);
   });
 

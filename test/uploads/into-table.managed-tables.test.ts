@@ -3,8 +3,10 @@ import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   aFile,
+  aHeldQueue,
   cancel,
   confirm,
+  deliverAll,
   finished,
   jobOf,
   load,
@@ -283,8 +285,30 @@ describe('an upload into a table with a unique index', () => {
     ['for any index', 64],
   ])('fails for a value that is too long %s, and loads nothing', async (_which, times) => {
     const long = Array.from({ length: times }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
-    const { job, codes } = await loaded('append', [1], [`2,${long}`], ['nome']);
-    expect(job).toMatchObject({ status: 'failed', error: { code: 'VALUE_TOO_LONG_FOR_INDEX' } });
+    const { job, codes } = await loaded('append', [1], ['2,curto', `3,${long}`, '4,curto'], ['nome']);
+    const place = { file: 'n.csv', line: 3, column: 'nome', value: `${long.slice(0, 199)}…` };
+    expect(job).toMatchObject({ status: 'failed', error: { code: 'VALUE_TOO_LONG_FOR_INDEX', ...place } });
+    expect(job.error.message).toContain('coluna "nome", na linha 3 de "n.csv",');
     expect(codes).toEqual([1]);
+  });
+
+  it('fails for a value that is too long for its index without its line where that stands too far into the file', async () => {
+    const id = await aTable(company.as, `unico_${++named}`, [column('codigo', 'integer'), column('nome')]);
+    expect((await tableRoutes(company.as, id).index(['nome'])).status).toBe(201);
+    const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
+    const errorAt = async (row: number) => {
+      const rows = Array.from({ length: 1000 }, (_, n) => `${n},"${n === row ? long : 'curto'}"`);
+      const queue = aHeldQueue();
+      const file = aFile('n.csv', `codigo,nome\n${rows.join('\n')}\n`);
+      const jobId = await upload(company, [file], { ...queue, into: id });
+      await deliverAll(queue);
+      const { columns } = (await jobOf(company, jobId)).inferred_schema;
+      await confirm(company, jobId, { columns }, queue);
+      await deliverAll(queue, { UPLOAD_MESSAGE_BYTES: '8192' });
+      const { error } = await jobOf(company, jobId);
+      return [error.code, error.file, error.line, error.column];
+    };
+    expect(await errorAt(800)).toEqual(['VALUE_TOO_LONG_FOR_INDEX', 'n.csv', 802, 'nome']);
+    expect(await errorAt(999)).toEqual(['VALUE_TOO_LONG_FOR_INDEX', undefined, undefined, 'nome']);
   });
 });

@@ -246,6 +246,21 @@ describe('an upsert', () => {
     expect(await valuesOf(id)).toEqual(BEFORE);
   });
 
+  it('fails with the line of a key that is too long for an index, and with the column where it is in the table', async () => {
+    const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
+    const { id, routes, upsert } = await aFilledTable();
+    const many = Array.from({ length: 300 }, (_, n) => `k${n},"${'x'.repeat(20)}"`);
+    const job = await upsert(`code,name\n${many.join('\n')}\n${long},x\nz,x\n`);
+    const error = { code: 'VALUE_TOO_LONG_FOR_INDEX', column: 'code' };
+    const place = { file: 'f.csv', line: 302, value: `${long.slice(0, 199)}…` };
+    expect(job).toMatchObject({ status: 'failed', error: { ...error, ...place } });
+    expect(await valuesOf(id)).toEqual(BEFORE);
+    expect((await routes.insert([{ code: long }])).status).toBe(201);
+    const { message, ...told } = (await upsert('code\na\n')).error;
+    expect(told).toEqual(error);
+    expect(message).toContain('"code"');
+  });
+
   it('fails without a change when its key is not unique in the table', async () => {
     const { id, upsert, indexes } = await aFilledTable();
     const job = await upsert('store,name\n7,x\n', ['store']);

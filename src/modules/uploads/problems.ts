@@ -152,11 +152,15 @@ export const columnMissingFor = (file: string, line: number, column: string): Jo
   column,
 });
 
-/** A value of the files is too long for an index of the table. */
-export const tooLongForIndex: JobError = {
+/** A value of the files is too long for an index of the table, or one of the table for the index of a key. */
+export const tooLongForIndex = (column: string, where: { file?: string; line?: number; value?: string }): JobError => ({
   code: 'VALUE_TOO_LONG_FOR_INDEX',
-  message: 'Um valor do arquivo é longo demais para um índice da tabela. Nada foi carregado.',
-};
+  message: `Um valor da coluna "${column}"${
+    where.file === undefined ? '' : `, na linha ${where.line} de "${where.file}",`
+  } é longo demais para um índice da tabela. Nada foi carregado.`,
+  ...where,
+  column,
+});
 
 /** Postgres refuses a row that our own check accepts; `where` holds the place that Postgres names. */
 export const rowRefused = (file: string, where: { line: number; column?: string; value?: string }): JobError => ({

@@ -13,12 +13,14 @@ import {
   countRows,
   evolveTable,
   isNameTaken,
+  listIndexes,
   lockTable,
   type ManagedTable,
   registerTable,
   runShapeChange,
 } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
+import { cutValue } from './inference/index.ts';
 import type { JobProgress } from './job.ts';
 import { keepRows } from './kept-rows.ts';
 import {
@@ -32,8 +34,8 @@ import {
   tooLongForIndex,
   tooManyColumnsEver,
 } from './problems.ts';
-import { locateRefusedRow, RowRefused } from './refused-row.ts';
-import { appendRows, DRAW_BEGINNING, stagingTable, vacuum } from './staging.ts';
+import { locateRefusedRow, locateRow, RowRefused } from './refused-row.ts';
+import { appendRows, DRAW_BEGINNING, selectLongest, stagingTable, vacuum } from './staging.ts';
 import { lockJob } from './store.ts';
 import { upsertRows } from './upsert.ts';
 import type { Work } from './work.ts';
@@ -66,7 +68,7 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   const options = { statementTimeoutMs: PUBLISH_TIMEOUT_MS, room: 'adds' } as const;
   await runShapeChange(ctx, database, move, changed, options).catch(async (error: unknown) => {
     if (error instanceof RowRefused) throw await locateRefusedRow(ctx, job, state, error);
-    throw refusedByIndex(error) ?? error;
+    throw (await explainIndexRefusal(work, state, error)) ?? error;
   });
   if (job.mode === 'append' || job.mode === 'create') return;
   await vacuumTable(ctx, database, requireConfirmed(job).display_name);
@@ -80,12 +82,29 @@ export async function vacuumTable({ actor }: CompanyContext, database: TenantSql
 }
 
 /** The problem of rows that violate an index of the table; undefined for other errors. */
-function refusedByIndex(error: unknown): JobProblem | undefined {
+async function explainIndexRefusal(
+  { ctx, database, job }: Work<LoadState>,
+  state: LoadState,
+  error: unknown,
+): Promise<JobProblem | undefined> {
   const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
-  return new JobProblem(
-    refusal.why === 'duplicate' ? duplicateValue(refusal.columns.join(', '), refusal.value) : tooLongForIndex,
+  if (refusal.why === 'duplicate') return new JobProblem(duplicateValue(refusal.columns.join(', '), refusal.value));
+  const indexes = await listIndexes(ctx, job.userTableId ?? '');
+  const refusing = indexes.find(({ id }) => id === refusal.id);
+  // The index that an upsert makes for its key is gone with its transaction.
+  const indexed = refusing?.columns ?? [...indexes.flatMap(({ columns }) => columns), ...(job.key ?? [])];
+  const names = loadedColumns(job).map(({ name }) => name);
+  const known = names.filter((name) => indexed.includes(name));
+  // An index that is being built is not listed yet.
+  const columns = known.length > 0 ? known : names;
+  const [longest] = await database.transaction(
+    (tx) => tx.query<{ row: string; at: number; value: string }>(selectLongest(state.table_id, columns)),
+    { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
   );
+  if (!longest) return undefined;
+  const place = await locateRow(ctx, job, state, Number(longest.row));
+  return new JobProblem(tooLongForIndex(columns[longest.at] ?? '', { ...place, value: cutValue(longest.value) }));
 }
 
 /** Makes the staging table the table of the job. */

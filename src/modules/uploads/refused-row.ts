@@ -19,19 +19,40 @@ export class RowRefused extends Error {
   }
 }
 
-/** Finds the place of a refused row in the files, by reading its chunk again. @returns the problem with that place */
+/** Finds the place of a refused row in the files. @returns the problem with that place */
 export async function locateRefusedRow(
   ctx: CompanyContext,
   job: WorkedJob<LoadState>,
   state: LoadState,
   { row, key, toProblem }: RowRefused,
 ): Promise<JobProblem> {
-  const start = state.starts?.findLast(({ rows }) => rows < row);
+  const place = await locateRow(ctx, job, state, row);
+  if (!place) throw new Error('a row is not in the chunk that it came in');
+  return new JobProblem(toProblem(place.file, place.line, cutValue(key.join(', '))));
+}
+
+/**
+ * Finds the place of a row of a load in the files, by reading its chunk again; for a load that has not kept where its chunks
+ * start, by reading all before it. @returns undefined where that is more than one message may read
+ */
+export async function locateRow(
+  ctx: CompanyContext,
+  job: WorkedJob<LoadState>,
+  state: LoadState,
+  row: number,
+): Promise<{ file: string; line: number } | undefined> {
   // Edges of the time zone decide about values, not about lines.
-  const chunk = start && (await readChunk(ctx, job, planFiles(job, null), { ...state, ...start }));
-  if (!chunk) throw new Error('a row is not in the chunk that it came in');
+  const plans = planFiles(job, null);
+  const start = state.starts?.findLast(({ rows }) => rows < row) ?? { file: 0, position: null, rows: 0 };
+  let budget = ctx.config.UPLOAD_MESSAGE_BYTES;
+  let chunk = await readChunk(ctx, job, plans, { ...state, ...start });
+  while (chunk && chunk.after.rows < row) {
+    budget -= chunk.bytes;
+    chunk = budget > 0 ? await readChunk(ctx, job, plans, chunk.after) : null;
+  }
+  if (!chunk) return undefined;
   const { plan, from, block } = chunk;
-  const before = row - start.rows - 1;
+  const before = row - (chunk.after.rows - chunk.rows) - 1;
   // The longest piece that ends before the row's record: it begins where that piece's last record ends.
   let [fits, exceeds] = [0, block.length + 1];
   let { line } = from;
@@ -43,5 +64,5 @@ export async function locateRefusedRow(
       line = piece.position.line;
     } else exceeds = length;
   }
-  return new JobProblem(toProblem(plan.file.fileName, line, cutValue(key.join(', '))));
+  return { file: plan.file.fileName, line };
 }

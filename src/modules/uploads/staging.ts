@@ -20,6 +20,20 @@ export function appendRows(table: string, stagingId: string, columns: string[], 
     FROM ${stagingTable(stagingId)} AS staged ORDER BY staged."id"`;
 }
 
+/**
+ * Selects the staged row with the longest value of these columns, as it is stored: its number in the load, from 1, and the
+ * position of the column with the beginning of the value.
+ */
+export function selectLongest(stagingId: string, columns: string[]): string {
+  const values = columns.map(
+    (name, at) => `(${at}, pg_column_size(staged.${quoted(name)}), staged.${quoted(name)}::text)`,
+  );
+  const earlier = `SELECT count(*) FROM ${stagingTable(stagingId)} AS earlier WHERE earlier."id" <= staged."id"`;
+  return `SELECT (${earlier}) AS row, longest.at, left(longest.value, 300) AS value
+    FROM ${stagingTable(stagingId)} AS staged CROSS JOIN LATERAL (VALUES ${values.join(', ')}) AS longest(at, size, value)
+    ORDER BY longest.size DESC NULLS LAST, staged."id" LIMIT 1`;
+}
+
 /** Frees the space of deleted rows, unless the table is locked. Must not be in a transaction. */
 export function vacuum(table: string): string {
   return `VACUUM (ANALYZE, SKIP_LOCKED) ${qualified('public', table)}`;

@@ -73,6 +73,8 @@ async function indexKey(tx: TenantTx, ctx: CompanyContext, tableId: string, key:
     if (tooManyIndexes.matches(error)) throw new JobProblem(noIndexLeft);
     const refusal = toIndexRefusal(error);
     if (!refusal) throw error;
-    throw new JobProblem(refusal.why === 'duplicate' ? keyNotUnique(key, refusal.value) : tooLongForIndex);
+    throw new JobProblem(
+      refusal.why === 'duplicate' ? keyNotUnique(key, refusal.value) : tooLongForIndex(key.join(', '), {}),
+    );
   }
 }

@@ -180,6 +180,42 @@ describe('an export that is imported into another company', () => {
     expect([again.suggestions, again.skipped.length, again.errors]).toEqual([[], 13, []]);
   });
 
+  it('keeps items whose concepts are all archived or drafts', async () => {
+    const from = await aProvisionedCompany();
+    const retired = await aConcept(from.as, { name: 'Retired', status: 'active' });
+    const gone = await aConcept(from.as, { name: 'Gone', status: 'active' });
+    const planned = await aConcept(from.as, { name: 'Planned' });
+    await aConcept(from.as, { name: 'Unused' });
+    const items: [string, string[]][] = [
+      ['Of archived ones', [retired, gone]],
+      ['Of a draft', [planned]],
+      ['Of one that has a successor', [gone]],
+    ];
+    for (const [name, of] of items) {
+      await anItem(from.as, { kind: 'metric', name, status: 'active', source_concept_ids: of });
+    }
+    for (const id of [retired, gone]) await must(from.as.delete(`${PREFIX}/concepts/${id}`));
+    await aConcept(from.as, { name: 'GONE', status: 'active' });
+    const before = await exportOf(from.as);
+    const { concepts, semantic } = JSON.parse(before);
+    expect(concepts.map(({ name }: { name: string }) => name)).toEqual(['GONE', 'Planned', 'Retired']);
+    const sources = semantic.map((item: { name: string; source_concepts: string[] }) => [
+      item.name,
+      item.source_concepts,
+    ]);
+    expect(sources).toEqual([
+      ['Of a draft', ['Planned']],
+      ['Of archived ones', ['GONE', 'Retired']],
+      ['Of one that has a successor', ['GONE']],
+    ]);
+
+    const other = await aProvisionedCompany();
+    const imported = await must(importAs(other.as, JSON_TYPE, before));
+    expect([imported.suggestions.length, imported.errors]).toEqual([6, []]);
+    expect(await acceptAll(other.as)).toEqual([]);
+    expect(await exportOf(other.as)).toBe(before);
+  });
+
   it('makes no suggestion twice while none was accepted', async () => {
     const other = await emptyCompany();
     const text = await exportOf(company.as);

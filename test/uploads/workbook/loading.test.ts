@@ -1,31 +1,39 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { planLoad } from '../../../src/modules/uploads/inference/index.ts';
+import { type InferredColumn, planLoad } from '../../../src/modules/uploads/inference/index.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
 import { copyData, loadColumns } from '../inference/reading.ts';
 import { aSheet, type Cell } from '../workbooks.ts';
 import { convert, inferSheet } from './converting.ts';
 
-/** The values of a sheet's only data column as they are loaded, as what was proposed or as another type. */
-async function loaded(cells: Cell[], type?: 'decimal' | 'text') {
-  const converted = await convert(
-    aSheet([['n', 'valor'], ...cells.map((cell, n): Cell[] => [n, cell])], { formats: [14, 22] }),
-  );
+/** A sheet whose only data column, `valor`, has these cells, as it is analysed. */
+async function analysed(cells: Cell[]) {
+  const sheet = aSheet([['n', 'valor'], ...cells.map((cell, n): Cell[] => [n, cell])], { formats: [14, 22] });
+  const converted = await convert(sheet);
   const inference = inferSheet(converted);
   const [file] = inference.files as [(typeof inference.files)[number]];
-  const types: Record<string, 'decimal' | 'text'> = type ? { valor: type } : {};
-  const { text: rows } = copyData(
-    planLoad(file, loadColumns(inference, types)),
-    new TextEncoder().encode(converted.text),
-  );
-  const [, column] = inference.schema.columns;
-  const separator = rows.includes('\t') ? parseCopyText(rows).map(([, value]) => value) : null;
-  return { type: column?.type, format: column?.evidence.format, values: separator };
+  const { type, evidence } = inference.schema.columns[1] as InferredColumn;
+  /** The values of the column as they go to Postgres, each of them converted where that is said. */
+  const loaded = (types: Record<string, 'decimal' | 'text'> = {}, isConverted = false) => {
+    const plan = planLoad(isConverted ? { ...file, plain: false } : file, loadColumns(inference, types));
+    const { text } = copyData(plan, new TextEncoder().encode(converted.text));
+    return plan.mode === 'raw' ? secondFields(text) : parseCopyText(text).map(([, value = null]) => value);
+  };
+  return { type, nulls: evidence.nulls, loaded };
 }
+
+/** The second fields of CSV lines that have two. */
+const secondFields = (csv: string): (string | null)[] =>
+  csv
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.slice(line.indexOf(',') + 1).replace(/^"(.*)"$/, '$1'))
+    .map((text) => (text === '' ? null : text.replaceAll('""', '"')));
 
 it('a number cell of a workbook is read with a decimal point, even if text cells beside it use a comma', async () => {
   const cells = [{ t: 'str', v: '1.234,56' }, 1.234, 1000, { t: 'str', v: '2.000' }];
-  expect(await loaded(cells, 'decimal')).toMatchObject({ values: ['1234.56', '1.234', '1000', '2000'] });
+  const { loaded } = await analysed(cells);
+  expect(loaded({ valor: 'decimal' })).toEqual(['1234.56', '1.234', '1000', '2000']);
 });
 
 const day = fc.integer({ min: 1, max: 2_958_465 });
@@ -44,6 +52,16 @@ const KINDS = {
   })),
 } satisfies Record<string, fc.Arbitrary<Cell>>;
 
+/** The texts that Postgres reads as a value of each type, whatever its settings. */
+const FORMS: Record<InferredColumn['type'], RegExp> = {
+  text: /^/,
+  integer: /^-?\d+$/,
+  decimal: /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i,
+  boolean: /^(true|false)$/,
+  date: /^\d{4}-\d\d-\d\d$/,
+  datetime: /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?$/,
+};
+
 it('a sheet can be loaded with the types that the analysis proposes, whichever row decides them', async () => {
   const kinds = Object.values(KINDS) as fc.Arbitrary<Cell>[];
   const mostly = fc.constantFrom(...kinds).chain((kind) => fc.array(kind, { minLength: 1, maxLength: 20 }));
@@ -54,8 +72,12 @@ it('a sheet can be loaded with the types that the analysis proposes, whichever r
     fc.asyncProperty(sheet, async ([usual, deciding, at, isLong]) => {
       const before = isLong ? Array.from({ length: 1100 }, (_, n) => usual[n % usual.length] as Cell) : usual;
       const cells = before.toSpliced(Math.max(0, before.length - at), 0, deciding[0] as Cell);
-      const { values } = await loaded(cells);
-      expect(values?.length ?? cells.length).toBe(cells.length);
+      const { type, nulls, loaded } = await analysed(cells);
+      const values = loaded();
+      expect(values).toHaveLength(cells.length);
+      expect(values.filter((value) => value === null)).toHaveLength(nulls);
+      expect(values.filter((value) => value !== null && !FORMS[type].test(value))).toEqual([]);
+      expect(loaded({}, true)).toEqual(values);
     }),
     { numRuns: 60 },
   );

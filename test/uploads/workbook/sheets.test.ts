@@ -336,6 +336,20 @@ describe('merged cells of a workbook', () => {
     }
   });
 
+  it('make no rows of those without a value of their own, such as the second of a record two rows high', async () => {
+    const rows = {
+      1: { A: 'Nome', B: 'Cidade', C: 'Total' },
+      2: { A: 'Ana', B: 'Natal', C: 1 },
+      3: { A: null },
+      4: { A: 'Bia', B: 'Olinda', C: 2 },
+      6: { A: 'Caio', B: 'Recife', C: 3 },
+    };
+    const merges = ['A2:A3', 'B2:B3', 'C2:C3', 'A4:A5', 'B4:B5', 'C4:C5'];
+    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges }] })));
+    expect(inference.schema.total_row_count_estimate).toBe(3);
+    expect(inference.schema.sample_rows.map(({ nome }) => nome)).toEqual(['Ana', 'Bia', 'Caio']);
+  });
+
   it('are all ignored where some overlap, as Excel repairs such a file', async () => {
     const rows = { 1: { A: 'a', B: 'b' }, 2: { A: 'x', B: 2 }, 3: { B: 3 }, 70: { B: 4 } };
     const merged = (...merges: string[]) => textOf(aBook({ sheets: [{ rows, merges }] }));

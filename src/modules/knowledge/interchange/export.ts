@@ -3,6 +3,7 @@ import type { PrincipalContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { findTables } from '../../managed-tables/service.ts';
 import { hiddenItems } from '../metrics/service.ts';
+import { findResources, uniqueKeyFrom } from '../resources/service.ts';
 import { DEFINITIONS, deniedSuggestions } from '../suggestions/service.ts';
 import {
   type Entry,
@@ -23,7 +24,7 @@ const BATCH = 500;
 
 export type ActiveResource = Awaited<ReturnType<typeof selectActive>>[number];
 
-/** The active knowledge of the company, as a document, and the resources that it was made of. */
+/** The knowledge of the company, as a document, and the resources that it was made of. */
 export interface KnowledgeExport {
   document: KnowledgeDocument;
   resources: ActiveResource[];
@@ -34,9 +35,10 @@ export async function exportKnowledge(ctx: PrincipalContext, maxBytes = MAX_DOCU
   requireAction(ctx.actor, 'concepts:list', '*');
   requireAction(ctx.actor, 'semantic:list', '*');
   requireAction(ctx.actor, 'ontology:list', '*');
-  const resources = await readActive(ctx, maxBytes);
+  const byId = new Map((await readActive(ctx, maxBytes)).map((resource) => [resource.id, resource]));
+  await addMissingConcepts(ctx, byId);
+  const resources = [...new Set(byId.values())];
   const named = await tableNames(ctx, resources);
-  const byId = new Map(resources.map((resource) => [resource.id, resource]));
   const lists = LIST_NAMES.map((list) => [list, toEntries(list, resources, byId, named)] as const);
   return { document: { format: FORMAT, ...Object.fromEntries(lists) } as KnowledgeDocument, resources };
 }
@@ -55,6 +57,27 @@ async function readActive(ctx: PrincipalContext, maxBytes: number): Promise<Acti
     if (bytes > maxBytes) throw exportTooLarge(maxBytes);
     if (batch.length < BATCH) return all;
     after = batch.at(-1)?.id as string;
+  }
+}
+
+/**
+ * Adds the concepts of items that have no active one: an item without a concept could not be imported. An id of a concept
+ * leads to the active one of the same name, where there is one, since a document refers to it by its name.
+ */
+async function addMissingConcepts(ctx: PrincipalContext, byId: Map<string, ActiveResource>): Promise<void> {
+  const active = [...byId.values()];
+  const missing = active.flatMap(({ resourceType, content }) => {
+    const ids =
+      resourceType === 'semantic' && content.kind !== 'mapping' ? (content.source_concept_ids as string[]) : [];
+    return ids.some((id) => byId.has(id)) ? [] : ids;
+  });
+  const concepts = active.filter(({ resourceType }) => resourceType === 'concept');
+  const byKey = new Map(concepts.map((concept) => [uniqueKeyFrom(concept.content.name as string), concept]));
+  const found = await findResources(ctx, [...new Set(missing)]);
+  for (const concept of found.toSorted((a, b) => compareByCodePoint(b.id, a.id))) {
+    const same = byKey.get(concept.uniqueKey) ?? concept;
+    byKey.set(concept.uniqueKey, same);
+    byId.set(concept.id, same);
   }
 }
 
@@ -92,7 +115,8 @@ function toEntries(
       for (const { documentField, field, isList } of REFERENCES[list]) {
         const ids = [full[field]].flat().filter((id) => typeof id === 'string');
         const found = ids.flatMap((id) => byId.get(id) ?? []).map((resource) => getName(resource));
-        named.set(documentField, isList ? (found as string[]).toSorted(compareByCodePoint) : (found[0] ?? null));
+        const names = () => [...new Set(found as string[])].toSorted(compareByCodePoint);
+        named.set(documentField, isList ? names() : (found[0] ?? null));
       }
       // A relation between nodes that are not active says nothing.
       if (list === 'relations' && (!named.get('subject') || !named.get('object'))) return [];
