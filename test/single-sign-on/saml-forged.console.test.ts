@@ -252,10 +252,8 @@ describe('a SAML document', () => {
     ['no content', () => ''],
     ['no XML', () => 'not xml'],
     ['another root element', () => '<LogoutResponse/>'],
-  ])('is refused quickly with %s', async (_what, change) => {
-    const begun = Date.now();
+  ])('is refused with %s', async (_what, change) => {
     expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);
-    expect(Date.now() - begun).toBeLessThan(10_000);
   });
 
   it('must be base64', async () => {

@@ -293,7 +293,7 @@ describe('an upload into a table with a unique index', () => {
   });
 
   it('fails for a value that is too long for its index without its line where that stands too far into the file', async () => {
-    const id = await aTable(company.as, `unico_${++named}`, [column('codigo', 'integer'), column('nome')]);
+    const id = await aTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
     expect((await tableRoutes(company.as, id).index(['nome'])).status).toBe(201);
     const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
     const errorAt = async (row: number) => {

@@ -194,7 +194,7 @@ describe('an export that is imported into another company', () => {
     for (const [name, of] of items) {
       await anItem(from.as, { kind: 'metric', name, status: 'active', source_concept_ids: of });
     }
-    for (const id of [retired, gone]) await must(from.as.delete(`${PREFIX}/concepts/${id}`));
+    for (const id of [retired, gone]) await must(from.as.delete(`${KNOWLEDGE_PATH}/concepts/${id}`));
     await aConcept(from.as, { name: 'GONE', status: 'active' });
     const before = await exportOf(from.as);
     const { concepts, semantic } = JSON.parse(before);
