@@ -200,6 +200,8 @@ describe('a share context', () => {
     expect((await must(as.get(`${CONTEXTS}/${id}`))).member_count).toBe(1);
     expect(await grantsOf(id)).toEqual([dashboard._id]);
     expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: null });
+    const told = "outbox where message ->> '$.event.shareId' = ? and message ->> '$.event.type' = 'share.revoked'";
+    expect(await countOf(told, share.id)).toBe(0);
   });
 
   it('leaves the revocation time of shares that were revoked before its deletion', async () => {

@@ -3,11 +3,12 @@ import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
+import { afterChange } from '../../db/statements.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { slugFrom } from '../../kernel/text.ts';
 import { policyProblems } from '../../sharing/terms.ts';
 import type { DashboardVersions } from '../dashboards/service.ts';
-import { type NewShareEvent, prepareShareEvent } from '../share-activity/service.ts';
+import { type NewShareEvent, prepareRevocations, prepareShareEvent } from '../share-activity/service.ts';
 import { listInputs, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { requireSeeing, requireSharing, requireSharingSomeType, typesNotShared } from './permission.ts';
@@ -135,7 +136,12 @@ export async function deleteContext(ctx: PrincipalContext, id: string): Promise<
   const context = await sharableContext(ctx, id);
   const event = contextEvent(ctx, 'context.deleted', context);
   const { deleted: deletion, ...rest } = contextDeletion(ctx.db, context, ctx.now());
-  const { deleted, told } = await commit(ctx.db, { deleted: deletion, told: event.statement, ...rest });
+  const { deleted, told, revoked } = await commit(ctx.db, {
+    deleted: deletion,
+    told: event.statement,
+    revoked: revocations.statement,
+    ...rest,
+  });
   if (deleted.length === 0) throw concurrentChange();
   event.send(told);
 }
@@ -144,10 +150,12 @@ export async function deleteContext(ctx: PrincipalContext, id: string): Promise<
  * Targets must be the company's, and the caller must be allowed to share them with the visualizations on them. Policies
  * must fit them.
  * @returns the dashboards among them, in the versions that were read
+  const revocations = prepareRevocations(ctx, { shareContextId: id }, afterChange);
  */
 async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): Promise<DashboardVersions> {
   const seen = new Set<string>();
   const problems: FieldProblem[] = grants.flatMap(({ target_type, target_id }, index) => {
+  revocations.send(revoked);
     const key = `${target_type}/${target_id}`;
     const repeated = seen.has(key);
     seen.add(key);

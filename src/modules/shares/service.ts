@@ -195,9 +195,10 @@ export async function revokeShare(ctx: PrincipalContext, id: string): Promise<vo
   const event = shareEvent(ctx, 'share.revoked', share);
   const { told } = await commit(ctx.db, {
     revoked: updateToRevoked(ctx.db, share.companyId, id, ctx.now()),
-    told: event.statement,
+    // The deletion of its dashboard has told it.
+    told: share.dashboardExists ? [event.statement] : [],
   });
-  event.send(told);
+  event.send(told.flat());
 }
 
 /** A share of a dashboard that the caller may share. */

@@ -117,6 +117,22 @@ export const SHARING = [
       ...AT_THE_SAME_MOMENT,
     },
   ]),
+  ...guardsOf('src/modules/share-contexts/service.ts', RACES, [
+    { in: 'deleteContext', text: '{ shareContextId: id }, afterChange', without: '{ shareContextId: id }' },
+  ]),
+  ...guardsOf(
+    'src/modules/share-activity/store.ts',
+    ['test/share-activity/share-activity.sharing.test.ts'],
+    [
+      { in: 'insertShareMessages', text: 'isNull(dashboardShares.revokedAt),', without: '', title: 'each once' },
+      {
+        in: 'insertShareMessages',
+        text: 'exists(dashboards, byId(dashboards, companyId, sql`${dashboardShares.dashboardId}`)),',
+        without: '',
+        title: 'each once',
+      },
+    ],
+  ),
   ...guardsOf('src/modules/embeds/store.ts', REVOCATIONS, [
     {
       in: 'upsertRevocation',
