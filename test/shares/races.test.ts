@@ -254,7 +254,7 @@ describe('a member of a share context', () => {
           json: { member_type: 'external_email', email: 'rival@elsewhere.test' },
         }),
       );
-    expect((await overtaken(joining, rival, (env) => add(id, env))).status).toBe(409);
+    expect((await overtaken(joining, rival, (env) => add(id, env))).status).toBe(422);
     expect(await countOf('share_members where context_id = ?', id)).toBe(10_000);
   });
 });

@@ -27,7 +27,6 @@ import {
 export { shareContextNotFound } from './failures.ts';
 export { selectMembershipOfEmail } from './store.ts';
 export type { ShareContext };
-export { readContext };
 
 const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
 
@@ -37,12 +36,19 @@ const deniedTargets = ({ actor }: PrincipalContext) => ({
   visualization: deniedEverywhere(actor, 'shared_visualization'),
 });
 
+/** The people and groups whom the caller may not see among members. */
+export const findDeniedMembers = ({ actor }: PrincipalContext) => ({
+  internal_user: deniedEverywhere(actor, 'user'),
+  group: deniedEverywhere(actor, 'group'),
+});
+
 /** A page of the contexts of which the caller may share everything. */
 export async function listContexts(ctx: PrincipalContext, wanted: ContextSearch): Promise<Page<ShareContext>> {
   return readContexts(ctx.db, ctx.actor.companyId, {
     ...wanted,
     hidden: typesNotShared(ctx),
     denied: deniedTargets(ctx),
+    deniedMembers: findDeniedMembers(ctx),
   });
 }
 
@@ -53,9 +59,13 @@ export async function getContext(ctx: PrincipalContext, id: string): Promise<Sha
   return context;
 }
 
+/** A context of the company; undefined for none. */
+export const findContext = (ctx: PrincipalContext, id: string): Promise<ShareContext | undefined> =>
+  readContext(ctx.db, ctx.actor.companyId, id, findDeniedMembers(ctx));
+
 /** A context all of which the caller may share. Who is denied to see something of it can still take it from others. */
 export async function sharableContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
-  const context = await readContext(ctx.db, ctx.actor.companyId, id);
+  const context = await findContext(ctx, id);
   if (!context) {
     // Who may share nothing at all does not learn which contexts there are.
     requireSharingSomeType(ctx);
@@ -135,6 +145,7 @@ export async function replaceContextGrants(ctx: PrincipalContext, id: string, gr
 export async function deleteContext(ctx: PrincipalContext, id: string): Promise<void> {
   const context = await sharableContext(ctx, id);
   const event = contextEvent(ctx, 'context.deleted', context);
+  const revocations = prepareRevocations(ctx, { shareContextId: id }, afterChange);
   const { deleted: deletion, ...rest } = contextDeletion(ctx.db, context, ctx.now());
   const { deleted, told, revoked } = await commit(ctx.db, {
     deleted: deletion,
@@ -144,18 +155,17 @@ export async function deleteContext(ctx: PrincipalContext, id: string): Promise<
   });
   if (deleted.length === 0) throw concurrentChange();
   event.send(told);
+  revocations.send(revoked);
 }
 
 /**
  * Targets must be the company's, and the caller must be allowed to share them with the visualizations on them. Policies
  * must fit them.
  * @returns the dashboards among them, in the versions that were read
-  const revocations = prepareRevocations(ctx, { shareContextId: id }, afterChange);
  */
 async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): Promise<DashboardVersions> {
   const seen = new Set<string>();
   const problems: FieldProblem[] = grants.flatMap(({ target_type, target_id }, index) => {
-  revocations.send(revoked);
     const key = `${target_type}/${target_id}`;
     const repeated = seen.has(key);
     seen.add(key);
