@@ -1,5 +1,6 @@
-import { and, eq, inArray, isNull, type SQL, type SQLWrapper } from 'drizzle-orm';
+import { and, eq, inArray, isNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { ControlDb, Results } from '../db/client.ts';
+import { accounts } from '../db/schema/accounts.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/schema/groups.ts';
 import { permissions, policies } from '../db/schema/policies.ts';
 import { managedPolicyById } from '../permissions/managed-policies.ts';
@@ -36,6 +37,22 @@ export const isBindingOfPrincipal = (of: AccessSubject): SQL =>
     eq(groupBindings.principalId, of.principalId),
     of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
   ) as SQL;
+
+/** A subquery for the id of a company's default account. */
+export const selectDefaultAccount = (companyId: string): SQL<string> =>
+  sql`(select ${accounts.id} from ${accounts} where ${eq(accounts.companyId, companyId)} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null)`;
+
+/** Leaves only bindings in a default account, in a statement that joins them and compares their company. */
+export const joinDefaultAccount = sql`cross join ${accounts} on ${accounts.id} = ${groupBindings.accountId} and ${accounts.isDefault}`;
+
+/** The condition of the bindings that are a user's memberships on the console: those in the company's default account. */
+export const isMembershipOfUser = (companyId: string, userId: string): SQL =>
+  isBindingOfPrincipal({
+    companyId,
+    principalType: 'user',
+    principalId: userId,
+    accountId: selectDefaultAccount(companyId),
+  });
 
 /** The principal of a request. */
 export const getCallerSubject = (actor: Principal): AccessSubject => ({

@@ -32,6 +32,8 @@ export const errorDetails = z.union([z.array(fieldProblem), z.record(z.string(),
 export interface ErrorWords {
   status: number;
   code: string;
+  /** The fact without its concept: `not_found`. */
+  reason: string;
   /** The message in the language of the caller, and in that of the surface. */
   message: string;
   ownMessage: string;
@@ -149,7 +151,8 @@ export function wordFailure(
   const { status, code, details = wordDetails(failure, locale) } = findWording(surface, failure);
   const ownMessage = wordMessage(surface, failure);
   const message = locale === surface.language ? ownMessage : wordMessage(surface, failure, locale);
-  return { status, body: surface.errorOf({ status, code, message, ownMessage, details }) };
+  const reason = failure.reason.slice(failure.reason.indexOf('.') + 1);
+  return { status, body: surface.errorOf({ status, code, reason, message, ownMessage, details }) };
 }
 
 /** The message of a failure on a surface. For too many requests it also says when to try again, in the same language. */
@@ -169,7 +172,7 @@ function wordSentence(surface: Surface, failure: Failure, locale: Locale): strin
 export function makeInternalError(surface: Surface, locale: Locale): unknown {
   const { code, message: ownMessage } = surface.internalError;
   const message = locale === surface.language ? ownMessage : translate(INTERNAL_ERROR, locale);
-  return surface.errorOf({ status: 500, code, message, ownMessage });
+  return surface.errorOf({ status: 500, code, reason: 'internal_error', message, ownMessage });
 }
 
 /** The language of an answer: the caller's favourite among ours, or that of the surface. */

@@ -1,7 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Action } from '../../src/permissions/actions.ts';
 import type { Caller } from '../support/api.ts';
 import { overtaken } from '../support/rival.ts';
-import { aGroup, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
+import {
+  aGroup,
+  allow,
+  aServiceAccount,
+  aServiceAccountThat,
+  aUser,
+  bind,
+  deny,
+  must,
+  signed,
+} from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -45,6 +56,27 @@ describe('the binding of a member to a group', () => {
     const filtered = await must(admin.get(`/groups/${groupId}/bindings?account_id=${second}`));
     expect([filtered.total, filtered.results[0].account_id]).toEqual([1, second]);
     expect((await must(admin.get(`/groups/${groupId}/bindings?quantity=1&page=3`))).results).toHaveLength(1);
+  });
+
+  it('counts no member whom the caller may not see', async () => {
+    const groupId = await aGroup(company);
+    const [hidden, shown] = [await aUser(company), await aUser(company)];
+    const robot = await aServiceAccount(company, [groupId]);
+    for (const { id } of [hidden, shown]) await bind(company, groupId, id);
+    const on = (action: Action, resource: string) => ({ ...deny(action), resources: [`arn:svc:${resource}`] });
+    const limited = await aServiceAccountThat(
+      company,
+      allow('groups:*', 'users:*', 'service-accounts:*'),
+      on('users:GetUser', `users::${company.id}:user/${hidden.id}`),
+      on('service-accounts:GetServiceAccount', `service-accounts::${company.id}:service-account/${robot.id}`),
+    );
+    expect((await must(limited.as.get(`/groups/${groupId}/bindings`))).total).toBe(1);
+    expect((await must(limited.as.get(`/groups/${groupId}`))).member_count).toBe(1);
+    const listed = (await must(limited.as.get('/groups?quantity=100'))).results;
+    expect(listed.find((group: { id: string }) => group.id === groupId).member_count).toBe(1);
+    const renamed = await must(limited.as.patch(`/groups/${groupId}`, { json: { name: 'Counted by few' } }));
+    expect(renamed.member_count).toBe(1);
+    expect((await must(admin.get(`/groups/${groupId}`))).member_count).toBe(3);
   });
 
   it('is refused with 409 the second time', async () => {

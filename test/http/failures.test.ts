@@ -5,7 +5,7 @@ import { aCompany } from '../support/worlds.ts';
 
 /** One path of each surface that nobody has, and how that surface says so. */
 const UNKNOWN = [
-  ['/nothing', { error: 'NotFound', message: expect.any(String), details: {} }],
+  ['/nothing', { error: 'NotFound', message: expect.any(String), details: { field: null, reason: 'unknown_route' } }],
   ['/v1/nothing', { error: 'NOT_FOUND', message: expect.any(String) }],
   [
     '/v1/managed-tables/a/b/c/d',
@@ -88,7 +88,10 @@ describe('a request body', () => {
       headers: { ...json, authorization: 'Bearer operator-token-of-the-tests' },
       body: '{',
     });
-    expect([answer.status, answer.body.error]).toEqual([400, 'BadRequest']);
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      { error: 'BadRequest', message: expect.any(String), details: { field: null, reason: 'malformed_json' } },
+    ]);
   });
 
   it('that is not JSON is refused in Portuguese on managed tables', async () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import { aConsoleGroup, aPermission, enter, fieldsOf, NOBODY, policyInput, statusAndCode } from '../support/console.ts';
-import { allow, aServiceAccount, deny, must } from '../support/signed.ts';
+import { allow, aPolicy, aServiceAccount, deny, must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -66,6 +66,29 @@ describe('a policy simulation', () => {
       [false, decided('none')],
     ]);
     expect(body.results[0]).toMatchObject({ action: 'users:get', resource: userArn(company.owner.id) });
+  });
+
+  it('names no policy and no group that the caller may not see', async () => {
+    const user = await aMixedUser();
+    const { as } = await aUser(company, {
+      can: ['policies:get', 'policies:list'],
+      denied: ['policies:get', 'groups:get'],
+      deniedOn: [user.denying.arn, `arn:svc:groups::${company.id}:group/${user.allowed._id}`],
+    });
+    const resource = userArn(company.owner.id);
+    const checks = ['users:get', 'users:list', 'permissions:list'].map((action) => ({ action, resource }));
+    const json = { principal: { type: 'user', id: user.id }, checks };
+    const { results } = await must(as.post('/v1/policies/simulate', { json }));
+    const shown = [
+      decided('deny', { group_id: user.denied._id }),
+      decided('allow', { policy_id: user.allowing._id, sid: user.sid }),
+      decided('legacy', { group_id: user.legacy._id }),
+    ];
+    expect(results.map(({ decided_by }: Record<string, unknown>) => decided_by)).toEqual(shown);
+    const able = await must(as.post('/v1/policies/who-can?per_page=100', { json: { action: 'users:list', resource } }));
+    expect(able.records).toContainEqual(
+      expect.objectContaining({ principal: expect.objectContaining({ id: user.id }), decided_by: shown[1] }),
+    );
   });
 
   it('gives the same decisions as real requests get', async () => {
@@ -177,6 +200,18 @@ describe('the access of the caller', () => {
       expect.arrayContaining(['users:get', 'users:DeleteUser', 'groups:list', 'permissions:list']),
     );
     expect(body.actions).not.toContain('groups:get');
+
+    const hiding = await aConsoleGroup(company);
+    const statements = [
+      { ...deny('groups:get'), resources: [`arn:svc:groups::${company.id}:group/${user.allowed._id}`] },
+      { ...deny('policies:get'), resources: [user.denying.arn] },
+    ];
+    await must(company.as.post(`/v1/groups/${hiding._id}/policies/${await aPolicy(company, statements)}`));
+    await enter(company, user.id, hiding._id);
+    const { policies } = await must(user.as.get('/v1/auth/permissions'));
+    expect(policies).toHaveLength(2);
+    expect(policies).toContainEqual(expect.objectContaining({ _id: user.allowing._id, group_ids: [user.denied._id] }));
+    expect(policies).not.toContainEqual(expect.objectContaining({ _id: user.denying._id }));
     expect(body.actions).not.toContain('permissions:create');
   });
 

@@ -16,6 +16,7 @@ import {
 } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
 import { resetClock } from '../support/clock.ts';
+import { must } from '../support/signed.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { EVENTS_PATH, expectTypes } from './support.ts';
@@ -118,6 +119,36 @@ describe('the list of share events', () => {
     expect(byType.body.total).toBe(3);
     const later = await company.as.get(`${EVENTS_PATH}?share_id=${share.id}&from=2099-01-01T00:00:00Z`);
     expect(later.body.total).toBe(0);
+  });
+
+  it('has that shares were revoked with their dashboard or context, each once', async () => {
+    const { dashboard } = await aSalesDashboard(company);
+    const context = await aContext(company, [dashboardGrant(id), dashboardGrant(dashboard._id)]);
+    const in_context = { share_context_id: context.id };
+    const shares = {
+      ended: await aShare(company, dashboard._id),
+      withDashboard: await aShare(company, dashboard._id, { ...in_context, name: 'Of both' }),
+      withContext: await aShare(company, id, in_context),
+      staying: await aShare(company, id),
+    };
+    await must(company.as.delete(`/api/v1/dashboard-shares/${shares.ended.id}`));
+    await must(company.as.delete(`/v1/dashboards/${dashboard._id}`));
+    const [told] = await expectTypes(company, `share_id=${shares.withDashboard.id}&type=share.revoked`, [
+      'share.revoked',
+    ]);
+    expect(told).toMatchObject({
+      actor: { kind: 'user', id: company.owner.id, email: company.owner.email },
+      target_type: 'dashboard',
+      target_id: dashboard._id,
+      share_context_id: context.id,
+      details: { name: 'Of both' },
+    });
+    await must(company.as.delete(`${CONTEXTS_PATH}/${context.id}`));
+    await must(company.as.delete(`/api/v1/dashboard-shares/${shares.withDashboard.id}`));
+    await expectTypes(company, `share_id=${shares.withContext.id}`, ['share.created', 'share.revoked']);
+    for (const share of [shares.ended, shares.withDashboard])
+      await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.revoked']);
+    await expectTypes(company, `share_id=${shares.staying.id}`, ['share.created']);
   });
 
   it('has what happened to a context, its members and outsiders', async () => {

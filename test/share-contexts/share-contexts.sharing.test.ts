@@ -268,6 +268,16 @@ describe('the members of a share context', () => {
       ['external_email', 'group', 'internal_user'],
     ]);
     expect((await company.as.get(`${CONTEXTS_PATH}/${id}`)).body.member_count).toBe(3);
+
+    const { as } = await aUser(company, {
+      can: ['dashboards:share', 'visualizations:share'],
+      denied: ['users:get', 'groups:get'],
+      deniedOn: [`arn:svc:users::${company.id}:user/${user.id}`, `arn:svc:groups::${company.id}:group/${group}`],
+    });
+    expect((await as.get(`${CONTEXTS_PATH}/${id}/members`)).body.total).toBe(1);
+    expect((await as.get(`${CONTEXTS_PATH}/${id}`)).body.member_count).toBe(1);
+    const listed = (await as.get(`${CONTEXTS_PATH}?per_page=100`)).body.records;
+    expect(listed.find((context: { id: string }) => context.id === id).member_count).toBe(1);
   });
 
   it('are added once, and refused with 409 after that', async () => {

@@ -208,6 +208,8 @@ describe('a share context', () => {
     expect((await must(asOwner.get(`${CONTEXTS_PATH}/${id}`))).member_count).toBe(1);
     expect(await grantsOf(id)).toEqual([dashboard._id]);
     expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: null });
+    const told = "outbox where message ->> '$.event.shareId' = ? and message ->> '$.event.type' = 'share.revoked'";
+    expect(await countOf(told, share.id)).toBe(0);
   });
 
   it('leaves the revocation time of shares that were revoked before its deletion', async () => {
@@ -264,7 +266,7 @@ describe('a member of a share context', () => {
           json: { member_type: 'external_email', email: 'rival@elsewhere.test' },
         }),
       );
-    expect((await overtaken(joining, rival, (env) => add(id, env))).status).toBe(409);
+    expect((await overtaken(joining, rival, (env) => add(id, env))).status).toBe(422);
     expect(await countOf('share_members where context_id = ?', id)).toBe(10_000);
   });
 });

@@ -9,7 +9,7 @@ import {
   statusAndCode,
 } from '../support/console.ts';
 import { overtaken } from '../support/rival.ts';
-import { must, signed, aUser as unboundUser } from '../support/signed.ts';
+import { bind, must, signed, aUser as unboundUser } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 
 let company: Company;
@@ -250,18 +250,40 @@ describe('the users of the organization API', () => {
     expect((await admin().get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
   });
 
-  it('are counted once, and leave a group in all accounts', async () => {
-    const { id } = await unboundUser(company);
+  it('are counted once, and enter and leave a group on the console within the default account alone', async () => {
+    const { id, email } = await unboundUser(company);
     const { _id: groupId } = await aConsoleGroup(company);
+    const version = async () => (await get(id)).headers.get('etag');
+    const before = await version();
     const { id: account } = await must(admin().post('/accounts', { json: { name: 'second' } }));
-    const json = { principal_type: 'user', principal_id: id, account_id: account };
-    await must(admin().post(`/groups/${groupId}/bindings`, { json }));
-    expect(await groupsOf(id)).toEqual([groupId]);
-    await enter(company, id, groupId);
-    expect((await admin().get(`/groups/${groupId}/bindings`)).body.total).toBe(2);
+    await bind(company, groupId, id, account);
+    const boundIn = async () =>
+      (await must(admin().get(`/groups/${groupId}/bindings`))).results.map(
+        (each: { account_id: string }) => each.account_id,
+      );
+    expect(await groupsOf(id)).toEqual([]);
+    expect((await must(company.as.get(`/v1/users?group_id=${groupId}`))).total).toBe(0);
+    const { records: found } = await must(company.as.get(`/v1/users?include=groups&search=${email}`));
+    expect(found).toMatchObject([{ _id: id, group_ids: [], groups: [] }]);
+    expect(await version()).toBe(before);
+
+    expect((await enter(company, id, groupId)).group_ids).toEqual([groupId]);
+    expect((await boundIn()).toSorted()).toEqual([account, company.accountId].toSorted());
     expect((await admin().get(`/groups/${groupId}`)).body.member_count).toBe(1);
-    expect((await groups('delete', id, [groupId])).body.group_ids).toEqual([]);
-    expect((await admin().get(`/groups/${groupId}`)).body.member_count).toBe(0);
+    const { records } = await must(company.as.get(`/v1/users?include=groups&group_id=${groupId}`));
+    expect(records).toMatchObject([{ _id: id, group_ids: [groupId], groups: [{ _id: groupId }] }]);
+    for (const method of ['delete', 'put'] as const) {
+      await enter(company, id, groupId);
+      expect((await groups(method, id, method === 'put' ? [] : [groupId])).body.group_ids).toEqual([]);
+      expect(await boundIn()).toEqual([account]);
+    }
+    expect((await admin().get(`/groups/${groupId}`)).body.member_count).toBe(1);
+
+    // What the default account is decides.
+    await must(admin().patch(`/accounts/${account}`, { json: { is_default: true } }));
+    expect([await groupsOf(id), (await version()) === before]).toEqual([[groupId], false]);
+    await must(admin().patch(`/accounts/${company.accountId}`, { json: { is_default: true } }));
+    expect([await groupsOf(id), await version()]).toEqual([[], before]);
   });
 
   it('have the same status as on the console', async () => {

@@ -42,6 +42,11 @@ it('share events from just before a pause are sent after it, those from during t
 const OUTSIDER = 'outsider@elsewhere.test';
 const SHARED = () => `/api/v1/dashboards/${dashboard._id}/shares`;
 
+const aSharedDashboard = async () => {
+  const { _id } = await aDashboard(company.as, [visualization]);
+  await must(company.as.post(`/api/v1/dashboards/${_id}/shares`, { json: { share_type: 'link' } }));
+  return _id as string;
+};
 const aShare = async () => (await must(company.as.post(SHARED(), { json: { share_type: 'link' } }))).id as string;
 const aMembership = async () => {
   const { id, members } = await aContext(company, [], [`member-${Math.random()}@elsewhere.test`]);
@@ -78,6 +83,10 @@ const CHANGES: Record<string, Change> = {
   'DELETE /api/v1/dashboard-shares/{shareId}': change('share.revoked', async () => [
     'DELETE',
     `/api/v1/dashboard-shares/${await aShare()}`,
+  ]),
+  'DELETE /v1/dashboards/{id}': change('share.revoked', async () => [
+    'DELETE',
+    `/v1/dashboards/${await aSharedDashboard()}`,
   ]),
   'POST /api/v1/share-contexts': change('context.created', async () => ['POST', CONTEXTS_PATH, { name: 'Made' }]),
   'PUT /api/v1/share-contexts/{id}': change('context.updated', async () => [

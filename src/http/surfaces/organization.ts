@@ -24,7 +24,12 @@ export const surface: Surface = {
       details: errorDetails,
     })
     .meta({ id: 'OrganizationError' }),
-  errorOf: ({ code, message, details = {} }) => ({ error: code, message, details }),
+  errorOf: ({ code, reason, message, details }) => ({
+    error: code,
+    message,
+    // Whoever reads an error finds both members in every one.
+    details: Array.isArray(details) ? details : { field: null, reason, ...(details as object | undefined) },
+  }),
   internalError: { code: 'InternalError', message: INTERNAL_ERROR },
 };
 

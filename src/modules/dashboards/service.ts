@@ -10,6 +10,7 @@ import { viewerRules } from '../../sharing/rules.ts';
 import { boundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
+import { prepareRevocations } from '../share-activity/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import {
   type Executed,
@@ -161,13 +162,17 @@ export function changeDashboard(ctx: PrincipalContext, id: string, changes: Dash
   });
 }
 
+/** Deletes a dashboard. Its shares count as revoked from then on. */
 export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
-  const { deleted } = await commit(ctx.db, {
+  const revocations = prepareRevocations(ctx, { dashboardId: id });
+  const { revoked, deleted } = await commit(ctx.db, {
+    revoked: revocations.statement,
     links: deleteLinks(ctx.db, companyId, id),
     deleted: deleteRow(ctx.db, companyId, id),
   });
   if (deleted.length === 0) throw dashboardNotFound();
+  revocations.send(revoked);
 }
 
 /**

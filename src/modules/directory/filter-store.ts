@@ -1,5 +1,6 @@
 import { and, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
+import { joinDefaultAccount } from '../../access/sources.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
@@ -71,7 +72,7 @@ function keptAttributes(
           type: constant('direct'),
         },
         some: (condition: SQL) => sql`exists (select 1 from ${groups} as membership where membership.id in (
-          select ${groupBindings.groupId} from ${groupBindings} where ${groupBindings.principalType} = 'user'
+          select ${groupBindings.groupId} from ${groupBindings} ${joinDefaultAccount} where ${groupBindings.principalType} = 'user'
           and ${groupBindings.principalId} = ${users.id} and ${groupBindings.companyId} = ${users.companyId})
           and ${and(sql`membership.deleted_at is null`, isNotDenied(sql`membership.id`, hiddenGroups), condition)})`,
       },
@@ -90,7 +91,7 @@ function keptAttributes(
         type: constant('User'),
       },
       some: (condition: SQL) => sql`exists (select 1 from ${users} as member where member.id in (
-        select ${groupBindings.principalId} from ${groupBindings} where ${groupBindings.principalType} = 'user'
+        select ${groupBindings.principalId} from ${groupBindings} ${joinDefaultAccount} where ${groupBindings.principalType} = 'user'
         and ${groupBindings.groupId} = ${groups.id} and ${groupBindings.companyId} = ${groups.companyId})
         and ${and(sql`member.deleted_at is null`, isNotDenied(sql`member.id`, hiddenUsers), condition)})`,
     },

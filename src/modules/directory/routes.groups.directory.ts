@@ -110,7 +110,7 @@ export const directoryGroupEndpoints = [
       access: 'groups:get',
       operationId: 'getDirectoryGroup',
       summary: 'Get a group for a directory',
-      description: 'With the users in it, whatever the account. Service accounts in it are not shown.',
+      description: 'With the users who are in it on the console. Service accounts in it are not shown.',
       query: resourceQuery,
       narrowAnswer: narrowView,
       returns: ok(groupView),

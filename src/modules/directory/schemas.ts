@@ -117,7 +117,7 @@ export const SCHEMAS = [
     attributes: [
       attribute('displayName', 'The name.', { required: true, uniqueness: 'server' }),
       EXTERNAL_ID,
-      attribute('members', 'The users in the group, whatever the account.', {
+      attribute('members', 'The users who are in the group on the console.', {
         type: 'complex',
         multiValued: true,
         subAttributes: [

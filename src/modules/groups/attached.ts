@@ -2,7 +2,13 @@ import { deniedEverywhere } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { deniedBy } from '../../permissions/denials.ts';
 import { findHiddenPolicies } from '../policies/service.ts';
-import type { GroupWithCounts } from './store.ts';
+import type { DeniedMembers, GroupWithCounts } from './store.ts';
+
+/** The members of groups whom the organization API hides from the caller. */
+export const findDeniedMembers = ({ actor }: PrincipalContext): DeniedMembers => ({
+  user: deniedEverywhere(actor, 'organization_user'),
+  service_account: deniedEverywhere(actor, 'service_account'),
+});
 
 /** Groups without those of their policies and permissions that the caller is denied. */
 export async function withVisibleAttachments(

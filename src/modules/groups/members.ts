@@ -8,6 +8,7 @@ import { readTogether } from '../../db/client.ts';
 import { accountNotFound, selectAccount } from '../accounts/service.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
+import { findDeniedMembers } from './attached.ts';
 import { bindingExists, bindingNotFound, groupNotFound, outsideOwnAccount } from './failures.ts';
 import { prepareBinding, requireMayRemoveDenials } from './service.ts';
 import { deleteBinding, type GroupBinding, readBindings, readMembersByName, selectGroup } from './store.ts';
@@ -74,11 +75,7 @@ export async function listMembers(
   const { companyId } = ctx.actor;
   const [group] = await selectGroup(ctx.db, companyId, groupId);
   if (!group) throw groupNotFound();
-  const denied = {
-    user: deniedEverywhere(ctx.actor, 'organization_user'),
-    service_account: deniedEverywhere(ctx.actor, 'service_account'),
-  };
-  return readBindings(ctx.db, { companyId, groupId, accountId, denied }, page);
+  return readBindings(ctx.db, { companyId, groupId, accountId, denied: findDeniedMembers(ctx) }, page);
 }
 
 /** A page of a group's members by name, without those that the caller may not see. */

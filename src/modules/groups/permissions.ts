@@ -4,7 +4,7 @@ import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
 import { type Permission, permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
-import { asVisible } from './attached.ts';
+import { asVisible, findDeniedMembers } from './attached.ts';
 import { groupNotFound } from './failures.ts';
 import {
   deleteGroupPermissions,
@@ -70,7 +70,7 @@ async function readGroupAndPermissions(ctx: PrincipalContext, groupId: string, i
     group: [group],
     permissions,
   } = await readTogether(ctx.db, {
-    group: selectGroupWithCounts(ctx.db, companyId, groupId),
+    group: selectGroupWithCounts(ctx.db, companyId, groupId, findDeniedMembers(ctx)),
     permissions: selectPermissions(ctx.db, companyId, ids),
   });
   if (!group) throw groupNotFound();
@@ -87,7 +87,7 @@ async function storePermissions(
   const { found } = await commitAccess(ctx, everybodyIn(companyId), {
     touched: touchGroup(ctx.db, companyId, groupId, ctx.now()),
     changed: statements,
-    found: selectGroupWithCounts(ctx.db, companyId, groupId),
+    found: selectGroupWithCounts(ctx.db, companyId, groupId, findDeniedMembers(ctx)),
   });
   const [group] = found;
   if (!group) throw groupNotFound();

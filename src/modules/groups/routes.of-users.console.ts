@@ -40,7 +40,7 @@ export const userGroupEndpoints = [
       operationId: 'replaceUserGroups',
       summary: "Replace a user's groups",
       description:
-        'Refused if an added group allows more than the caller may do, or a removed group denies something that the caller may not do.',
+        'Within the default account. Refused if an added group allows more than the caller may do, or a removed group denies something that the caller may not do.',
       body: anyGroups,
       attachedIdField: 'group_ids',
       alsoChanges: ['groups'],
@@ -58,7 +58,7 @@ export const userGroupEndpoints = [
       operationId: 'removeUserFromGroups',
       summary: 'Remove a user from groups',
       description:
-        'Removes the user in every account. Refused if a group denies something that the caller may not do: the user would gain it.',
+        'Removes the user from them within the default account. Refused if a group denies something that the caller may not do: the user would gain it.',
       body: anyGroups,
       attachedIdField: 'group_ids',
       dryRun: true,

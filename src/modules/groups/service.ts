@@ -9,7 +9,7 @@ import type { SearchRequest } from '../../db/page.ts';
 import { slugFrom } from '../../kernel/text.ts';
 import type { Role } from '../../permissions/legacy.ts';
 import { managedPolicyNamed } from '../../permissions/managed-policies.ts';
-import { asVisible, withVisibleAttachments } from './attached.ts';
+import { asVisible, findDeniedMembers, withVisibleAttachments } from './attached.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,
@@ -108,7 +108,7 @@ export async function searchGroups(
   const found = await readGroups(
     ctx.db,
     ctx.actor.companyId,
-    { which: 'living', withoutGlobal, search, denied },
+    { which: 'living', withoutGlobal, search, denied, deniedMembers: findDeniedMembers(ctx) },
     { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
   );
   return { ...found, records: await withVisibleAttachments(ctx, found.records) };
@@ -125,13 +125,18 @@ export function listGroupsWhere(
 }
 
 /** A page of the company's groups. */
-export async function listGroups(ctx: PrincipalContext, filter: GroupFilter, page: Parameters<typeof readGroups>[3]) {
-  const found = await readGroups(ctx.db, ctx.actor.companyId, filter, page);
+export async function listGroups(
+  ctx: PrincipalContext,
+  filter: Omit<GroupFilter, 'deniedMembers'>,
+  page: Parameters<typeof readGroups>[3],
+) {
+  const deniedMembers = findDeniedMembers(ctx);
+  const found = await readGroups(ctx.db, ctx.actor.companyId, { ...filter, deniedMembers }, page);
   return { ...found, records: await withVisibleAttachments(ctx, found.records) };
 }
 
 export async function getGroup(ctx: PrincipalContext, id: string): Promise<GroupWithCounts> {
-  const [group] = await selectGroupWithCounts(ctx.db, ctx.actor.companyId, id);
+  const [group] = await selectGroupWithCounts(ctx.db, ctx.actor.companyId, id, findDeniedMembers(ctx));
   if (!group) throw groupNotFound();
   return asVisible(ctx, group);
 }
@@ -146,7 +151,7 @@ export async function changeGroup(
   const update = updateGroup(ctx.db, companyId, id, ctx.now(), changes);
   const { changed, found } = await commit(
     ctx.db,
-    { changed: update, found: selectGroupWithCounts(ctx.db, companyId, id) },
+    { changed: update, found: selectGroupWithCounts(ctx.db, companyId, id, findDeniedMembers(ctx)) },
     NAMES_ARE_UNIQUE,
   );
   const [group] = found;

@@ -14,16 +14,26 @@ import type { Denials } from '../../permissions/denials.ts';
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;
 
-/** A group with the counts of its members and attachments. `memberCount` counts distinct principals. */
+/** A group with its attachments and the number of its members: distinct principals, without those that are denied. */
 export interface GroupWithCounts extends Group {
   policyIds: string[];
   permissionIds: string[];
   memberCount: number;
 }
 
+/** The principals of each type that are denied. */
+export type DeniedMembers = Record<GroupBinding['principalType'], Denials>;
+
+/** The conditions of bindings of principals that are not denied. */
+const areMembersNotDenied = (denied: DeniedMembers): (SQL | undefined)[] =>
+  Object.entries(denied).map(([type, ofType]) => {
+    const isNamed = isNotDenied(groupBindings.principalId, ofType);
+    return isNamed && sql`(${groupBindings.principalType} <> ${type} or ${isNamed})`;
+  });
+
 const ids = (text: string): string[] => JSON.parse(text);
 
-const COUNTS = {
+const selectCounts = (denied: DeniedMembers) => ({
   policyIds:
     sql`(select json_group_array(${groupPolicies.policyId}) from ${groupPolicies} where ${eq(groupPolicies.groupId, groups.id)})`
       .mapWith(ids)
@@ -33,10 +43,10 @@ const COUNTS = {
       .mapWith(ids)
       .as('permission_ids'),
   memberCount:
-    sql<number>`(select count(*) from (select distinct ${groupBindings.principalType}, ${groupBindings.principalId} from ${groupBindings} where ${eq(groupBindings.groupId, groups.id)}))`.as(
+    sql<number>`(select count(*) from (select distinct ${groupBindings.principalType}, ${groupBindings.principalId} from ${groupBindings} where ${and(eq(groupBindings.groupId, groups.id), ...areMembersNotDenied(denied))}))`.as(
       'member_count',
     ),
-};
+});
 
 /** SQL condition, true while the group of an id exists. */
 export const groupLives = (companyId: string, id: string) => exists(groups, livingById(groups, companyId, id));
@@ -48,10 +58,10 @@ export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
     .from(groups)
     .where(livingById(groups, companyId, id));
 
-/** The living group of an id, with the counts of its members and attachments. */
-export const selectGroupWithCounts = (db: ControlDb, companyId: string, id: string) =>
+/** The living group of an id, with its attachments and the number of its members. */
+export const selectGroupWithCounts = (db: ControlDb, companyId: string, id: string, denied: DeniedMembers) =>
   db
-    .select({ ...getTableColumns(groups), ...COUNTS })
+    .select({ ...getTableColumns(groups), ...selectCounts(denied) })
     .from(groups)
     .where(livingById(groups, companyId, id));
 
@@ -79,13 +89,15 @@ export interface GroupFilter {
   /** Part of the name. */
   search?: string;
   denied: Denials;
+  /** The members that are not counted. */
+  deniedMembers: DeniedMembers;
 }
 
 /** A page of a company's groups. */
 export const readGroups = (
   db: ControlDb,
   companyId: string,
-  { which, withoutGlobal, search = '', denied }: GroupFilter,
+  { which, withoutGlobal, search = '', denied, deniedMembers }: GroupFilter,
   page: PageRequest<keyof typeof ORDER>,
 ) =>
   readPage(
@@ -99,7 +111,7 @@ export const readGroups = (
         contains([groups.name], search),
         isNotDenied(groups.id, denied),
       ) as SQL,
-      extra: COUNTS,
+      extra: selectCounts(deniedMembers),
     },
     { ...page, by: ORDER[page.by] },
   );
@@ -184,19 +196,12 @@ export const insertBinding = (db: ControlDb, record: GroupBinding) =>
     ) as SQL,
   ).returning({ id: groupBindings.id });
 
-type PrincipalType = GroupBinding['principalType'];
-
-const isOtherOrNotDenied = (type: PrincipalType, denied: Denials): SQL | undefined => {
-  const isNamed = isNotDenied(groupBindings.principalId, denied);
-  return isNamed && sql`(${groupBindings.principalType} <> ${type} or ${isNamed})`;
-};
-
 /** The bindings of a group that a list shows: of one account or of all, without those of principals that are denied. */
 interface BindingFilter {
   companyId: string;
   groupId: string;
   accountId?: string;
-  denied: Record<PrincipalType, Denials>;
+  denied: DeniedMembers;
 }
 
 const listedBindings = (of: BindingFilter): SQL =>
@@ -204,8 +209,7 @@ const listedBindings = (of: BindingFilter): SQL =>
     eq(groupBindings.companyId, of.companyId),
     eq(groupBindings.groupId, of.groupId),
     of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
-    isOtherOrNotDenied('user', of.denied.user),
-    isOtherOrNotDenied('service_account', of.denied.service_account),
+    ...areMembersNotDenied(of.denied),
   ) as SQL;
 
 /** A page of a group's bindings. */

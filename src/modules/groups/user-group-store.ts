@@ -1,32 +1,23 @@
-import { and, eq, inArray, sql } from 'drizzle-orm';
-import { isBindingOfPrincipal } from '../../access/sources.ts';
+import { and, inArray, sql } from 'drizzle-orm';
+import { isMembershipOfUser } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
-import { exists, idList, livingById } from '../../db/statements.ts';
-
-const ofUser = (companyId: string, userId: string) =>
-  isBindingOfPrincipal({ companyId, principalType: 'user', principalId: userId });
+import { idList, livingById } from '../../db/statements.ts';
 
 /** The ids of some groups and of those that a user is in, for `in`. */
 export const thoseAndGroupsOfUser = (companyId: string, userId: string, groupIds: string[]) =>
-  sql`(select value from json_each(${JSON.stringify(groupIds)}) union select ${groupBindings.groupId} from ${groupBindings} where ${ofUser(companyId, userId)})`;
+  sql`(select value from json_each(${JSON.stringify(groupIds)}) union select ${groupBindings.groupId} from ${groupBindings} where ${isMembershipOfUser(companyId, userId)})`;
 
-/** A group for a user to be in. */
-export interface Joining {
-  /** Id of the new binding. */
-  id: string;
-  groupId: string;
-  /** Whether the user may join it. Otherwise a binding is only added to one there is, in another account. */
-  joins: boolean;
-}
-
-/** Adds a living user to living groups, within the company's default account. */
+/**
+ * Adds a living user to living groups, within the company's default account.
+ * @param joinings the groups, each with the id of the new binding
+ */
 export const joinGroups = (
   db: ControlDb,
   { companyId, userId, now }: { companyId: string; userId: string; now: number },
-  joinings: Joining[],
+  joinings: { id: string; groupId: string }[],
 ) =>
   db
     .insert(groupBindings)
@@ -36,11 +27,12 @@ export const joinGroups = (
         cross join ${groups} on ${groups.id} = joining.value ->> 'groupId' and ${groups.companyId} = ${companyId} and ${groups.deletedAt} is null
         cross join ${users} on ${livingById(users, companyId, userId)}
         cross join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
-        where joining.value ->> 'joins'
-          or ${exists(groupBindings, ofUser(companyId, userId), eq(groupBindings.groupId, groups.id))}`,
+        where true`,
     )
     .onConflictDoNothing();
 
-/** Removes a user from groups, in every account. */
+/** Removes a user from groups; bindings in other accounts than the default one stay. */
 export const leaveGroups = (db: ControlDb, companyId: string, userId: string, groupIds: string[]) =>
-  db.delete(groupBindings).where(and(ofUser(companyId, userId), inArray(groupBindings.groupId, idList(groupIds))));
+  db
+    .delete(groupBindings)
+    .where(and(isMembershipOfUser(companyId, userId), inArray(groupBindings.groupId, idList(groupIds))));

@@ -11,7 +11,7 @@ import { selectGroupsOfUser, selectUser, shownGroups, type User, userNotFound } 
 import { groupNotFound } from './failures.ts';
 import { joinGroups, leaveGroups, thoseAndGroupsOfUser } from './user-group-store.ts';
 
-/** A user with the groups they are in, whatever the account, without those that the caller may not see. */
+/** A user with the groups they are in on the console, without those that the caller may not see. */
 export interface UserInGroups {
   user: User;
   groupIds: string[];
@@ -56,7 +56,7 @@ export async function prepareJoining(ctx: PrincipalContext, ids: string[]): Prom
     requireKnown(ctx, sources, ids);
     requireMayGrant(ctx.actor, sources);
   }
-  return (userId) => enterStatement(ctx, userId, ids, []);
+  return (userId) => enterStatement(ctx, userId, ids);
 }
 
 function change(
@@ -88,7 +88,7 @@ function change(
     // Leaving comes first: what reaches one principal is bounded at every step.
     const { found: after } = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
       left: leaveGroups(ctx.db, companyId, userId, leave),
-      entered: enterStatement(ctx, userId, enter, current),
+      entered: enterStatement(ctx, userId, joined),
       found: selectGroupsOfUser(ctx.db, companyId, userId),
     });
     const groupIds = after.map(({ groupId }) => groupId);
@@ -96,15 +96,12 @@ function change(
   });
 }
 
-/**
- * Lets a user join groups. In a group that is among `current` they only get a binding of the default account beside the one they
- * have.
- */
-function enterStatement(ctx: PrincipalContext, userId: string, ids: string[], current: string[]) {
-  const { companyId } = ctx.actor;
-  const joinings = ids.map((groupId) => ({ id: ctx.newId(), groupId, joins: !current.includes(groupId) }));
-  return joinGroups(ctx.db, { companyId, userId, now: ctx.now() }, joinings);
-}
+const enterStatement = (ctx: PrincipalContext, userId: string, ids: string[]) =>
+  joinGroups(
+    ctx.db,
+    { companyId: ctx.actor.companyId, userId, now: ctx.now() },
+    ids.map((groupId) => ({ id: ctx.newId(), groupId })),
+  );
 
 /** A group that the caller may not see is as if it were not there. */
 const isHidden = ({ actor }: PrincipalContext, id: string): boolean => isDenied(actor, 'group', id);

@@ -1,4 +1,5 @@
 import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import { selectDefaultAccount } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { accounts } from '../../db/schema/accounts.ts';
@@ -7,21 +8,23 @@ import { users } from '../../db/schema/users.ts';
 import { idList, livingById } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
-/** A user in a group, whatever the account. */
+/** A user in a group on the console. */
 export interface UserMember {
   groupId: string;
   id: string;
   name: string;
 }
 
+/** Memberships on the console are those in the company's default account. */
 const usersIn = (companyId: string, groupIds: string[]): SQL =>
   and(
     eq(groupBindings.companyId, companyId),
+    eq(groupBindings.accountId, selectDefaultAccount(companyId)),
     inArray(groupBindings.groupId, idList(groupIds)),
     eq(groupBindings.principalType, 'user'),
   ) as SQL;
 
-/** The users in some groups, each once in a group, without those that are denied; at most `most`. */
+/** The users in some groups, without those that are denied; at most `most`. */
 export const selectUserMembers = (
   db: ControlDb,
   companyId: string,
@@ -29,7 +32,7 @@ export const selectUserMembers = (
   most: number,
 ) =>
   db
-    .selectDistinct({ groupId: groupBindings.groupId, id: users.id, name: users.name })
+    .select({ groupId: groupBindings.groupId, id: users.id, name: users.name })
     .from(groupBindings)
     .innerJoin(users, eq(users.id, groupBindings.principalId))
     .where(and(usersIn(companyId, groupIds), isNull(users.deletedAt), isNotDenied(users.id, denied)))
@@ -71,7 +74,7 @@ export const enterUsers = (
     )
     .onConflictDoNothing();
 
-/** Removes users from a group, in every account. */
+/** Removes users from a group; bindings in other accounts than the default one stay. */
 export const removeUsers = (db: ControlDb, companyId: string, groupId: string, userIds: string[]) =>
   db
     .delete(groupBindings)

@@ -10,7 +10,7 @@ import { NAMES_ARE_UNIQUE } from './service.ts';
 import { type Group, selectGroup, updateGroup } from './store.ts';
 import { enterUsers, removeUsers, selectKnownUsers, selectUserMembers, type UserMember } from './user-member-store.ts';
 
-/** A group with the users in it, by id, whatever the account; without those that the caller may not see. */
+/** A group with the users in it on the console, by id, without those that the caller may not see. */
 export interface GroupOfUsers {
   group: Group;
   members: UserMember[];

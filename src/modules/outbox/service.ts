@@ -1,4 +1,5 @@
 import type { CompanyContext, Context } from '../../context.ts';
+import type { Statement } from '../../db/client.ts';
 import type { Condition } from '../../db/statements.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
@@ -28,6 +29,21 @@ export function prepareMessage(
     },
   };
 }
+
+/**
+ * Messages that go with a unit of work, as that of `prepareMessage`, where the database makes one of each row that it finds.
+ * @param insert the statement that stores them, due at a time, and answers them
+ */
+export const prepareMessages = <S extends Statement>(
+  ctx: Context,
+  insert: (dueAt: number) => S,
+  work: (message: JobMessage) => Promise<void>,
+) => ({
+  statement: insert(ctx.now() + WAIT_MS),
+  send(stored: readonly store.OutboxRow[]): void {
+    for (const row of stored) ctx.defer(sendStored(ctx, row, row.message, { work: () => work(row.message) }));
+  },
+});
 
 /** A message about a change in another database than the one that it is stored in. */
 export interface StoredMessage {

@@ -9,6 +9,7 @@ import { managedPolicyById } from '../../permissions/managed-policies.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { selectPrincipalPolicies } from './policy-store.ts';
+import { findHiddenPolicies } from './service.ts';
 
 /** A policy that reaches somebody, and the groups it comes through. */
 export interface ReachingPolicy {
@@ -33,10 +34,11 @@ export async function explainOwnAccess(ctx: PrincipalContext): Promise<OwnAccess
   for (const { policyId, groupId, name } of found) {
     const policy = policies.get(policyId) ?? described(companyId, policyId, name);
     if (!policy) continue;
-    policy.groupIds.push(groupId);
+    if (!isDenied(ctx.actor, 'group', groupId)) policy.groupIds.push(groupId);
     policies.set(policyId, policy);
   }
-  return { policies: [...policies.values()], actions: allowedActions(access) };
+  const hidden = await findHiddenPolicies(ctx, [...policies.keys()]);
+  return { policies: [...policies.values()].filter(({ id }) => !hidden.has(id)), actions: allowedActions(access) };
 }
 
 function described(companyId: string, id: string, ownName: string | null): ReachingPolicy | undefined {
@@ -66,7 +68,27 @@ export async function simulate(
   checks: Check[],
 ): Promise<(Check & Decision)[]> {
   const access = compileAccess(await readSources(ctx, principal));
-  return checks.map((check) => ({ ...check, ...decide(access, check.action, check.resource) }));
+  const decisions = checks.map((check) => ({ ...check, ...decide(access, check.action, check.resource) }));
+  const rules = await showRules(
+    ctx,
+    decisions.map((decision) => decision.decided_by),
+  );
+  return decisions.map((decision, at) => ({ ...decision, decided_by: rules[at] as Rule }));
+}
+
+export type Rule = Decision['decided_by'];
+
+/** The rules that decide, as the caller may see them: without the policies and groups that a Deny keeps from the caller. */
+export async function showRules(ctx: PrincipalContext, rules: readonly Rule[]): Promise<Rule[]> {
+  const hidden = await findHiddenPolicies(
+    ctx,
+    rules.flatMap(({ policy_id }) => policy_id ?? []),
+  );
+  return rules.map((rule) => ({
+    ...rule,
+    ...(rule.policy_id !== null && hidden.has(rule.policy_id) && { policy_id: null, sid: null }),
+    ...(rule.group_id !== null && isDenied(ctx.actor, 'group', rule.group_id) && { group_id: null }),
+  }));
 }
 
 async function readSources(ctx: PrincipalContext, { type, id }: PrincipalReference) {

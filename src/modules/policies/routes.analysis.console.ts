@@ -8,6 +8,7 @@ import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
+import { type Rule, showRules } from './explanation.ts';
 import { actionInput, decisionView, policyDocumentInput, resourceInput } from './views.ts';
 
 /** Documents of one side of a comparison: as many as can be attached to two groups. */
@@ -34,11 +35,15 @@ export const analysisEndpoints = [
       returns: ok(listSchema(z.object({ principal: principalView, decided_by: decisionView }))),
       fails: [],
     },
-    async ({ ctx, query, body }) =>
-      list(
-        await whoCan(ctx.db, ctx.actor, body, { page: query.page, perPage: query.per_page }),
-        ({ principal, decidedBy }) => ({ principal, decided_by: decidedBy }),
-      ),
+    async ({ ctx, query, body }) => {
+      const found = await whoCan(ctx.db, ctx.actor, body, { page: query.page, perPage: query.per_page });
+      const rules = await showRules(
+        ctx,
+        found.records.map(({ decidedBy }) => decidedBy),
+      );
+      const records = found.records.map(({ principal }, at) => ({ principal, decided_by: rules[at] as Rule }));
+      return list({ ...found, records }, (record) => record);
+    },
   ),
   endpoint(
     {

@@ -61,7 +61,7 @@ export const decisionView = z
   })
   .meta({
     description:
-      'What decides: `owner`: the user owns the company; `deny`, `allow`: a statement of a policy; `legacy`: a role or permission of a group; `none`: nothing allows or denies it.',
+      'What decides: `owner`: the user owns the company; `deny`, `allow`: a statement of a policy; `legacy`: a role or permission of a group; `none`: nothing allows or denies it. A policy or group that the caller may not see is null.',
   });
 
 /** A policy as the console shows it. */

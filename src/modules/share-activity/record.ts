@@ -1,15 +1,18 @@
 import type { Actor } from '../../access/actors.ts';
 import type { Context } from '../../context.ts';
+import type { Condition } from '../../db/statements.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { idPrefixAt } from '../../kernel/ids.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
+import type { JobMessage } from '../../platform/job-messages.ts';
 import { keyedDigest } from '../../platform/keyed-digest.ts';
 import { log, logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../sharing/share-event.ts';
 import { keepInLog } from '../company-log/service.ts';
-import { prepareMessage } from '../outbox/service.ts';
+import { prepareMessage, prepareMessages } from '../outbox/service.ts';
+import { insertShareMessages, type ShareGroup } from './store.ts';
 
 /** An event to record; its other fields come from the context. */
 export interface NewShareEvent {
@@ -44,11 +47,33 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
  * is there without the other; `send` is called with what that answered. The log has it then, and whoever follows the log.
  */
 export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'onceAMinute'>) {
-  const record = toRecord(ctx, event);
-  const whole: ShareEvent = { ...record, viewer: record.actorId ?? '' };
-  const message = { type: 'share.keep' as const, companyId: record.companyId, event: { ...whole } };
-  return prepareMessage(ctx, message, { work: () => keepInLog(ctx.bindings, 'share', whole) });
+  const { message, work } = toMessage(ctx, event);
+  return prepareMessage(ctx, message, { work: () => work(message) });
 }
+
+/**
+ * The events of the shares that end with a dashboard or a context, otherwise as `prepareShareEvent`. Their statement stands before
+ * those that end the shares; `when` says whether they do.
+ */
+export function prepareRevocations(ctx: Context, group: ShareGroup, when?: Condition) {
+  const { message, work } = toMessage(ctx, { type: 'share.revoked', target: { type: 'dashboard', id: null } });
+  const insert = (dueAt: number) => insertShareMessages(ctx.db, group, { message, now: ctx.now(), dueAt }, when);
+  return prepareMessages(ctx, insert, work);
+}
+
+/** The message that stores an event, and what does so at once. */
+function toMessage(ctx: Context, event: NewShareEvent) {
+  const record = toRecord(ctx, event);
+  const message: KeepMessage = {
+    type: 'share.keep',
+    companyId: record.companyId,
+    event: { ...record, viewer: record.actorId ?? '' },
+  };
+  const work = (kept: JobMessage) => keepInLog(ctx.bindings, 'share', (kept as KeepMessage).event);
+  return { message, work };
+}
+
+type KeepMessage = { type: 'share.keep'; companyId: string; event: ShareEvent & Record<string, unknown> };
 
 function toRecord(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'viewer'> {
   const companyId = event.companyId ?? ('companyId' in ctx.actor ? ctx.actor.companyId : undefined);

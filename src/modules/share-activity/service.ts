@@ -18,7 +18,14 @@ import { exportLog, readAnalytics, readLog } from '../company-log/service.ts';
 import { shareEventNotFound, tooManyIntervals } from './failures.ts';
 import { selectDeniedContexts, selectGrantTypes, selectNames } from './store.ts';
 
-export { countView, type NewShareEvent, prepareShareEvent, recordShareEvent, refusalReason } from './record.ts';
+export {
+  countView,
+  type NewShareEvent,
+  prepareRevocations,
+  prepareShareEvent,
+  recordShareEvent,
+  refusalReason,
+} from './record.ts';
 
 /** The events of a company that a list is for. Times in milliseconds, both ends included. */
 export interface EventFilter {

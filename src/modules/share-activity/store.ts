@@ -1,11 +1,14 @@
-import { and, eq, inArray, not, or, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, isNull, not, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
+import { outbox } from '../../db/schema/outbox.ts';
 import { shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
-import { idList } from '../../db/statements.ts';
+import { byId, type Condition, exists, idList } from '../../db/statements.ts';
+import { idPrefixAt } from '../../kernel/ids.ts';
 import type { Denials } from '../../permissions/denials.ts';
+import type { JobMessage } from '../../platform/job-messages.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 
 /** The types of the targets that the company's contexts grant. */
@@ -38,3 +41,38 @@ export const selectNames = (db: ControlDb, companyId: string, ids: { shares: str
     .from(dashboards)
     .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, idList(ids.dashboards)))),
 });
+
+/** The shares that end together: those of a dashboard, or those of a context. */
+export type ShareGroup = { dashboardId: string } | { shareContextId: string };
+
+/**
+ * Stores the message of an event for each share of a group that has not ended, if a condition holds at that moment.
+ * @param message what the event says whatever the share
+ */
+export const insertShareMessages = (
+  db: ControlDb,
+  group: ShareGroup,
+  { message, now, dueAt }: { message: JobMessage; now: number; dueAt: number },
+  when: Condition = sql`true`,
+) => {
+  const newId = sql`${idPrefixAt(now)} || lower(hex(randomblob(8)))`;
+  const { companyId } = message;
+  return db
+    .insert(outbox)
+    .select(
+      sql`select ${newId}, ${companyId}, json_set(${JSON.stringify(message)}, '$.event.id', ${newId},
+          '$.event.shareId', ${dashboardShares.id}, '$.event.targetId', ${dashboardShares.dashboardId},
+          '$.event.shareContextId', ${dashboardShares.shareContextId}, '$.event.details', json_object('name', ${dashboardShares.name})),
+          ${dueAt}
+        from ${dashboardShares} where ${and(
+          eq(dashboardShares.companyId, companyId),
+          'dashboardId' in group
+            ? eq(dashboardShares.dashboardId, group.dashboardId)
+            : eq(dashboardShares.shareContextId, group.shareContextId),
+          isNull(dashboardShares.revokedAt),
+          exists(dashboards, byId(dashboards, companyId, sql`${dashboardShares.dashboardId}`)),
+          when,
+        )}`,
+    )
+    .returning();
+};

@@ -1,4 +1,4 @@
-import { deniedEverywhere, isDenied } from '../../access/denials.ts';
+import { isDenied } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
@@ -9,8 +9,9 @@ import { groupNotFound } from '../groups/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { memberExists, memberNotFound, tooManyMembers } from './failures.ts';
-import { contextEvent, getContext, sharableContext } from './service.ts';
+import { contextEvent, findDeniedMembers, getContext, sharableContext } from './service.ts';
 import {
+  countMembers,
   deleteMember,
   insertMember,
   type MemberRow,
@@ -40,8 +41,7 @@ export async function listMembers(
   contextId: string,
   wanted: MemberSearch,
 ): Promise<Page<ShareMember>> {
-  const denied = { internal_user: deniedEverywhere(ctx.actor, 'user'), group: deniedEverywhere(ctx.actor, 'group') };
-  return readMembers(ctx.db, await getContext(ctx, contextId), { ...wanted, denied });
+  return readMembers(ctx.db, await getContext(ctx, contextId), { ...wanted, denied: findDeniedMembers(ctx) });
 }
 
 /** A context that shows nothing which the caller is denied, and the dashboards that it shows. */
@@ -80,7 +80,8 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
   };
   const { added, told } = await commit(ctx.db, unit, { 'share_members.subject': memberExists });
   if (added.length === 0) {
-    throw context.memberCount >= MAX_MEMBERS ? tooManyMembers(MAX_MEMBERS) : concurrentChange();
+    const [counted] = await countMembers(ctx.db, context);
+    throw counted && counted.members >= MAX_MEMBERS ? tooManyMembers(MAX_MEMBERS) : concurrentChange();
   }
   event.send(told);
   return result;

@@ -3,11 +3,12 @@ import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
+import { afterChange } from '../../db/statements.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { slugFrom } from '../../kernel/text.ts';
 import { policyProblems } from '../../sharing/terms.ts';
 import type { DashboardVersions } from '../dashboards/service.ts';
-import { type NewShareEvent, prepareShareEvent } from '../share-activity/service.ts';
+import { type NewShareEvent, prepareRevocations, prepareShareEvent } from '../share-activity/service.ts';
 import { listInputs, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { requireSeeing, requireSharing, requireSharingSomeType, typesNotShared } from './permission.ts';
@@ -26,7 +27,6 @@ import {
 export { shareContextNotFound } from './failures.ts';
 export { selectMembershipOfEmail } from './store.ts';
 export type { ShareContext };
-export { readContext };
 
 const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
 
@@ -36,12 +36,19 @@ const deniedTargets = ({ actor }: PrincipalContext) => ({
   visualization: deniedEverywhere(actor, 'shared_visualization'),
 });
 
+/** The people and groups whom the caller may not see among members. */
+export const findDeniedMembers = ({ actor }: PrincipalContext) => ({
+  internal_user: deniedEverywhere(actor, 'user'),
+  group: deniedEverywhere(actor, 'group'),
+});
+
 /** A page of the contexts of which the caller may share everything. */
 export async function listContexts(ctx: PrincipalContext, wanted: ContextSearch): Promise<Page<ShareContext>> {
   return readContexts(ctx.db, ctx.actor.companyId, {
     ...wanted,
     hidden: typesNotShared(ctx),
     denied: deniedTargets(ctx),
+    deniedMembers: findDeniedMembers(ctx),
   });
 }
 
@@ -52,9 +59,13 @@ export async function getContext(ctx: PrincipalContext, id: string): Promise<Sha
   return context;
 }
 
+/** A context of the company; undefined for none. */
+export const findContext = (ctx: PrincipalContext, id: string): Promise<ShareContext | undefined> =>
+  readContext(ctx.db, ctx.actor.companyId, id, findDeniedMembers(ctx));
+
 /** A context all of which the caller may share. Who is denied to see something of it can still take it from others. */
 export async function sharableContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
-  const context = await readContext(ctx.db, ctx.actor.companyId, id);
+  const context = await findContext(ctx, id);
   if (!context) {
     // Who may share nothing at all does not learn which contexts there are.
     requireSharingSomeType(ctx);
@@ -134,10 +145,17 @@ export async function replaceContextGrants(ctx: PrincipalContext, id: string, gr
 export async function deleteContext(ctx: PrincipalContext, id: string): Promise<void> {
   const context = await sharableContext(ctx, id);
   const event = contextEvent(ctx, 'context.deleted', context);
+  const revocations = prepareRevocations(ctx, { shareContextId: id }, afterChange);
   const { deleted: deletion, ...rest } = contextDeletion(ctx.db, context, ctx.now());
-  const { deleted, told } = await commit(ctx.db, { deleted: deletion, told: event.statement, ...rest });
+  const { deleted, told, revoked } = await commit(ctx.db, {
+    deleted: deletion,
+    told: event.statement,
+    revoked: revocations.statement,
+    ...rest,
+  });
   if (deleted.length === 0) throw concurrentChange();
   event.send(told);
+  revocations.send(revoked);
 }
 
 /**

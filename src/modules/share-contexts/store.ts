@@ -1,4 +1,4 @@
-import { and, eq, isNull, not, type SQL, sql } from 'drizzle-orm';
+import { and, count, eq, isNull, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
@@ -32,17 +32,27 @@ export type ShareMember = MemberRow & { name: string | null; email: string | nul
 const TARGET_EXISTS = sql`(target_type = 'dashboard' and exists (select 1 from ${dashboards} where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
   or target_type = 'visualization' and exists (select 1 from ${visualizations} where visualizations.id = target_id and visualizations.company_id = share_grants.company_id))`;
 
-const EXTRA_COLUMNS = {
+/** The people and groups that are denied. */
+export type DeniedMembers = Record<'internal_user' | 'group', Denials>;
+
+/** The conditions of members that are not denied. */
+const areMembersNotDenied = (denied: DeniedMembers): (SQL | undefined)[] =>
+  Object.entries(denied).map(([type, ofType]) => {
+    const isNamed = isNotDenied(shareMembers.subject, ofType);
+    return isNamed && sql`(${shareMembers.memberType} <> ${type} or ${isNamed})`;
+  });
+
+const selectExtraColumns = (denied: DeniedMembers) => ({
   grants: sql<Grant[]>`(select json_group_array(json_object('target_type', target_type, 'target_id', target_id,
     'filter_policies', json(filter_policies)) order by position) from ${shareGrants}
     where share_grants.context_id = share_contexts.id and ${TARGET_EXISTS})`
     .mapWith((text: string) => JSON.parse(text) as Grant[])
     .as('grants'),
   memberCount:
-    sql<number>`(select count(*) from ${shareMembers} where share_members.context_id = share_contexts.id)`.as(
+    sql<number>`(select count(*) from ${shareMembers} where ${and(eq(shareMembers.contextId, shareContexts.id), ...areMembersNotDenied(denied))})`.as(
       'member_count',
     ),
-};
+});
 
 /** SQL condition, true for contexts that grant nothing that is denied. */
 const grantsNothingDenied = (denied: Record<TargetType, Denials>): (SQL | undefined)[] =>
@@ -67,8 +77,13 @@ export const readContexts = (
     search,
     hidden,
     denied,
+    deniedMembers,
     ...page
-  }: ContextSearch & { hidden: readonly TargetType[]; denied: Record<TargetType, Denials> },
+  }: ContextSearch & {
+    hidden: readonly TargetType[];
+    denied: Record<TargetType, Denials>;
+    deniedMembers: DeniedMembers;
+  },
 ) => {
   const notHidden = hidden.map(
     (type) =>
@@ -84,17 +99,22 @@ export const readContexts = (
         ...notHidden,
         ...grantsNothingDenied(denied),
       ) as SQL,
-      extra: EXTRA_COLUMNS,
+      extra: selectExtraColumns(deniedMembers),
     },
     { ...page, by: CONTEXT_ORDER[page.by] },
   );
 };
 
 /** Reads a context; undefined for none. */
-export async function readContext(db: ControlDb, companyId: string, id: string): Promise<ShareContext | undefined> {
+export async function readContext(
+  db: ControlDb,
+  companyId: string,
+  id: string,
+  denied: DeniedMembers,
+): Promise<ShareContext | undefined> {
   const filter = byId(shareContexts, companyId, id);
   const part = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };
-  const { records } = await readPage(db, { table: shareContexts, filter, extra: EXTRA_COLUMNS }, part);
+  const { records } = await readPage(db, { table: shareContexts, filter, extra: selectExtraColumns(denied) }, part);
   return records[0];
 }
 
@@ -203,7 +223,7 @@ export type MemberSearch = SearchRequest<keyof typeof MEMBER_ORDER>;
 export const readMembers = (
   db: ControlDb,
   { companyId, id }: Row,
-  { search, denied, ...page }: MemberSearch & { denied: Record<'internal_user' | 'group', Denials> },
+  { search, denied, ...page }: MemberSearch & { denied: DeniedMembers },
 ) =>
   readPage(
     db,
@@ -213,10 +233,7 @@ export const readMembers = (
         eq(shareMembers.companyId, companyId),
         eq(shareMembers.contextId, id),
         contains([NAME, EMAIL], search),
-        ...Object.entries(denied).map(([type, ofType]) => {
-          const isNamed = isNotDenied(shareMembers.subject, ofType);
-          return isNamed && sql`(${shareMembers.memberType} <> ${type} or ${isNamed})`;
-        }),
+        ...areMembersNotDenied(denied),
       ) as SQL,
       extra: { name: NAME.as('name'), email: EMAIL.as('email') },
     },
@@ -246,6 +263,13 @@ const byMember = ({ companyId, id: contextId }: Row, id: string): SQL =>
 
 export const selectMember = (db: ControlDb, context: Row, id: string) =>
   db.select().from(shareMembers).where(byMember(context, id));
+
+/** Counts all members of a context. */
+export const countMembers = (db: ControlDb, { companyId, id }: Row) =>
+  db
+    .select({ members: count() })
+    .from(shareMembers)
+    .where(and(eq(shareMembers.companyId, companyId), eq(shareMembers.contextId, id)));
 
 /** Removes a member. */
 export const deleteMember = (db: ControlDb, context: Row, id: string) =>

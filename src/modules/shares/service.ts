@@ -12,7 +12,7 @@ import { type FilterPolicy, type Input, policyProblems } from '../../sharing/ter
 import { isChoice } from '../../sql-templates/parameters.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { prepareShareEvent, readViews } from '../share-activity/service.ts';
-import { readContext, shareContextNotFound } from '../share-contexts/service.ts';
+import { findContext, shareContextNotFound } from '../share-contexts/service.ts';
 import { listInputs, loadSharedItem, optionsSource, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
@@ -130,9 +130,8 @@ async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms:
     told: event.statement,
   });
   if (made.length === 0) {
-    const { companyId, shareContextId } = share;
-    if (shareContextId !== null && !(await readContext(ctx.db, companyId, shareContextId)))
-      throw shareContextNotFound();
+    const { shareContextId } = share;
+    if (shareContextId !== null && !(await findContext(ctx, shareContextId))) throw shareContextNotFound();
     return undefined;
   }
   event.send(told);
@@ -176,7 +175,7 @@ export async function changeShare(
     const [changed] = updated;
     if (changed) return { ...changed, dashboardExists: true };
     const contextId = changes.shareContextId ?? null;
-    if (contextId !== null && !(await readContext(ctx.db, share.companyId, contextId))) throw shareContextNotFound();
+    if (contextId !== null && !(await findContext(ctx, contextId))) throw shareContextNotFound();
     return undefined;
   });
   const [result] = await withViews(ctx, [stored]);
@@ -195,9 +194,10 @@ export async function revokeShare(ctx: PrincipalContext, id: string): Promise<vo
   const event = shareEvent(ctx, 'share.revoked', share);
   const { told } = await commit(ctx.db, {
     revoked: updateToRevoked(ctx.db, share.companyId, id, ctx.now()),
-    told: event.statement,
+    // The deletion of its dashboard has told it.
+    told: share.dashboardExists ? [event.statement] : [],
   });
-  event.send(told);
+  event.send(told.flat());
 }
 
 /** A share of a dashboard that the caller may share. */

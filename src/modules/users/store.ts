@@ -1,5 +1,10 @@
 import { and, asc, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
-import { isBindingOfPrincipal } from '../../access/sources.ts';
+import {
+  isBindingOfPrincipal,
+  isMembershipOfUser,
+  joinDefaultAccount,
+  selectDefaultAccount,
+} from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage, type SearchRequest } from '../../db/page.ts';
@@ -28,12 +33,12 @@ export const selectUserByEmail = (db: ControlDb, companyId: string, email: strin
     .from(users)
     .where(and(eq(users.companyId, companyId), eq(users.email, email), isNull(users.deletedAt)));
 
-/** The groups a user is in, whatever the account. */
+/** The groups a user is in on the console. */
 export const selectGroupsOfUser = (db: ControlDb, companyId: string, userId: string) =>
   db
-    .selectDistinct({ groupId: groupBindings.groupId })
+    .select({ groupId: groupBindings.groupId })
     .from(groupBindings)
-    .where(isBindingOfPrincipal({ companyId, principalType: 'user', principalId: userId }))
+    .where(isMembershipOfUser(companyId, userId))
     .orderBy(asc(groupBindings.groupId));
 
 /** Records a sign-in, if the statement before it in the batch, which begins the session, changed a row. */
@@ -141,12 +146,13 @@ const ofUser = and(
   eq(groupBindings.principalType, 'user'),
   eq(groupBindings.principalId, users.id),
 );
+/** Begins with the memberships: SQLite may not go through all groups of the company for each user. */
 const groupsWithout = (denied: Denials) =>
   sql`(select json_group_array(json_object('id', id, 'name', name, 'slug', slug)) from (
-  select id, name, slug from ${groups}
-  where ${and(eq(groups.companyId, users.companyId), isNull(groups.deletedAt), isNotDenied(groups.id, denied))}
-    and id in (select group_id from ${groupBindings} where ${ofUser})
-  order by id))`
+  select groups.id, groups.name, groups.slug from ${groupBindings} ${joinDefaultAccount}
+  cross join ${groups} on groups.id = group_bindings.group_id
+  where ${and(ofUser, eq(groups.companyId, users.companyId), isNull(groups.deletedAt), isNotDenied(groups.id, denied))}
+  order by groups.id))`
     .mapWith((text: string): GroupName[] => JSON.parse(text))
     .as('groups');
 
@@ -170,7 +176,7 @@ const HAS_STATUS: Record<UserStatus, SQL> = {
   inactive: and(eq(users.isActive, false), isNotNull(users.activatedAt)) as SQL,
 };
 
-/** The members of a group, in any account: nobody where the group is denied. */
+/** The members of a group on the console: nobody where the group is denied. */
 const selectMembers = (db: ControlDb, companyId: string, groupId: string, denied: Denials) =>
   db
     .select({ id: groupBindings.principalId })
@@ -178,6 +184,7 @@ const selectMembers = (db: ControlDb, companyId: string, groupId: string, denied
     .where(
       and(
         eq(groupBindings.companyId, companyId),
+        eq(groupBindings.accountId, selectDefaultAccount(companyId)),
         eq(groupBindings.groupId, groupId),
         eq(groupBindings.principalType, 'user'),
         isNotDenied(groupBindings.groupId, denied),

@@ -15,7 +15,7 @@ export const consoleUserView = z
     company_id: z.string(),
     status: userStatus,
     teams: z.array(z.string()),
-    group_ids: z.array(z.string()),
+    group_ids: z.array(z.string()).meta({ description: 'The groups that the user is in within the default account.' }),
     groups: z
       .array(z.object({ _id: z.string(), name: z.string(), slug: z.string() }))
       .optional()

@@ -1,4 +1,5 @@
 import { and, eq, getTableColumns, inArray, lte, ne, type SQL, sql } from 'drizzle-orm';
+import { selectDefaultAccount } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
@@ -143,14 +144,15 @@ export const deleteEventsWithoutEndpoint = (db: ControlDb, before: number) =>
       ),
     );
 
-/** Reads the groups of users, and the permissions and policies of groups. */
+/** Reads the groups of users on the console, and the permissions and policies of groups. */
 export const listReads = (db: ControlDb, companyId: string, ids: readonly string[]) => ({
   memberships: db
-    .selectDistinct({ of: groupBindings.principalId, id: groupBindings.groupId })
+    .select({ of: groupBindings.principalId, id: groupBindings.groupId })
     .from(groupBindings)
     .where(
       and(
         eq(groupBindings.companyId, companyId),
+        eq(groupBindings.accountId, selectDefaultAccount(companyId)),
         eq(groupBindings.principalType, 'user'),
         inArray(groupBindings.principalId, idList(ids)),
       ),

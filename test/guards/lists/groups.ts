@@ -56,7 +56,7 @@ export const GROUP_AND_POLICY_GUARDS = [
       in: 'removeUsers',
       text: 'usersIn(companyId, [groupId]), ',
       without: '',
-      title: 'and no other group',
+      title: 'and of other groups as they are',
     },
     {
       in: 'removeUsers',
@@ -89,8 +89,13 @@ export const GROUP_AND_POLICY_GUARDS = [
   ...guardsOf('src/modules/groups/user-group-store.ts', RACE_TESTS, [
     { in: 'joinGroups', text: ' and ${groups.deletedAt} is null', without: '' },
     { in: 'joinGroups', text: 'livingById(', without: 'byId(' },
-    { in: 'joinGroups', text: "joining.value ->> 'joins'\n", without: 'true\n' },
-    { in: 'joinGroups', text: 'ofUser(companyId, userId), ', without: '' },
+    {
+      in: 'leaveGroups',
+      text: 'isMembershipOfUser(companyId, userId), ',
+      without: '',
+      tests: ['test/users/users.console.test.ts'],
+      title: 'within the default account alone',
+    },
   ]),
   ...guardsOf(
     'src/modules/groups/user-groups.ts',
@@ -101,6 +106,13 @@ export const GROUP_AND_POLICY_GUARDS = [
         text: 'fits(groupIds) ? { user, groupIds: shownGroups(ctx, after) } : undefined',
         without: '{ user, groupIds: shownGroups(ctx, after) }',
         title: 'whoever else does so meanwhile',
+      },
+      {
+        in: 'change',
+        text: 'enterStatement(ctx, userId, joined)',
+        without: 'enterStatement(ctx, userId, enter)',
+        tests: RACE_TESTS,
+        title: 'checks the permission again',
       },
     ],
   ),

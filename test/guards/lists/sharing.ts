@@ -117,6 +117,22 @@ export const SHARING_GUARDS = [
       ...SAME_MOMENT_TESTS,
     },
   ]),
+  ...guardsOf('src/modules/share-contexts/service.ts', RACE_TESTS, [
+    { in: 'deleteContext', text: '{ shareContextId: id }, afterChange', without: '{ shareContextId: id }' },
+  ]),
+  ...guardsOf(
+    'src/modules/share-activity/store.ts',
+    ['test/share-activity/share-activity.sharing.test.ts'],
+    [
+      { in: 'insertShareMessages', text: 'isNull(dashboardShares.revokedAt),', without: '', title: 'each once' },
+      {
+        in: 'insertShareMessages',
+        text: 'exists(dashboards, byId(dashboards, companyId, sql`${dashboardShares.dashboardId}`)),',
+        without: '',
+        title: 'each once',
+      },
+    ],
+  ),
   ...guardsOf('src/modules/embeds/store.ts', REVOCATION_TESTS, [
     {
       in: 'upsertRevocation',

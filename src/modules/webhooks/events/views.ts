@@ -37,7 +37,7 @@ export interface Concept {
 
 /** Data with which a record is shown beside its own row. */
 export interface RelatedData {
-  /** The groups that a user is in. */
+  /** The groups that a user is in on the console. */
   groupIds: string[];
   /** The permissions and policies that a group lists. */
   permissionIds: string[];
