@@ -113,4 +113,7 @@ export function sendHeight(): void {
     parent.postMessage({ type: `${PREFIX}height`, height }, '*');
   };
   new ResizeObserver(send).observe(document.body);
+  // Browsers draw no frame that is out of view, and only drawing tells the observer above. A change is measured at once.
+  const changes = { subtree: true, childList: true, characterData: true, attributes: true };
+  new MutationObserver(send).observe(document.body, changes);
 }

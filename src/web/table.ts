@@ -7,6 +7,8 @@ import { LOCALE, TEXTS } from './texts.ts';
 const ROWS_PER_PAGE = 100;
 /** The maximum number of rows that are printed. */
 const MAX_PRINTED = 500;
+/** The number of ways to make a table less wide on paper: see styles/print.css. */
+const MAX_TIGHT = 4;
 
 type Order = { column: number; descending: boolean } | undefined;
 
@@ -136,6 +138,10 @@ export function buildTable(
     print(isPrinted) {
       if (isPrinted) shown = visible;
       show(isPrinted ? MAX_PRINTED : shown);
+      delete table.dataset.tight;
+      for (let tight = 1; isPrinted && tight <= MAX_TIGHT && table.offsetWidth > area.clientWidth; tight += 1) {
+        table.dataset.tight = String(tight);
+      }
     },
     isCut: () => view.dataset.more !== '',
     arranged() {

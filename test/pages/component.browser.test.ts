@@ -50,6 +50,21 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     await page.context().close();
   });
 
+  it('is as high as its dashboard also far below what is in view, where the browser draws nothing', async () => {
+    const { page } = await hosted(
+      '<p>Above</p>'.repeat(200) + ['one', 'two'].map((id) => EMBED.replace('one', id)).join(''),
+    );
+    for (const id of ['one', 'two']) {
+      await expect.poll(() => strikesIn(page, id)).toBe('10,000');
+      await frameOf(page, id).getByRole('img', { name: 'By state: bar chart.' }).waitFor();
+      const inner = () =>
+        frameOf(page, id).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
+      await expect.poll(async () => (await page.evaluate(`${id}.offsetHeight`)) === (await inner())).toBe(true);
+    }
+    expect(await page.evaluate('scrollY')).toBe(0);
+    await page.context().close();
+  });
+
   it('takes filter values from the host and reports those of the viewer, without an endless loop', async () => {
     const said = Promise.withResolvers<void>();
     const { token } = host;

@@ -151,6 +151,48 @@ describe.skipIf(!installed)('a printed page', () => {
     await page.context().close();
   });
 
+  it('breaks no number and no head, and a word only if it is too long, in tables that all fit on the sheet', async () => {
+    const words = `'Struck a gull on the runway while it was taking off, and returned' AS notes, 'Washington' AS state`;
+    const few = `'2024-05-06'::date AS day, 105 AS n, 'high' AS sev, 1234567.89 AS cost, 31 AS speed_of_plane, 7 AS x`;
+    const long = `'${'x'.repeat(300)}' AS address`;
+    const many = Array.from({ length: 40 }, (_each, at) => `${1000 + at} AS n${at}`).join();
+    const charts: Chart[] = [
+      // It is cut on the screen, so it has the whole width on paper.
+      { name: 'Eight', sql: `SELECT ${words}, ${few} FROM generate_series(1, 30)`, place: [0, 0, 4, 4] },
+      { name: 'Half', sql: `SELECT ${words}`, place: [4, 0, 8, 4] },
+      { name: 'Long', sql: `SELECT ${words}, ${few}, ${long}` },
+      { name: 'Many', sql: `SELECT ${many}` },
+    ];
+    const { page } = await open((await aLink(await aDashboard(charts))).path, {
+      viewport: { width: 794, height: 900 },
+    });
+    await settled(page);
+    await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
+    await page.emulateMedia({ media: 'print' });
+    /** The words of a table that stand on several lines, and whether all of it is in the card. */
+    const look = (name: string) =>
+      page.getByRole('table', { name }).evaluate((table) => {
+        const { ownerDocument: document } = table;
+        const broken = new Set<string>();
+        const walker = document.createTreeWalker(table, 4);
+        for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+          if (node.parentElement?.closest('caption')) continue;
+          for (const { index, 0: word } of (node.textContent ?? '').matchAll(/\S+/g)) {
+            const range = document.createRange();
+            range.setStart(node, index);
+            range.setEnd(node, index + word.length);
+            if (range.getClientRects().length > 1) broken.add(word);
+          }
+        }
+        const card = table.closest('section')?.getBoundingClientRect();
+        return { broken: [...broken], fits: table.getBoundingClientRect().right <= (card?.right ?? 0) };
+      });
+    for (const name of ['Eight', 'Half']) expect(await look(name), name).toEqual({ broken: [], fits: true });
+    expect(await look('Long')).toEqual({ broken: ['x'.repeat(300)], fits: true });
+    expect(await look('Many')).toMatchObject({ fits: true });
+    await page.context().close();
+  });
+
   it.each(['A4', 'Letter'])('cuts no card in two that fits on a sheet: %s', async (format) => {
     const charts = CHARTS.map((chart) => (chart.name === 'Rows' ? { ...chart, sql: rows(25) } : chart));
     const { page } = await open((await aLink(await aDashboard(charts, { filters: FILTERS }))).path);
