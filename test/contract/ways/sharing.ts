@@ -3,6 +3,7 @@ import { makeEmbed, SIGNING_KEYS_PATH } from '../../embeds/support.ts';
 import { EVENTS_PATH, expectTypes } from '../../share-activity/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf } from '../../shares/support.ts';
+import { call } from '../../support/api.ts';
 import { aConsoleGroup } from '../../support/console.ts';
 import { allow, must } from '../../support/signed.ts';
 import { aUser, type Company } from '../../support/worlds.ts';
@@ -12,7 +13,8 @@ import { type AccessPath, type AccessTarget, get, post, put, remove, resourceArn
 const SHARES_PATH = '/api/v1/dashboard-shares';
 const PORTAL_PATH = '/api/v1/share-portal';
 const SHARE_ACTIONS: Action[] = ['dashboards:share', 'visualizations:share'];
-const GRANT_ACTIONS: Action[] = ['visualizations:share', 'visualizations:get', 'visualizations:execute'];
+const SEE_ACTIONS: Action[] = ['visualizations:get', 'visualizations:execute'];
+const GRANT_ACTIONS: Action[] = ['visualizations:share', ...SEE_ACTIONS];
 
 /** A dashboard with one visualization, and what is asked about it: both are given away with it. */
 const givenAwayWays = (
@@ -291,6 +293,22 @@ export const SHARING_WAYS: AccessPath[] = [
     }),
   ),
   shareEventWays('an event of it', 'GET /api/v1/share-events/{id}', ({ id }) => get(`${EVENTS_PATH}/${id}`)),
+  {
+    thing: 'visualization',
+    way: 'the event of a download',
+    routes: ['GET /api/v1/share-events/{id}'],
+    besides: SHARE_ACTIONS,
+    denied: ['visualizations:share', 'visualizations:get'],
+    async make(company) {
+      const { visualization, dashboard } = await aPlacedVisualization(company);
+      const share = await aShare(company, dashboard._id, { embed_options: { allow_downloads: true } });
+      const query = `format=csv&visualization_id=${visualization._id}`;
+      await must(call('POST', `/api/v1/public/shares/${share.token}/execute?${query}`, { json: {} }));
+      const [event] = await expectTypes(company, `share_id=${share.id}&type=share.downloaded`, ['share.downloaded']);
+      const arn = resourceArnOf(company, 'visualization', visualization._id);
+      return { arn, ask: get(`${EVENTS_PATH}/${event?.id}`) };
+    },
+  },
   shareEventWays(
     'counted in analytics',
     'GET /api/v1/share-analytics',
@@ -313,9 +331,25 @@ export const SHARING_WAYS: AccessPath[] = [
   ...portal('executed', EXECUTE_IN_PORTAL, (path, context_id) => post(`${path}/execute`, { context_id })),
   {
     thing: 'visualization',
+    way: 'a parameter of it, told by the portal',
+    routes: [EXECUTE_IN_PORTAL[0]],
+    denied: SEE_ACTIONS,
+    async make(company, caller) {
+      await caller.may([allow('*')]);
+      const { dashboard, visualization } = await aPlacedVisualization(company, 'number');
+      const { id } = await contextOf(company, dashboard._id);
+      await aMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
+      const json = { context_id: id, parameters: { secret: 3 } };
+      const ask = post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, json);
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+    },
+    reached: ({ body }) => body.error_code === 'SHARE_FILTER_POLICY_VIOLATION',
+  },
+  {
+    thing: 'visualization',
     way: 'on a dashboard that is executed in the portal',
     routes: [EXECUTE_IN_PORTAL[0]],
-    denied: ['visualizations:get', 'visualizations:execute'],
+    denied: SEE_ACTIONS,
     async make(company, caller) {
       await caller.may([allow('*')]);
       const { dashboard, visualization } = await aPlacedVisualization(company);
