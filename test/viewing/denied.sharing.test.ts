@@ -163,6 +163,14 @@ describe.each(['visualizations:get', 'visualizations:execute'])(
       expect((await options(company.as, 'kind')).status).toBe(200);
     });
 
+    it('are no candidates for embeds, but those of others of the same name are', async () => {
+      const candidates = async (caller: Company['as']) =>
+        (await must(caller.get(`/api/v1/dashboards/${placed._id}/embed-parameter-candidates`))).records;
+      const top = { slug: 'top', label: 'top', options_source: null };
+      expect(await candidates(as)).toEqual([{ ...top, kind: 'text' }]);
+      expect(await candidates(company.as)).toHaveLength(3);
+    });
+
     it('are not told by the problems of a filter that does not fit them', async () => {
       const json = { filters: [parameter('least', 'text')] };
       const { _id } = await aDashboard(

@@ -163,6 +163,19 @@ export const SHARING_WAYS: AccessPath[] = [
       get(`/api/v1/dashboards/${id}/${path}`),
     ),
   ),
+  {
+    thing: 'visualization',
+    way: 'a parameter of it, among the candidates for embeds',
+    routes: ['GET /api/v1/dashboards/{id}/embed-parameter-candidates'],
+    besides: ['dashboards:share'],
+    denied: SEE_ACTIONS,
+    async make(company) {
+      const { visualization, dashboard } = await aPlacedVisualization(company, 'number');
+      const ask = get(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`);
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+    },
+    reached: ({ body }) => body.records?.[0]?.slug === 'secret',
+  },
   ...givenAwayWays('granted in a new context', ['POST /api/v1/share-contexts'], async (_, id) =>
     post(CONTEXTS_PATH, { name: 'Circle', grants: [dashboardGrant(id)] }),
   ),
