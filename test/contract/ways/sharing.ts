@@ -88,6 +88,8 @@ const ofAll = (way: string, route: string, make: (company: Company) => Promise<A
     };
   });
 
+const endViewer = post('/api/v1/embed/revoke', { viewer_id: 'viewer' });
+
 async function withoutKeys({ as }: Company): Promise<void> {
   const { records } = await must(as.get(SIGNING_KEYS_PATH));
   for (const { id } of records) await must(as.delete(`${SIGNING_KEYS_PATH}/${id}`));
@@ -276,8 +278,23 @@ export const SHARING_WAYS: AccessPath[] = [
       }),
     ),
   ),
-  ...ofAll('embeds of a viewer, ended', 'POST /api/v1/embed/revoke', async () =>
-    post('/api/v1/embed/revoke', { viewer_id: 'viewer' }),
+  ...ofAll('embeds of a viewer, ended', 'POST /api/v1/embed/revoke', async () => endViewer).map(
+    (way): AccessPath => ({ ...way, whatever: true }),
+  ),
+  // They may show anything: whoever is denied to share any of it does not end them.
+  ...(['dashboard', 'visualization'] as const).map(
+    (thing): AccessPath => ({
+      thing,
+      way: 'among all that embeds of a viewer show',
+      routes: ['POST /api/v1/embed/revoke'],
+      besides: SHARE_ACTIONS,
+      denied: [`${thing}s:share`],
+      whatever: true,
+      async make(company) {
+        const { _id } = (await aPlacedVisualization(company))[thing];
+        return { arn: resourceArnOf(company, thing, _id), ask: endViewer };
+      },
+    }),
   ),
   ...ofAll('the key of embeds, rotated', 'POST /api/v1/embed/rotate-key', async () => post('/api/v1/embed/rotate-key')),
   ...ofAll('a signing key', 'POST /api/v1/embed/signing-keys', async (company) => {
