@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { anEmbed } from '../embeds/support.ts';
 import { aContext, aMember, dashboardGrant } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
+import { type Caller, call } from '../support/api.ts';
 import { aConsoleGroup } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
@@ -52,6 +54,49 @@ describe.each(['dashboards:get', 'dashboards:share'])('events of a dashboard on 
     expect(JSON.stringify(body)).not.toContain(hidden._id);
   });
 });
+
+describe.each(['visualizations:get', 'visualizations:share'])(
+  'downloads of a visualization with a Deny of %s',
+  (action) => {
+    it.each(['share.downloaded', 'embed.downloaded'])('are neither listed nor shown: %s', async (type) => {
+      const [secret, open] = [
+        await aVisualization(company.as, 'SELECT count(*) FROM sales'),
+        await aVisualization(company.as, 'SELECT count(*) FROM sales'),
+      ];
+      const dashboard = await aDashboard(company.as, [secret, open]);
+      const path =
+        type === 'share.downloaded'
+          ? `public/shares/${(await aShare(company, dashboard._id, { embed_options: { allow_downloads: true } })).token}`
+          : `embed/d/${await anEmbed(company, 'dashboards', dashboard._id, { allow_downloads: true })}`;
+      const prefix = type === 'share.downloaded' ? '/api/v1' : '/api';
+      for (const { _id } of [secret, open]) {
+        const query = `format=csv&visualization_id=${_id}`;
+        const { status } = await call('POST', `${prefix}/${path}/execute?${query}`, { json: { parameters: {} } });
+        expect(status).toBe(200);
+      }
+      const isOfIt = ({ target_id }: Record<string, unknown>) => target_id === dashboard._id;
+      const list = async (as: Caller) => (await must(as.get(`${EVENTS_PATH}?per_page=100&type=${type}`))).records;
+      await expect.poll(async () => (await list(company.as)).filter(isOfIt).length).toBe(2);
+      const deniedOn = [`arn:svc:visualizations::${company.id}:visualization/${secret._id}`];
+      const { as } = await aUser(company, { can: ['*'], denied: [action], deniedOn });
+      const idsOf = (events: { details: { visualization_id: string } }[]) =>
+        events.map(({ details }) => details.visualization_id);
+      expect(idsOf((await list(as)).filter(isOfIt))).toEqual([open._id]);
+      const statuses = (await list(company.as))
+        .filter(isOfIt)
+        .map(async ({ id, details }: { id: string; details: { visualization_id: string } }) => [
+          details.visualization_id,
+          (await as.get(`${EVENTS_PATH}/${id}`)).status,
+        ]);
+      expect(new Map((await Promise.all(statuses)) as [string, number][])).toEqual(
+        new Map([
+          [open._id, 200],
+          [secret._id, 404],
+        ]),
+      );
+    });
+  },
+);
 
 describe('events of a member of a share context that is denied to the caller', () => {
   it.each([

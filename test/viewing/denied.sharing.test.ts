@@ -4,6 +4,7 @@ import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../s
 import { aShare, linkOf, someSales } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { rivalBefore } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import {
   aDashboard,
@@ -112,6 +113,78 @@ describe('a Deny on a visualization', () => {
     },
   );
 });
+
+describe.each(['visualizations:get', 'visualizations:execute'])(
+  'the parameters of a visualization with a Deny of %s',
+  (action) => {
+    const UNKNOWN = 'is not a parameter of this dashboard or visualization';
+    let placed: { _id: string };
+    let as: Company['as'];
+    let userId: string;
+    beforeAll(async () => {
+      const parameters = [parameter('least', 'number'), parameter('kind', 'select'), parameter('top', 'number')];
+      const sql = 'SELECT {{least}}::numeric, {{kind}}::text, {{top}}::numeric';
+      const hidden = await aVisualization(company.as, sql, { name: 'Hidden', parameters });
+      const shown = await aVisualization(company.as, 'SELECT {{top}}::text', {
+        parameters: [parameter('top', 'text')],
+      });
+      placed = await aDashboard(company.as, [hidden, shown]);
+      const deniedOn = [`arn:svc:visualizations::${company.id}:visualization/${hidden._id}`];
+      ({ as, id: userId } = await aUser(company, { can: ['*'], denied: [action], deniedOn }));
+    });
+    /** The answers to right and wrong values of the parameters, and to a parameter that there is not. */
+    const answersTo = async (execute: (parameters: object) => Promise<ApiResponse>) => {
+      const all = [{ least: 3 }, { least: 'x' }, { kind: 'x' }, { nothing: 3 }].map(execute);
+      return (await Promise.all(all)).map(({ status, body }) => [status, body.details?.[0].message]);
+    };
+    const unknown = Array.from({ length: 4 }, () => [422, UNKNOWN]);
+
+    it('are unknown where the dashboard is executed, to nobody else', async () => {
+      const executeAs = (caller: Company['as']) => (parameters: object) =>
+        caller.post(`${DASHBOARDS_PATH}/${placed._id}/execute`, { json: { parameters } });
+      expect(await answersTo(executeAs(as))).toEqual(unknown);
+      expect((await answersTo(executeAs(company.as))).map(([status]) => status)).toEqual([200, 422, 200, 422]);
+      expect(resultsOf(await executeAs(as)({ top: 'abc' }))).toEqual(['FORBIDDEN', [['abc']]]);
+    });
+
+    it('are unknown where the dashboard is executed in the portal', async () => {
+      const context = await aContext(company, [dashboardGrant(placed._id)]);
+      await aMember(company.as, context.id, { member_type: 'internal_user', member_id: userId });
+      expect(await answersTo(inPortal(as, context.id, placed._id).execute)).toEqual(unknown);
+    });
+
+    it('have no options', async () => {
+      const options = (caller: Company['as'], slug: string) =>
+        caller.get(`${DASHBOARDS_PATH}/${placed._id}/filters/${slug}/options`);
+      const answers = [await options(as, 'kind'), await options(as, 'nothing')];
+      expect(answers.map(({ status, body }) => [status, body.error])).toEqual(
+        Array.from({ length: 2 }, () => [404, 'FILTER_NOT_FOUND']),
+      );
+      expect((await options(company.as, 'kind')).status).toBe(200);
+    });
+
+    it('are no candidates for embeds, but those of others of the same name are', async () => {
+      const candidates = async (caller: Company['as']) =>
+        (await must(caller.get(`/api/v1/dashboards/${placed._id}/embed-parameter-candidates`))).records;
+      const top = { slug: 'top', label: 'top', options_source: null };
+      expect(await candidates(as)).toEqual([{ ...top, kind: 'text' }]);
+      expect(await candidates(company.as)).toHaveLength(3);
+    });
+
+    it('are not told by the problems of a filter that does not fit them', async () => {
+      const json = { filters: [parameter('least', 'text')] };
+      const { _id } = await aDashboard(
+        company.as,
+        (await must(as.get(`${DASHBOARDS_PATH}/${placed._id}`))).layout.map(
+          ({ visualization_id }: { visualization_id: string }) => ({ _id: visualization_id }),
+        ),
+      );
+      const { status, body } = await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json });
+      expect([status, body.details[0].message]).toEqual([422, 'must be number, the kind of the parameter in "Hidden"']);
+      expect((await as.put(`${DASHBOARDS_PATH}/${_id}`, { json })).status).toBe(200);
+    });
+  },
+);
 
 describe('a dashboard that is composed or shared', () => {
   const create = (as: Company['as'], json: Record<string, unknown>) =>

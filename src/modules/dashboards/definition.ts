@@ -10,6 +10,7 @@ import {
   measureLength,
   parameterFields,
   parameterProblems,
+  type Refusals,
   templateProblems,
   templateSql,
   type Visualization,
@@ -98,8 +99,16 @@ export const widgetIds = (layout: readonly Widget[]): string[] => [
   ...new Set(layout.map(({ visualization_id }) => visualization_id)),
 ];
 
-/** Returns the problems of filters, for a dashboard with these visualizations. */
-export function filterProblems(filters: readonly Filter[], visualizations: readonly Visualization[]): FieldProblem[] {
+/**
+ * Returns the problems of filters, for a dashboard with these visualizations.
+ * @param denied ids of those that the caller is denied: nothing is told of their parameters
+ */
+export function filterProblems(
+  filters: readonly Filter[],
+  visualizations: readonly Visualization[],
+  denied: Pick<Refusals, 'has'>,
+): FieldProblem[] {
+  const visible = visualizations.filter(({ id }) => !denied.has(id));
   const ids = new Set(visualizations.map(({ id }) => id));
   return [
     ...lengthProblems(filters, visualizations),
@@ -112,7 +121,7 @@ export function filterProblems(filters: readonly Filter[], visualizations: reado
         ...(hasUnknown
           ? [{ field: `${at}.applies_to`, message: 'must only hold visualizations that are on the layout' }]
           : []),
-        ...visualizations.flatMap((visualization) => {
+        ...visible.flatMap((visualization) => {
           const message = matchParameter(each, visualization)?.problem;
           return message === undefined ? [] : [{ field: `${at}.kind`, message: `${message} "${visualization.name}"` }];
         }),

@@ -2,9 +2,11 @@ import type { Filter } from '../../db/schema/dashboards.ts';
 import { type Input, listAttributes } from '../../sharing/terms.ts';
 import { type BoundValue, type BoundValues, isChoice, type ParameterKind } from '../../sql-templates/parameters.ts';
 import { getTemplate, takesList } from '../../sql-templates/template.ts';
-import type { Visualization } from '../visualizations/service.ts';
+import type { Refusals, Visualization } from '../visualizations/service.ts';
 
 type Definition = Pick<Visualization, 'id' | 'sql' | 'parameters'>;
+
+const NONE: ReadonlySet<string> = new Set();
 
 const appliesTo = (filter: Pick<Filter, 'applies_to'>, visualizationId: string): boolean =>
   filter.applies_to?.includes(visualizationId) ?? true;
@@ -30,14 +32,19 @@ export function matchParameter(
 /** Kinds of one family take each other's values. */
 const family = (kind: ParameterKind): string => (isChoice(kind) ? 'text' : kind);
 
-/** A dashboard's filters, in their order, then the parameters of its visualizations that no filter sets. */
+/**
+ * A dashboard's filters, in their order, then the parameters of its visualizations that no filter sets.
+ * @param hidden ids of the visualizations that the caller is denied, whose parameters are as if they were not there
+ */
 export function dashboardInputs(
   { filters }: { filters: readonly Filter[] },
   visualizations: readonly Definition[],
+  hidden: Pick<Refusals, 'has'> = NONE,
 ): Input[] {
   const inputs = new Map<string, Input>();
   for (const filter of filters) inputs.set(filter.slug, filterInput(filter, filters, visualizations));
   for (const { id, sql, parameters } of visualizations) {
+    if (hidden.has(id)) continue;
     for (const parameter of parameters) {
       const { slug, kind } = parameter;
       const known = inputs.get(slug);

@@ -6,7 +6,7 @@ import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { slugFrom } from '../../kernel/text.ts';
-import { viewerRules } from '../../sharing/rules.ts';
+import { type ViewerRules, viewerRules } from '../../sharing/rules.ts';
 import { boundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
@@ -96,23 +96,30 @@ export async function getDashboardWithCharts(
   id: string,
 ): Promise<{ dashboard: Dashboard; charts: Visualization[] }> {
   const loaded = await loadDashboard(ctx, id);
-  const charts = listPlacedVisualizations(loaded);
-  const denied = findRefusals(
-    ctx,
-    charts.map((chart) => chart.id),
-  );
-  return { dashboard: loaded.dashboard, charts: charts.filter((chart) => !denied.has(chart.id)) };
+  const denied = findDenied(ctx, loaded);
+  const charts = listPlacedVisualizations(loaded).filter((chart) => !denied.has(chart.id));
+  return { dashboard: loaded.dashboard, charts };
 }
+
+/** The visualizations on a dashboard that the caller is denied. */
+const findDenied = (ctx: CompanyContext, { visualizations }: LoadedDashboard): Refusals =>
+  findRefusals(
+    ctx,
+    visualizations.map(({ id }) => id),
+  );
+
+/** The rules for a member of the company, to whom parameters of denied visualizations are unknown. */
+const makeInsiderRules = ({ dashboard, visualizations }: LoadedDashboard, denied: Refusals): ViewerRules =>
+  viewerRules(dashboardInputs(dashboard, visualizations, denied), { isInsider: true });
 
 /**
  * The options of a filter for a member of the company, who may set it to any. Who may change their SQL is told what the database
  * says about it.
  */
 export async function dashboardOptions(ctx: PrincipalContext, id: string, wanted: OptionsWanted) {
-  const { dashboard, visualizations } = await loadDashboard(ctx, id);
-  const rules = viewerRules(dashboardInputs(dashboard, visualizations), { isInsider: true });
+  const loaded = await loadDashboard(ctx, id);
   try {
-    return await readAllowedOptions(ctx, dashboard, rules, wanted);
+    return await readAllowedOptions(ctx, loaded.dashboard, makeInsiderRules(loaded, findDenied(ctx, loaded)), wanted);
   } catch (error) {
     const message = error instanceof Failure ? databaseMessage(error) : undefined;
     const isTold = message !== undefined && isAllowed(ctx.actor, 'dashboards:update', id);
@@ -255,12 +262,9 @@ function executeLoaded(
   parameters: Record<string, unknown>,
   only?: Visualization,
 ): Promise<Execution[]> {
-  const rules = viewerRules(dashboardInputs(loaded.dashboard, loaded.visualizations), { isInsider: true });
-  const refusals = findRefusals(
-    ctx,
-    loaded.visualizations.map((visualization) => visualization.id),
-  );
-  return runDashboard(ctx, loaded, boundValues(rules, parameters), { refusals, only });
+  const refusals = findDenied(ctx, loaded);
+  const values = boundValues(makeInsiderRules(loaded, refusals), parameters);
+  return runDashboard(ctx, loaded, values, { refusals, only });
 }
 
 /**
@@ -278,7 +282,7 @@ async function validateDefinition(
   for (const id of newlyPlaced(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
   const known = listSql(present);
   if (listSql(next).some((sql) => !known.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
-  const problems = filterProblems(next.filters, found);
+  const problems = filterProblems(next.filters, found, findRefusals(ctx, ids));
   if (problems.length > 0) throw invalid(problems);
 }
 

@@ -1,8 +1,12 @@
+import { deniedIds } from '../../access/denials.ts';
+import { accessDenied } from '../../access/failures.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { type ControlDb, commit } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
+import type { Action } from '../../permissions/actions.ts';
+import { isNothingDenied } from '../../permissions/denials.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { prepareShareEvent } from '../share-activity/service.ts';
@@ -83,13 +87,14 @@ function getSingleTokenRange(target: EmbedClaims['target']): { from: string; to:
 
 /**
  * Returns the target of the tokens, if they all have the same, which the caller must be allowed to share. Those of a viewer may
- * show anything, and so may those whose id is not one of ours.
+ * show anything, and so may those whose id is not one of ours: who is denied to share any of it does not revoke them.
  */
 async function targetFor(ctx: PrincipalContext, revocation: Revocation): Promise<EmbedClaims['target'] | undefined> {
   const target =
     revocation.by === 'token' ? targetOfTokenId(revocation.id) : revocation.by === 'target' ? revocation : undefined;
   if (target === undefined) {
     requireSharingEverything(ctx);
+    requireDeniedNowhere(ctx, SHARE_ACTIONS);
     return undefined;
   }
   const { type, id } = target;
@@ -98,10 +103,17 @@ async function targetFor(ctx: PrincipalContext, revocation: Revocation): Promise
   return { type, id };
 }
 
-/** Throws unless the caller may share all dashboards and visualizations: for routes that concern all of a company's embeds. */
+const SHARE_ACTIONS = ['dashboards:share', 'visualizations:share'] as const;
+
+/** Throws unless the caller has both share permissions: for routes that concern all of a company's embeds. */
 export function requireSharingEverything({ actor }: PrincipalContext): void {
-  requireAction(actor, 'dashboards:share', '*');
-  requireAction(actor, 'visualizations:share', '*');
+  for (const action of SHARE_ACTIONS) requireAction(actor, action, '*');
+}
+
+/** Throws where the caller is denied one of the actions on any dashboard or visualization: for what may be about each of them. */
+export function requireDeniedNowhere({ actor }: PrincipalContext, actions: readonly Action[]): void {
+  const denied = actions.find((action) => !isNothingDenied(deniedIds(actor, [action])));
+  if (denied) throw accessDenied(denied);
 }
 
 function toDetails(revocation: Revocation): Record<string, unknown> {

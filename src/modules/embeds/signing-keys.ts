@@ -1,5 +1,3 @@
-import { rulesFor } from '../../access/evaluation.ts';
-import { accessDenied } from '../../access/failures.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
@@ -9,7 +7,7 @@ import type { Action } from '../../permissions/actions.ts';
 import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { prepareShareEvent } from '../share-activity/service.ts';
 import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
-import { requireSharingEverything } from './revocation.ts';
+import { requireDeniedNowhere, requireSharingEverything } from './revocation.ts';
 import {
   deleteSigningKey as deleteRow,
   insertSigningKey,
@@ -44,9 +42,8 @@ const KEY_HOLDER_ACTIONS: readonly Action[] = [
 /** Makes a key that the company's applications sign embed tokens with. The secret is returned only here. */
 export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: SigningKey; secret: string }> {
   requireSharingEverything(ctx);
-  const { access, companyId } = ctx.actor;
-  const denied = KEY_HOLDER_ACTIONS.find((action) => !access.isOwner && rulesFor(access, action).deny.length > 0);
-  if (denied) throw accessDenied(denied);
+  requireDeniedNowhere(ctx, KEY_HOLDER_ACTIONS);
+  const { companyId } = ctx.actor;
   const id = `${companyId}-${ctx.newId()}`;
   const secret = newSecretToken();
   const encryptedSecret = await encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id));

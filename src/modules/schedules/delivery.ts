@@ -1,3 +1,4 @@
+import { accessDenied } from '../../access/failures.ts';
 import type { CompanyContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Condition, RunProblem } from '../../db/schema/schedules.ts';
@@ -13,6 +14,7 @@ import {
   textForOutsiders,
 } from '../mails/service.ts';
 import type { SharedItem } from '../viewing/service.ts';
+import type { Execution } from '../visualizations/service.ts';
 import { type ConditionResult, isOrdered, judgeCondition } from './condition.ts';
 import { countedSince, readRefusal } from './consent.ts';
 import { attachFiles, type MailContent, summarize, toWidgets, type Widget } from './content.ts';
@@ -115,6 +117,7 @@ async function prepareMailings(
   const [{ reader }] = group as [GroupRecipient];
   const widgets = toWidgets(item, await reader.view.run());
   const problem = findProblem(widgets, schedule);
+  const shown = widgets.filter(({ execution }) => !isDenied(execution));
   const contents = new Map<string, MailContent>();
   const mailings: Mailing[] = [];
   for (const member of group) {
@@ -128,12 +131,15 @@ async function prepareMailings(
     const { files } = member.reader;
     const isOutsider = recipient.kind === 'email';
     const key = `${files} ${isOutsider}`;
-    const content = contents.get(key) ?? (await buildContent(ctx, sending, widgets, mailed, { files, isOutsider }));
+    const content = contents.get(key) ?? (await buildContent(ctx, sending, shown, mailed, { files, isOutsider }));
     contents.set(key, content);
     mailings.push({ ...member, content, value: met.value });
   }
   return mailings;
 }
+
+/** Whether the recipients are denied a visualization: the mail tells nothing of it, not even that it is there. */
+const isDenied = (execution: Execution): boolean => 'failure' in execution && accessDenied.matches(execution.failure);
 
 /** The problem for which these results cannot be sent; undefined if none. @throws where a retry may help */
 function findProblem(widgets: readonly Widget[], { condition }: Schedule): RunProblem | undefined {

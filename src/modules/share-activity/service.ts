@@ -45,8 +45,8 @@ function logFilter({ from, to, ...values }: EventFilter, denied: readonly Denied
 }
 
 /**
- * Events about a dashboard or visualization that the caller is denied, or about a context that grants one; and of members that are
- * users or groups which the caller is denied.
+ * Events about a dashboard or visualization that the caller is denied, or about a context that grants one; of downloads of one; and
+ * of members that are users or groups which the caller is denied.
  */
 async function deniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
   const members = (
@@ -59,10 +59,15 @@ async function deniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
     denied: deniedEverywhere(ctx.actor, kind),
     where: { field: 'details.member_type', value },
   }));
-  return [...(await deniedTargets(ctx)), ...members.filter(({ denied }) => !isNothingDenied(denied))];
+  // A download of a dashboard is of one visualization on it.
+  const downloads = {
+    field: 'details.visualization_id',
+    denied: deniedEverywhere(ctx.actor, 'shared_visualization'),
+  };
+  return [...(await deniedTargets(ctx)), ...[downloads, ...members].filter(({ denied }) => !isNothingDenied(denied))];
 }
 
-/** Events about a target that the caller is denied: those of members, which are about none, are not counted anyway. */
+/** Events about a target that the caller is denied: those of members and downloads are not counted anyway. */
 async function deniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
   const targets = {
     dashboard: deniedEverywhere(actor, 'shared_dashboard'),

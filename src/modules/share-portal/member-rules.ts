@@ -4,22 +4,26 @@ import type { FilterPolicy } from '../../sharing/terms.ts';
 import { combinedAttributes, type ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { type EmbedOptions, selectActiveShares } from '../shares/service.ts';
 import { getRecord, makeRules, type SharedItem } from '../viewing/service.ts';
+import type { Refusals } from '../visualizations/service.ts';
 import { selectGrantsToAddress } from './store.ts';
 
 /**
  * The rules of a member of a context for a target it grants: its policies, those of the active shares, the member's attributes.
+ * @param denied the visualizations that the member is denied
  */
 export function memberRules(
   item: SharedItem,
   grant: { filterPolicies: FilterPolicy[] },
   shares: readonly { filterPolicies: FilterPolicy[]; embedOptions: EmbedOptions }[],
   memberships: readonly { attributes: ViewerAttributes | null }[],
+  denied?: Refusals,
 ): ViewerRules {
-  return makeRules(item, {
+  const terms = {
     policies: [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)],
     attributes: combinedAttributes(memberships.map(({ attributes }) => attributes ?? {})),
     downloads: shares.map(({ embedOptions }) => embedOptions.allow_downloads === true),
-  });
+  };
+  return makeRules(item, terms, denied);
 }
 
 /**

@@ -140,14 +140,15 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
   if (!grant) throw dashboardNotFound();
   const item = sharedDashboard(dashboard);
   requireNotDenied(ctx, [item.dashboard.id], ['dashboards:get']);
+  const denied = findRefusals(
+    ctx,
+    item.visualizations.map(({ id }) => id),
+  );
   return {
     contextId,
     item,
-    rules: memberRules(item, grant, shares, own),
-    denied: findRefusals(
-      ctx,
-      item.visualizations.map(({ id }) => id),
-    ),
+    rules: memberRules(item, grant, shares, own, denied),
+    denied,
     shareIds: shares.map(({ id }) => id),
   };
 }

@@ -13,8 +13,15 @@ import { isChoice } from '../../sql-templates/parameters.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { prepareShareEvent, readViews } from '../share-activity/service.ts';
 import { findContext, shareContextNotFound } from '../share-contexts/service.ts';
-import { listInputs, loadSharedItem, optionsSource, requireSharingOf, type SharedItem } from '../viewing/service.ts';
-import { requireNotDenied } from '../visualizations/service.ts';
+import {
+  listInputs,
+  listVisualizations,
+  loadSharedItem,
+  optionsSource,
+  requireSharingOf,
+  type SharedItem,
+} from '../viewing/service.ts';
+import { findRefusals, requireNotDenied } from '../visualizations/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
 import {
   type DashboardShare,
@@ -262,7 +269,11 @@ export const embedCandidates = (ctx: PrincipalContext, dashboardId: string) =>
 async function candidates(ctx: PrincipalContext, dashboardId: string, fits: (input: Input) => boolean) {
   requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   const item: SharedItem = await loadSharedItem(ctx, 'dashboard', dashboardId);
-  return listInputs(item)
+  const denied = findRefusals(
+    ctx,
+    listVisualizations(item).map(({ id }) => id),
+  );
+  return listInputs(item, denied)
     .filter(fits)
     .map(({ slug, label, kind }) => ({ slug, label, kind, options_source: optionsSource(item, slug) }));
 }

@@ -89,15 +89,24 @@ export function requireSharingOf(ctx: PrincipalContext, item: SharedItem): void 
   );
 }
 
-/** The inputs that accept a value. */
-export function listInputs(item: SharedItem): Input[] {
+/**
+ * The inputs that accept a value.
+ * @param hidden ids of the visualizations on a dashboard that the caller is denied
+ */
+export function listInputs(item: SharedItem, hidden: Pick<Refusals, 'has'> = NONE): Input[] {
   return item.type === 'dashboard'
-    ? dashboardInputs(item.dashboard, item.visualizations)
+    ? dashboardInputs(item.dashboard, item.visualizations, hidden)
     : visualizationInputs(item.visualization);
 }
 
-/** The rules for a viewer under these terms. */
-export const makeRules = (item: SharedItem, terms: ViewerTerms): ViewerRules => viewerRules(listInputs(item), terms);
+/**
+ * The rules for a viewer under these terms. Parameters of hidden visualizations are unknown to the viewer, but what the terms
+ * enforce is that of the whole item.
+ */
+export function makeRules(item: SharedItem, terms: ViewerTerms, hidden?: Refusals): ViewerRules {
+  const whole = viewerRules(listInputs(item), terms);
+  return hidden?.size ? { ...whole, rules: viewerRules(listInputs(item, hidden), terms).rules } : whole;
+}
 
 const NO_COLUMNS = { x: null, y: [], series: null, options: {} };
 const NONE: ReadonlySet<string> = new Set();

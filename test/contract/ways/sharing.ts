@@ -3,6 +3,7 @@ import { makeEmbed, SIGNING_KEYS_PATH } from '../../embeds/support.ts';
 import { EVENTS_PATH, expectTypes } from '../../share-activity/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf } from '../../shares/support.ts';
+import { call } from '../../support/api.ts';
 import { aConsoleGroup } from '../../support/console.ts';
 import { allow, must } from '../../support/signed.ts';
 import { aUser, type Company } from '../../support/worlds.ts';
@@ -12,7 +13,8 @@ import { type AccessPath, type AccessTarget, get, post, put, remove, resourceArn
 const SHARES_PATH = '/api/v1/dashboard-shares';
 const PORTAL_PATH = '/api/v1/share-portal';
 const SHARE_ACTIONS: Action[] = ['dashboards:share', 'visualizations:share'];
-const GRANT_ACTIONS: Action[] = ['visualizations:share', 'visualizations:get', 'visualizations:execute'];
+const SEE_ACTIONS: Action[] = ['visualizations:get', 'visualizations:execute'];
+const GRANT_ACTIONS: Action[] = ['visualizations:share', ...SEE_ACTIONS];
 
 /** A dashboard with one visualization, and what is asked about it: both are given away with it. */
 const givenAwayWays = (
@@ -85,6 +87,8 @@ const ofAll = (way: string, route: string, make: (company: Company) => Promise<A
       make: async (company) => ({ arn: resourceArnOf(company, thing, '*'), ask: await make(company) }),
     };
   });
+
+const endViewer = post('/api/v1/embed/revoke', { viewer_id: 'viewer' });
 
 async function withoutKeys({ as }: Company): Promise<void> {
   const { records } = await must(as.get(SIGNING_KEYS_PATH));
@@ -161,6 +165,19 @@ export const SHARING_WAYS: AccessPath[] = [
       get(`/api/v1/dashboards/${id}/${path}`),
     ),
   ),
+  {
+    thing: 'visualization',
+    way: 'a parameter of it, among the candidates for embeds',
+    routes: ['GET /api/v1/dashboards/{id}/embed-parameter-candidates'],
+    besides: ['dashboards:share'],
+    denied: SEE_ACTIONS,
+    async make(company) {
+      const { visualization, dashboard } = await aPlacedVisualization(company, 'number');
+      const ask = get(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`);
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+    },
+    reached: ({ body }) => body.records?.[0]?.slug === 'secret',
+  },
   ...givenAwayWays('granted in a new context', ['POST /api/v1/share-contexts'], async (_, id) =>
     post(CONTEXTS_PATH, { name: 'Circle', grants: [dashboardGrant(id)] }),
   ),
@@ -261,8 +278,23 @@ export const SHARING_WAYS: AccessPath[] = [
       }),
     ),
   ),
-  ...ofAll('embeds of a viewer, ended', 'POST /api/v1/embed/revoke', async () =>
-    post('/api/v1/embed/revoke', { viewer_id: 'viewer' }),
+  ...ofAll('embeds of a viewer, ended', 'POST /api/v1/embed/revoke', async () => endViewer).map(
+    (way): AccessPath => ({ ...way, whatever: true }),
+  ),
+  // They may show anything: whoever is denied to share any of it does not end them.
+  ...(['dashboard', 'visualization'] as const).map(
+    (thing): AccessPath => ({
+      thing,
+      way: 'among all that embeds of a viewer show',
+      routes: ['POST /api/v1/embed/revoke'],
+      besides: SHARE_ACTIONS,
+      denied: [`${thing}s:share`],
+      whatever: true,
+      async make(company) {
+        const { _id } = (await aPlacedVisualization(company))[thing];
+        return { arn: resourceArnOf(company, thing, _id), ask: endViewer };
+      },
+    }),
   ),
   ...ofAll('the key of embeds, rotated', 'POST /api/v1/embed/rotate-key', async () => post('/api/v1/embed/rotate-key')),
   ...ofAll('a signing key', 'POST /api/v1/embed/signing-keys', async (company) => {
@@ -291,6 +323,22 @@ export const SHARING_WAYS: AccessPath[] = [
     }),
   ),
   shareEventWays('an event of it', 'GET /api/v1/share-events/{id}', ({ id }) => get(`${EVENTS_PATH}/${id}`)),
+  {
+    thing: 'visualization',
+    way: 'the event of a download',
+    routes: ['GET /api/v1/share-events/{id}'],
+    besides: SHARE_ACTIONS,
+    denied: ['visualizations:share', 'visualizations:get'],
+    async make(company) {
+      const { visualization, dashboard } = await aPlacedVisualization(company);
+      const share = await aShare(company, dashboard._id, { embed_options: { allow_downloads: true } });
+      const query = `format=csv&visualization_id=${visualization._id}`;
+      await must(call('POST', `/api/v1/public/shares/${share.token}/execute?${query}`, { json: {} }));
+      const [event] = await expectTypes(company, `share_id=${share.id}&type=share.downloaded`, ['share.downloaded']);
+      const arn = resourceArnOf(company, 'visualization', visualization._id);
+      return { arn, ask: get(`${EVENTS_PATH}/${event?.id}`) };
+    },
+  },
   shareEventWays(
     'counted in analytics',
     'GET /api/v1/share-analytics',
@@ -313,9 +361,25 @@ export const SHARING_WAYS: AccessPath[] = [
   ...portal('executed', EXECUTE_IN_PORTAL, (path, context_id) => post(`${path}/execute`, { context_id })),
   {
     thing: 'visualization',
+    way: 'a parameter of it, told by the portal',
+    routes: [EXECUTE_IN_PORTAL[0]],
+    denied: SEE_ACTIONS,
+    async make(company, caller) {
+      await caller.may([allow('*')]);
+      const { dashboard, visualization } = await aPlacedVisualization(company, 'number');
+      const { id } = await contextOf(company, dashboard._id);
+      await aMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
+      const json = { context_id: id, parameters: { secret: 3 } };
+      const ask = post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, json);
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+    },
+    reached: ({ body }) => body.error_code === 'SHARE_FILTER_POLICY_VIOLATION',
+  },
+  {
+    thing: 'visualization',
     way: 'on a dashboard that is executed in the portal',
     routes: [EXECUTE_IN_PORTAL[0]],
-    denied: ['visualizations:get', 'visualizations:execute'],
+    denied: SEE_ACTIONS,
     async make(company, caller) {
       await caller.may([allow('*')]);
       const { dashboard, visualization } = await aPlacedVisualization(company);

@@ -9,12 +9,15 @@ import { type AccessPath, arnOf, get, post, put, resourceArnOf } from './way.ts'
 
 const SEE_ACTIONS = ['visualizations:get', 'visualizations:execute'] as const;
 
-export const aVisibleVisualization = async ({ as }: Company) => aVisualization(as, 'SELECT 1 AS one');
+export const aVisibleVisualization = async ({ as }: Company, kind?: string) =>
+  kind === undefined
+    ? aVisualization(as, 'SELECT 1 AS one')
+    : aVisualization(as, 'SELECT {{secret}} AS one', { parameters: [parameter('secret', kind)] });
 export const layoutOf = ({ _id }: { _id: string }) => [{ visualization_id: _id, x: 0, y: 0, w: 4, h: 3 }];
 
-/** A visualization that stands on a dashboard. */
-export async function aPlacedVisualization(company: Company) {
-  const visualization = await aVisibleVisualization(company);
+/** A visualization that stands on a dashboard, with a parameter `secret` of a kind if one is named. */
+export async function aPlacedVisualization(company: Company, kind?: string) {
+  const visualization = await aVisibleVisualization(company, kind);
   return { visualization, dashboard: await aDashboard(company.as, [visualization]) };
 }
 
@@ -110,6 +113,44 @@ export const SHOWING_WAYS: AccessPath[] = [
       return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
     },
     reached: ({ body }) => body.charts?.length > 0,
+  },
+  {
+    thing: 'visualization',
+    way: 'a parameter of it, told by the problem of a value',
+    routes: ['POST /v1/dashboards/{id}/execute'],
+    besides: ['dashboards:get'],
+    denied: [...SEE_ACTIONS],
+    async make(company) {
+      const { visualization, dashboard } = await aPlacedVisualization(company, 'number');
+      const ask = post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { parameters: { secret: 'x' } });
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+    },
+    reached: ({ body }) => body.details?.[0].message === 'must be a number',
+  },
+  {
+    thing: 'visualization',
+    way: 'a parameter of it, told by its options',
+    routes: ['GET /v1/dashboards/{id}/filters/{slug}/options'],
+    besides: ['dashboards:get'],
+    denied: [...SEE_ACTIONS],
+    async make(company) {
+      const { visualization, dashboard } = await aPlacedVisualization(company, 'select');
+      const ask = get(`${DASHBOARDS_PATH}/${dashboard._id}/filters/secret/options`);
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'named by the problem of a filter',
+    routes: ['PUT /v1/dashboards/{id}'],
+    besides: ['dashboards:update'],
+    denied: [...SEE_ACTIONS],
+    async make(company) {
+      const { visualization, dashboard } = await aPlacedVisualization(company, 'number');
+      const ask = put(`${DASHBOARDS_PATH}/${dashboard._id}`, { filters: [parameter('secret', 'text')] });
+      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+    },
+    reached: ({ status, body }) => status === 422 && body.details[0].message.includes('"Sales"'),
   },
   {
     thing: 'dashboard',
