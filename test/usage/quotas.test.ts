@@ -276,7 +276,7 @@ describe('the quotas of tables and files', () => {
       messages.push(...queue.messages);
     }
     const [one, two] = messages as [JobMessage, JobMessage];
-    const { outcome } = await rivalBeforeStatement(company.id, /pg_advisory_xact_lock/, () => deliver(two));
+    const { outcome } = await rivalBeforeStatement(company.id, /pg_advisory_xact_lock\(/, () => deliver(two));
     await deliver(one);
     await outcome;
     const jobs = [await jobOf(company, ids[0] as string), await jobOf(company, ids[1] as string)];
@@ -340,5 +340,78 @@ describe('the quotas of tables and files', () => {
     const { outcome } = await rivalBeforeStatement(company.id, /COMMIT/, () => postFiles(company, [file]));
     const statuses = [(await postFiles(company, [file])).status, (await outcome).status];
     expect(statuses).toEqual([201, 403]);
+  });
+
+  describe('that refuse rows', () => {
+    const many = (count: number) => Array.from({ length: count }, (_, row) => ({ a: `${'x'.repeat(100)}${row}` }));
+    /** Makes a table of one row and a key that grows with its rows. */
+    async function aSmallTable(name: string) {
+      const id = await aTable(company.as, name, columns);
+      const { insert } = tableRoutes(company.as, id);
+      expect((await insert(many(1))).status).toBe(201);
+      return { id, insert };
+    }
+
+    it('leave the room that there was, for rows that fit into it', async () => {
+      const { insert } = await aSmallTable('refused_rows');
+      const before = await usageOf(company);
+      const limit = before.table_bytes + 100_000;
+      await setQuotas(company, { table_bytes: limit });
+      for (let time = 0; time < 2; time += 1) {
+        expect(refusal(await insert(many(3000)))).toEqual(refused('table_bytes', limit, before.table_bytes));
+        expect(await usageOf(company)).toEqual(before);
+      }
+      expect((await insert(many(100))).status).toBe(201);
+    });
+
+    it.each(['append', 'upsert', 'replace'])('leave the room that there was after a load (%s)', async (mode) => {
+      const { id, insert } = await aSmallTable(`refused_${mode}`);
+      const before = await usageOf(company);
+      const limit = before.table_bytes + 100_000;
+      await setQuotas(company, { table_bytes: limit });
+      const sent = { into: id, mode, ...(mode === 'upsert' && { key: ['a'] }) };
+      const failed = await load(company, [rows(1000)], { display_name: `refused_${mode}` }, sent);
+      expect(failed).toMatchObject({
+        status: 'failed',
+        error: { code: 'QUOTA_EXCEEDED', quota: 'table_bytes', limit, use: before.table_bytes },
+      });
+      expect(await usageOf(company)).toMatchObject({ rows: before.rows, table_bytes: before.table_bytes });
+      expect((await insert(many(100))).status).toBe(201);
+    });
+
+    it('leave the room that there was after rows that are refused for another reason', async () => {
+      const { id, insert } = await aSmallTable('refused_twice');
+      const path = `/v1/managed-tables/${id}/indexes`;
+      expect((await company.as.post(path, { json: { columns: ['a'], unique: true } })).status).toBe(201);
+      const { table_bytes: use } = await usageOf(company);
+      await setQuotas(company, { table_bytes: use + 100_000 });
+      expect((await insert([...many(3000).slice(1), ...many(1)])).status).toBe(409);
+      expect(await usageOf(company)).toMatchObject({ table_bytes: use });
+    });
+
+    it('count no rows of others that are not committed when an index is built', async () => {
+      const { id, insert } = await aSmallTable('refused_beside');
+      const { table_bytes: use } = await usageOf(company);
+      await setQuotas(company, { table_bytes: use + 100_000 });
+      const { outcome } = await rivalBeforeStatement(company.id, /pg_advisory_xact_lock\(/, () =>
+        company.as.post(`/v1/managed-tables/${id}/indexes`, { json: { columns: ['a'] } }),
+      );
+      const statuses = [(await insert(many(3000))).status, (await outcome).status];
+      expect(statuses).toEqual([403, 201]);
+    });
+
+    it.each([
+      ['rows that fit, though too many are written beside them,', 100, 3000, [201, 403]],
+      ['rows that fit, though too many are written before them,', 3000, 100, [403, 201]],
+      ['one of two writes that fit alone', 1500, 1500, [201, 403]],
+    ])('let %s pass', async (_, count, others, expected) => {
+      const { insert } = await aSmallTable(`beside_${others}`);
+      const { table_bytes: use } = await usageOf(company);
+      await setQuotas(company, { table_bytes: use + 400_000 });
+      const { outcome } = await rivalBeforeStatement(company.id, /pg_advisory_xact_lock\(/, () => insert(many(others)));
+      const statuses = [(await insert(many(count))).status, (await outcome).status];
+      if (count === others) statuses.sort();
+      expect(statuses).toEqual(expected);
+    });
   });
 });

@@ -85,7 +85,7 @@ export const runChange = <T>(
       inTransaction(
         database,
         async (tx) => {
-          const result = await within(tx, () => work(tx, changing));
+          const result = await within(tx, changing, (naming) => work(tx, naming));
           await announced();
           return result;
         },

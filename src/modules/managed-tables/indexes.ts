@@ -70,7 +70,9 @@ export async function createIndex(
 ): Promise<TableIndex> {
   const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
-  await requireTableRoom(ctx, database);
+  await requireTableRoom(ctx, database).catch((error: unknown) => {
+    throw toTableInUse(toTableBusy(error));
+  });
   // Should all that follows break off, rows are held against an index that nobody sees.
   await scheduleSweep(ctx, ctx.now() + SWEEP_MS);
   const until = Date.now() + MAX_CHANGE_WAIT_MS;

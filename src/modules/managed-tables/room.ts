@@ -1,7 +1,9 @@
 import type { CompanyContext } from '../../context.ts';
 import { quotaExceeded } from '../../db/failures.ts';
+import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
-import { quotaFor } from '../managed-database/service.ts';
+import { qualified } from '../../tenant-sql/identifiers.ts';
+import { type Changing, quotaFor } from '../managed-database/service.ts';
 
 /** The sizes of a company's living tables, with their indexes. */
 export interface TableSizes {
@@ -11,8 +13,10 @@ export interface TableSizes {
 }
 
 const LIVING = 'FROM console.managed_tables WHERE company_id = $1 AND deleted_at IS NULL';
+const PLACE = `to_regclass(format('public.%I', display_name))`;
 /** The size of tables and indexes on disk, which includes uncommitted rows of other transactions. */
-const BYTES = `coalesce(sum(pg_total_relation_size(to_regclass(format('public.%I', display_name)))), 0)`;
+const BYTES = `coalesce(sum(pg_total_relation_size(${PLACE})), 0)`;
+const SELECT_BYTES = `SELECT ${BYTES} AS bytes ${LIVING}`;
 
 export async function readTableSizes(tx: TenantTx, companyId: string): Promise<TableSizes> {
   const [row] = await tx.query<{ tables: string; rows: string; bytes: string }>(
@@ -24,54 +28,167 @@ export async function readTableSizes(tx: TenantTx, companyId: string): Promise<T
 }
 
 const readBytes = async (tx: TenantTx, companyId: string): Promise<number> => {
-  const [row] = await tx.query<{ bytes: string }>(`SELECT ${BYTES} AS bytes ${LIVING}`, [companyId]);
+  const [row] = await tx.query<{ bytes: string }>(SELECT_BYTES, [companyId]);
   return Number(row?.bytes);
 };
 
 /** The advisory lock, an arbitrary number, under which the company's tables are measured until the transaction commits. */
 const MEASURE_LOCK = 519_204_878;
+/**
+ * The advisory lock that changes share which may take space, from before they write until they are committed, or have given
+ * their pages back. One that holds it alone measures nothing that others may still roll back.
+ */
+const ROOM_LOCK = 519_204_880;
+
+/** Whether others hold the lock above. A key of 64 bits is stored in two halves. */
+const SELECT_OTHERS = `SELECT EXISTS (SELECT FROM pg_catalog.pg_locks
+  WHERE locktype = 'advisory' AND classid = 0 AND objid = ${ROOM_LOCK} AND objsubid = 1 AND granted
+    AND pid <> pg_backend_pid()
+    AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())) AS found`;
+
+interface Measured {
+  bytes: number;
+  /** Whether others were at work, whose uncommitted or rolled-back rows may be counted. */
+  hasOthers: boolean;
+}
+
+/** Measures the company's tables, under a lock that it takes, if any. */
+async function measure(tx: TenantTx, companyId: string, lock = 'true'): Promise<Measured> {
+  const others = { text: SELECT_OTHERS, values: [] };
+  // Others may begin or end in between.
+  const [, [before], [row], [after]] = await tx.queryAll<[unknown, Found, { bytes: string }, Found]>([
+    { text: `SELECT ${lock}`, values: [] },
+    others,
+    { text: SELECT_BYTES, values: [companyId] },
+    others,
+  ]);
+  return { bytes: Number(row?.bytes), hasOthers: before?.found === true || after?.found === true };
+}
+
+interface Found {
+  found: boolean;
+}
 
 /** The known effect of a change on the space of tables. */
 export type SpaceEffect = 'adds' | 'frees';
 
 /** Thrown to roll back a change that would exceed the quota. */
-class QuotaExceeded extends Error {}
+class QuotaExceeded extends Error {
+  /** Whether the change might be within the quota, were it alone. */
+  readonly isDoubtful: boolean;
+
+  constructor(isDoubtful: boolean) {
+    super();
+    this.isDoubtful = isDoubtful;
+  }
+}
+
+/** Runs the work of a change, which names its tables. */
+type Within = <R>(tx: TenantTx, changing: Changing, work: (changing: Changing) => Promise<R>) => Promise<R>;
 
 /**
  * Runs a change of tables within the company's quota: if it takes more space and the tables exceed the quota after it, it is
- * rolled back. Without a quota nothing is measured.
+ * rolled back. The pages of a change that is rolled back would count: they are given back. If a refusal may be due to others at
+ * work, it is tried once more without them. Without a quota nothing is measured.
  * @param room its known effect: one that `adds` is refused beyond the quota even if it takes no more, one that `frees` never is
- * @param change runs the transaction, and in it `within` around all its work; it may be nothing but the transaction
+ * @param change runs the transaction, perhaps twice, and in it `within` around all its work; it may be nothing but the
+ *   transaction
  */
 export async function withinTableQuota<T>(
   ctx: CompanyContext,
   database: TenantSql,
   room: SpaceEffect | undefined,
-  change: (within: <R>(tx: TenantTx, work: () => Promise<R>) => Promise<R>) => Promise<T>,
+  change: (within: Within) => Promise<T>,
 ): Promise<T> {
   const { companyId } = ctx.actor;
   const limit = await quotaFor(ctx, 'table_bytes');
-  if (limit === undefined || room === 'frees') return change((_, work) => work());
+  if (limit === undefined || room === 'frees') return change((_, changing, work) => work(changing));
+  let use = 0;
+  const attempt = async (mode: '' | '_shared'): Promise<T> => {
+    const written = new Set<string>();
+    let isHeld = false;
+    try {
+      return await change(async (tx, changing, work) => {
+        const before = await measure(tx, companyId, `pg_advisory_xact_lock${mode}(${ROOM_LOCK})`);
+        use = before.bytes;
+        if (room === 'adds' && use > limit) throw new QuotaExceeded(before.hasOthers);
+        const result = await work((...tables) => {
+          for (const table of tables) written.add(table);
+          changing(...tables);
+        });
+        // Until it commits, others wait: two at once are measured one after the other.
+        const after = await measure(tx, companyId, `pg_advisory_xact_lock(${MEASURE_LOCK})`);
+        if (after.bytes <= limit || after.bytes <= use) return result;
+        // It outlasts the transaction: nobody who is alone measures its pages before they are given back.
+        await tx.query(`SELECT pg_advisory_lock${mode}(${ROOM_LOCK})`);
+        isHeld = true;
+        throw new QuotaExceeded(after.hasOthers);
+      });
+    } catch (error) {
+      // What failed for another reason locks nobody out below the limit.
+      const enough = error instanceof QuotaExceeded ? use : Math.max(use, limit);
+      if (written.size > 0) await giveBack(ctx, database, [...written], enough);
+      if (isHeld) await unlock(database, `pg_advisory_unlock${mode}(${ROOM_LOCK})`);
+      throw error;
+    }
+  };
+  const refuse = (error: unknown): never => {
+    throw error instanceof QuotaExceeded ? quotaExceeded({ quota: 'table_bytes', limit, use }) : error;
+  };
+  return attempt('_shared').catch((error: unknown) =>
+    error instanceof QuotaExceeded && error.isDoubtful ? attempt('').catch(refuse) : refuse(error),
+  );
+}
+
+/** The size, without indexes, up to which a table is written anew to give back its pages: its readers wait about a second. */
+const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024;
+const MAX_REWRITE_MS = 5_000;
+const MAX_VACUUM_MS = 20_000;
+
+/**
+ * Gives back the pages of tables that a rolled-back change has taken. Of a larger table that is most of them: its indexes keep
+ * theirs for the next rows.
+ * @param use the bytes of the company's tables up to which there is nothing to give back
+ */
+async function giveBack(ctx: CompanyContext, database: TenantSql, tables: string[], use: number): Promise<void> {
+  if (database.closed) return;
+  const { companyId } = ctx.actor;
+  const readSmall = (name: string) =>
+    database.query<{ small: boolean }>(
+      `SELECT pg_table_size(${PLACE}) <= ${MAX_REWRITTEN_BYTES} AS small ${LIVING} AND display_name = $2`,
+      [companyId, name],
+    );
   try {
-    return await change(async (tx, work) => {
-      const before = room === 'adds' ? 0 : await readBytes(tx, companyId);
-      const result = await work();
-      // Until it commits, others wait: two at once are measured one after the other.
-      await tx.query('SELECT pg_advisory_xact_lock($1)', [MEASURE_LOCK]);
-      const after = await readBytes(tx, companyId);
-      if (after > limit && after > before) throw new QuotaExceeded();
-      return result;
-    });
+    if ((await readBytes(database, companyId)) <= use) return;
+    for (const name of tables) {
+      const table = qualified('public', name);
+      const [found] = await readSmall(name);
+      // What it gives back may leave a small table.
+      if (found?.small === false) await database.executeAlone(`VACUUM ${table}`, MAX_VACUUM_MS);
+      const [now] = found?.small === false ? await readSmall(name) : [found];
+      if (now?.small) await database.executeAlone(`VACUUM (FULL) ${table}`, MAX_REWRITE_MS);
+    }
   } catch (error) {
-    if (!(error instanceof QuotaExceeded)) throw error;
-    throw quotaExceeded({ quota: 'table_bytes', limit, use: await readBytes(database, companyId) });
+    logError('pages_not_given_back', error, { company_id: companyId });
   }
 }
 
+async function unlock(database: TenantSql, lock: string): Promise<void> {
+  // A connection that keeps the lock is not for other changes; a lost one has lost it.
+  if (!database.closed) await database.query(`SELECT ${lock}`).catch(() => database.close());
+}
+
 /** Refuses a request that takes space from a company whose quota is used up. */
-export async function requireTableRoom(ctx: CompanyContext, database: TenantTx): Promise<void> {
+export async function requireTableRoom(ctx: CompanyContext, database: TenantSql): Promise<void> {
   const limit = await quotaFor(ctx, 'table_bytes');
   if (limit === undefined) return;
-  const use = await readBytes(database, ctx.actor.companyId);
+  const { companyId } = ctx.actor;
+  const { bytes, hasOthers } = await measure(database, companyId);
+  let use = bytes;
+  if (use < limit) return;
+  if (hasOthers) {
+    const alone = await database.transaction((tx) => measure(tx, companyId, `pg_advisory_xact_lock(${ROOM_LOCK})`));
+    use = alone.bytes;
+  }
   if (use >= limit) throw quotaExceeded({ quota: 'table_bytes', limit, use });
 }

@@ -35,10 +35,20 @@ export const USAGE_GUARDS = [
     ],
   ),
   ...guardsOf('src/modules/managed-tables/room.ts', TESTS, [
+    { text: ', `pg_advisory_xact_lock(${MEASURE_LOCK})`', without: '', title: 'two tables at once' },
+    { text: ', `pg_advisory_xact_lock${mode}(${ROOM_LOCK})`', without: '', title: 'let ' },
     {
-      text: "      await tx.query('SELECT pg_advisory_xact_lock($1)', [MEASURE_LOCK]);\n",
+      text: '        await tx.query(`SELECT pg_advisory_lock${mode}(${ROOM_LOCK})`);\n',
       without: '',
-      title: 'two tables at once',
+      title: 'let ',
+    },
+    { text: 'error.isDoubtful ?', without: 'false ?', title: 'let ' },
+    { text: 'if (hasOthers)', without: 'if (false)', title: 'not committed when an index is built' },
+    {
+      in: 'requireTableRoom',
+      text: ', `pg_advisory_xact_lock(${ROOM_LOCK})`',
+      without: '',
+      title: 'not committed when an index is built',
     },
   ]),
   ...guardsOf('src/modules/uploads/room.ts', TESTS, [
