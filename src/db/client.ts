@@ -27,7 +27,7 @@ export function openNearestControlDb(database: D1Database, now: () => number): C
 export const runAccessChange = <T>(db: ControlDb, deadline: number, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as GuardedSession).runAccessChange(deadline, work);
 
-/** Runs `work`, which only reads. @returns its result, and the rows that it read of the control database */
+/** Runs `work`, a read. @returns its result, and the rows that it read of the control database */
 export const recordReads = <T>(db: ControlDb, work: () => Promise<T>) =>
   (db.$client as unknown as DependentSession).recordReads(work);
 

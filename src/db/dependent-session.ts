@@ -14,7 +14,10 @@ export interface Dependency {
 
 /** A D1 session whose writes can depend on rows that were read before: optimistic, without a lock. */
 export interface DependentSession extends RehearsingSession {
-  /** Runs `work`, which only reads. @returns its result, and the rows that it read */
+  /**
+   * Runs `work`, a read. What it writes beside that, such as what it has measured, is applied and is no part of what it read.
+   * @returns its result, and the rows that it read
+   */
   recordReads<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly RecordedRead[] }>;
   /**
    * Runs `work`. Its next write is applied only while all rows that the dependency read are unchanged, and all that a dependency
@@ -43,8 +46,9 @@ export function dependentSession(session: RehearsingSession): DependentSession {
     queries.set(statement, query);
     const bind = statement.bind.bind(statement);
     statement.bind = (...values) => watch(bind(...values), { ...query, values });
-    if (remembered) rememberAlone(statement, query, remembered);
-    else if (writes(query.sql)) for (const name of RUNS) Object.assign(statement, { [name]: refuseAlone });
+    const isWrite = writes(query.sql);
+    if (remembered && !isWrite) rememberAlone(statement, query, remembered);
+    if (!remembered && isWrite) for (const name of RUNS) Object.assign(statement, { [name]: refuseAlone });
     return statement;
   };
 
@@ -71,7 +75,7 @@ export function dependentSession(session: RehearsingSession): DependentSession {
         const results = await session.batch(statements);
         for (const [index, statement] of statements.entries()) {
           const query = queries.get(statement);
-          if (query) into.push({ ...query, rows: toRows(results[index] as D1Result) });
+          if (query && !writes(query.sql)) into.push({ ...query, rows: toRows(results[index] as D1Result) });
         }
         return results;
       }

@@ -8,6 +8,7 @@ import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { EMAIL } from '../support/mail.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aCompany, aProvisionedCompany, type Company, PASSWORD } from '../support/worlds.ts';
 import {
   aFile,
@@ -79,6 +80,21 @@ describe('when a company is suspended meanwhile,', () => {
     expect([job.status, (await rowsOf(company, job.user_table_id)).length]).toEqual(['done', ROWS]);
   });
 
+  it('an upload job publishes no row until the suspension has ended', async () => {
+    const company = await aProvisionedCompany();
+    const { id, queue, message } = await aLoad(company);
+    const { outcome } = await rivalBeforeStatement(company.id, /COPY/, () => suspend(company));
+    await deliver(message, queue.env);
+    await outcome;
+    expect(await deliverAll(queue)).toBe(1);
+    await activate(company);
+    expect((await jobOf(company, id)).status).toBe('inserting');
+    await runScheduled(queue.env);
+    await deliverAll(queue);
+    const job = await jobOf(company, id);
+    expect([job.status, (await rowsOf(company, job.user_table_id)).length]).toEqual(['done', ROWS]);
+  });
+
   it('a scheduled run mails nothing, and sends its mail once after the suspension', async () => {
     const company = await aProvisionedCompany();
     const { id, queue, message } = await aDueSchedule(company);
@@ -100,7 +116,7 @@ describe('when a company is suspended meanwhile,', () => {
     expect((await must(company.as.get(`${SCHEDULES_PATH}/${id}`))).last_run).toMatchObject({ status: 'done', sent: 1 });
   });
 
-  it('an export is completed, and its link works after the suspension', async () => {
+  it('an export waits, and is completed after the suspension', async () => {
     const company = await aCompany();
     const { id, queue } = await aStarted(company);
     await overtaken(
@@ -108,8 +124,10 @@ describe('when a company is suspended meanwhile,', () => {
       () => suspend(company),
       (changed) => deliver(queue.messages.shift() as JobMessage, { ...queue.env, ...changed }),
     );
+    await finish(queue);
     expect((await company.as.get(`/v1/company/exports/${id}`)).status).toBe(403);
     await activate(company);
+    expect((await getExport(company, id)).status).toBe('running');
     await runScheduled(queue.env);
     await finish(queue);
     const { status, url } = await getExport(company, id);

@@ -94,6 +94,24 @@ describe('a database write that depends on rows that were read', () => {
     expect(await writtenTo()).toBe(true);
   });
 
+  it('does not depend on what was written along with the reads, which is applied', async () => {
+    const db = openControlDb(env.CONTROL_DB);
+    const { name } = visualizations;
+    const { reads } = await recordReads(db, async () => {
+      await write(db);
+      await db
+        .update(visualizations)
+        .set({ description: 'Measured' })
+        .where(eq(visualizations.id, ids[1] as string));
+      return db.select({ name }).from(visualizations).where(eq(visualizations.companyId, company.id));
+    });
+    expect(reads.map(({ rows }) => rows.flat().toSorted())).toEqual([['One', 'Two', 'Two']]);
+    const renew = () => Promise.reject(isOther);
+    await runDependentWrite(db, { reads, renew }, () => write(db, ids[0]));
+    expect(await Promise.all([ids[0], ids[2]].map(writtenTo))).toEqual([true, true]);
+    expect((await company.as.get(`${VISUALIZATIONS_PATH}/${ids[1]}`)).body.description).toBe('Measured');
+  });
+
   it('is refused outside a unit of work', async () => {
     const alone = dependingOnNames('all', async (db) => {
       await db

@@ -1,8 +1,9 @@
+import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import type { Kind } from './kinds.ts';
 
 /** Whether an answer says, in the words of its surface, that it is another version. */
@@ -18,7 +19,7 @@ export function describeVersions(kinds: readonly Kind[]): void {
     const proven = proof ? { json: proof } : {};
     let company: Company;
     beforeAll(async () => {
-      company = await aCompany();
+      company = await aProvisionedCompany();
     });
     const writing = new RegExp(`^(update|delete from) "${table}"`);
     const aRecord = async () => {
@@ -60,6 +61,16 @@ export function describeVersions(kinds: readonly Kind[]): void {
       await must(write('Whichever', '*'));
       expect(shows((await by.get(path)).body)).toBe('Whichever');
       await must(by.delete(path, { headers: { 'If-Match': (await tagOf({ by, path })) as string }, ...proven }));
+    });
+
+    it('is compared also in the first write since a release, which migrates the company’s Postgres', async () => {
+      const { by, path, tag, write } = await aRecord();
+      const release = () => env.CONTROL_DB.prepare('update managed_databases set migrations_version = 0').run();
+      await release();
+      await must(write('Changed', tag));
+      const next = (await tagOf({ by, path })) as string;
+      await release();
+      await must(by.delete(path, { headers: { 'If-Match': next }, ...proven }));
     });
 
     it('lets only one of two writers with the same If-Match succeed', async () => {

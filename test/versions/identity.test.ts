@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { aTable, column } from '../managed-tables/support.ts';
+import { operator, pathOf } from '../organizations/looking.ts';
 import type { Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, enter } from '../support/console.ts';
 import { overtaken } from '../support/rival.ts';
-import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, signed } from '../support/signed.ts';
-import { aCompany, logIn } from '../support/worlds.ts';
+import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
+import { aCompany, aProvisionedCompany, logIn } from '../support/worlds.ts';
 import { describeVersions } from './held.ts';
 import { IDENTITY_KINDS } from './kinds.ts';
 
@@ -63,6 +65,22 @@ describe('the version (ETag) of a record', () => {
         admin.patch(`/groups/${groupId}`, { json: { name: 'Of one now' }, headers: { 'If-Match': groupTag }, env }),
     );
     expect([renamed.status, renamed.body.name, renamed.body.member_count]).toEqual([200, 'Of one now', 1]);
+  });
+
+  it('does not change with the measured sizes of an organization, even during a write', async () => {
+    const company = await aProvisionedCompany();
+    const path = pathOf(company);
+    const tag = await tagOf(operator, path);
+    const json = { name: 'Of one table now' };
+    const renamed = await overtaken(
+      /^update "companies"/,
+      async () => {
+        await aTable(company.as, 'measured', [column('city')]);
+        await must(operator.get(path));
+      },
+      (env) => operator.patch(path, { json, headers: { 'If-Match': tag }, env }),
+    );
+    expect(renamed).toMatchObject({ status: 200, body: { ...json, usage: { tables: 1 } } });
   });
 
   it('is refused when an If-Match is malformed', async () => {

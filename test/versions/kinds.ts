@@ -9,7 +9,7 @@ import { bearer, type Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, permissionInput, policyInput } from '../support/console.ts';
 import { addPasskey, anAuthenticator } from '../support/passkeys.ts';
 import { aGroup, allow, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
-import { aCompany, type Company, PASSWORD } from '../support/worlds.ts';
+import { aProvisionedCompany, type Company, PASSWORD } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { anEndpoint as aWebhookEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
 
@@ -64,7 +64,7 @@ export const IDENTITY_KINDS: Kind[] = [
     route: '/admin/organizations/{id}',
     make: async () => ({
       by: bearer(env.PLATFORM_ADMIN_TOKEN as string),
-      path: `/admin/organizations/${(await aCompany()).id}`,
+      path: `/admin/organizations/${(await aProvisionedCompany()).id}`,
     }),
     change: 'patch',
     changes: (name) => ({ name }),

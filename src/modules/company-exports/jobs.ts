@@ -59,7 +59,7 @@ export async function continueExport(
 ): Promise<void> {
   const key = { companyId: ctx.actor.companyId, id: exportId };
   const [known] = await selectExport(ctx.db, key.companyId, exportId);
-  if (known && !known.forOperator && (await readCompanyState(ctx)) === 'suspended') {
+  if (known && (await isWaiting(ctx, known))) {
     return keepMessage(ctx, { type: 'company.export', companyId: key.companyId, exportId });
   }
   const now = ctx.now();
@@ -91,6 +91,10 @@ export async function continueExport(
     attempt.end();
   }
 }
+
+/** Whether an export waits for the end of a suspension. The operator's does not. */
+const isWaiting = async (ctx: CompanyContext, { forOperator }: CompanyExport): Promise<boolean> =>
+  !forOperator && (await readCompanyState(ctx)) === 'suspended';
 
 const toMessage = ({ companyId, id }: CompanyExport) => ({ companyId, exportId: id });
 
@@ -163,9 +167,10 @@ class ExportAttempt {
       const from = await stage(work, next.from);
       next = from === null ? stageAfter(next.stage) : { stage: next.stage, from };
       if (!isOver() && next && Date.now() - savedAt < CHECKPOINT_MS) continue;
-      await this.#saveCheckpoint({ ...archive.checkpoint, next }, isOver() ? { dueAt: this.#ctx.now() } : {});
+      const isLeft = isOver() || (await isWaiting(this.#ctx, this.#job));
+      await this.#saveCheckpoint({ ...archive.checkpoint, next }, isLeft ? { dueAt: this.#ctx.now() } : {});
       savedAt = Date.now();
-      if (isOver()) return false;
+      if (isLeft) return false;
     }
     await this.#finish(archive);
     return true;

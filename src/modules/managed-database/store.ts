@@ -90,8 +90,14 @@ export async function recordReady(
   return countChangedRows(result) === 1;
 }
 
+/** Records that a database was migrated: in a unit of work, because any request may be the first one since a release. */
 export async function recordMigration(db: ControlDb, companyId: string, version: number, now: number): Promise<void> {
-  await db.update(managedDatabases).set({ migrationsVersion: version, updatedAt: now }).where(ofCompany(companyId));
+  await commit(db, {
+    recorded: db
+      .update(managedDatabases)
+      .set({ migrationsVersion: version, updatedAt: now })
+      .where(ofCompany(companyId)),
+  });
 }
 
 /** Moves the next sweep to `dueAt`, if that is earlier. */

@@ -3,6 +3,7 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type PostgresError } from '../../tenant-sql/client.ts';
 import { copyIn } from '../../tenant-sql/copy.ts';
 import { countRowIds, createTable, drawRowIds } from '../../tenant-sql/ddl.ts';
+import { readCompanyState } from '../companies/service.ts';
 import { requireTableRoom } from '../managed-tables/service.ts';
 import {
   type Chunk,
@@ -31,7 +32,7 @@ const LOCK_TIMEOUT_MS = 5_000;
 
 /**
  * Loads about `UPLOAD_MESSAGE_BYTES` of a confirmed job's files into its staging table, each chunk in one transaction with
- * the progress of the load. When all rows are there, publishes them.
+ * the progress of the load. When all rows are there, publishes them. Of a suspended company it loads no further chunk.
  */
 export async function loadUpload(ctx: CompanyContext, jobId: string): Promise<void> {
   await workOnJob(ctx, { type: 'upload.load', jobId }, 'inserting', load);
@@ -52,7 +53,8 @@ async function load(work: Work<LoadState>): Promise<boolean> {
       next = budget > 0 ? readChunk(ctx, job, plans, after) : undefined;
       next?.catch(() => undefined);
     });
-    if (!next) return true;
+    // A suspended company's load waits here, so that its rows are not published either: the next message asks again.
+    if (!next || (await readCompanyState(ctx)) !== 'active') return true;
     chunk = await next;
   }
   const progress = toProgress(job, state);

@@ -95,6 +95,7 @@ export const ACCESS_GUARDS = [
     { text: 'reads: await dependency.renew()', without: 'reads: dependency.reads' },
     { text: 'sameRows(reads, next) ? { reads: next, renew } : null', without: 'null' },
     { text: '{ [name]: refuseAlone }', without: '{}' },
+    { text: 'query && !writes(query.sql)', without: 'query' },
     { text: 'around ? both(around, on) : on', without: 'on', tests: DIRECTORY_TESTS, title: 'for a version' },
     {
       text: '[...one.reads, ...other.reads]',

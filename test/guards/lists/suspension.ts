@@ -1,6 +1,7 @@
 import { guardsOf } from '../guard.ts';
 
 const TESTS = ['test/companies/suspension.test.ts'];
+const UNDER_WAY_TESTS = ['test/organizations/under-way.test.ts'];
 const WAIT = { without: '', title: 'stops waiting uploads' };
 
 /** What is left alone while a company is suspended. */
@@ -19,5 +20,11 @@ export const SUSPENSION_GUARDS = [
   ]),
   ...guardsOf('src/modules/managed-database/store.ts', TESTS, [
     { in: 'claimDue', text: ', ofActiveCompany(managedDatabases.companyId)', ...WAIT },
+  ]),
+  ...guardsOf('src/modules/uploads/load.ts', UNDER_WAY_TESTS, [
+    { in: 'load', text: " || (await readCompanyState(ctx)) !== 'active'", without: '', title: 'publishes no row' },
+  ]),
+  ...guardsOf('src/modules/company-exports/jobs.ts', UNDER_WAY_TESTS, [
+    { text: ' || (await isWaiting(this.#ctx, this.#job))', without: '', title: 'an export waits' },
   ]),
 ];
