@@ -24,7 +24,8 @@ import {
 const ROWS = 4_000;
 /** A dozen messages for the file. */
 const SMALL = { UPLOAD_MESSAGE_BYTES: '12000' };
-const KILLS = 15;
+/** Fewer than the attempts that a job has without progress, which a slow machine may make of all of them. */
+const KILLS = 10;
 const MINUTE = 60_000;
 
 let company: Company;
