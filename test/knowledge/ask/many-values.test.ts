@@ -13,11 +13,12 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
   asOwner = company.as;
   await someOrders(company);
-  // Rows of the first tenth have the greatest values, and long ones.
+  // Rows of the first half have the greatest values, and long ones. All are equally long: none fills a gap between those before.
   await inDatabase(company, (database) =>
     database.query(
-      `INSERT INTO public.orders (total, city)
-       SELECT 1, CASE WHEN i <= 20000 THEN rpad((2000000 - i)::text, 100, '-') ELSE (2000000 - i)::text END
+      `INSERT INTO public.orders (total, city, status)
+       SELECT 1, CASE WHEN i <= 100000 THEN rpad((2000000 - i)::text, 100, '-') ELSE (2000000 - i)::text END,
+         CASE WHEN i <= 100000 THEN '1234567' ELSE repeat('-', 100) END
        FROM generate_series(1, 200000) AS i`,
     ),
   );
