@@ -259,6 +259,13 @@ export interface Contract {
 export const acceptsOAuthClients = ({ access, forPrograms }: Contract): boolean =>
   forPrograms ?? (getAction(access) !== null || (typeof access === 'object' && 'decidedBy' in access));
 
+/**
+ * Whether a route has no body, so that JSON with a member is refused. Pages and protocols of others leave alone what is sent, and
+ * so does a sign-out, which fails for nobody.
+ */
+export const takesNoBody = ({ method, access, body, form, raw, openQuery, protocol }: Contract): boolean =>
+  method !== 'get' && access !== 'optional' && !body && !form && !raw && !openQuery && !protocol;
+
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 
 export const getBodyLimit = ({ bodyLimit }: Contract): number => bodyLimit ?? DEFAULT_BODY_LIMIT;

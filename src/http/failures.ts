@@ -11,7 +11,7 @@ import {
 import { machinesOnly, signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
-import { acceptsOAuthClients, type Contract, getAction, type RouteAccess } from './endpoint.ts';
+import { acceptsOAuthClients, type Contract, getAction, type RouteAccess, takesNoBody } from './endpoint.ts';
 import type { Credential } from './surface.ts';
 
 export const malformedJson = defineFailure('request.malformed_json', 'malformed', {
@@ -125,8 +125,9 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
   const credential = contract.credential ?? surfaceCredential;
   const isSigned = needsCredential(access) && (credential === 'signature' || credential === 'machine');
   return [
-    ...(body ? [malformedJson, notJson, tooDeep, tooManyValues, tooManyNames] : []),
-    ...(body || isSigned ? [bodyTooLarge] : []),
+    ...(body ? [notJson] : []),
+    ...(body || takesNoBody(contract) ? [malformedJson, tooDeep, tooManyValues, tooManyNames] : []),
+    ...(body || takesNoBody(contract) || isSigned ? [bodyTooLarge] : []),
     ...(isSigned ? [replayUnknown] : []),
     ...(isSigned && credential === 'signature' && access !== 'operator' ? [signedRequestsOnly] : []),
     ...(isSigned && credential === 'machine' ? [machinesOnly] : []),

@@ -164,5 +164,6 @@ const HALF_A_PAIR = /\\u[dD][89a-fA-F]/;
 export const isForm = (request: HonoRequest): boolean =>
   /^multipart\/form-data\b/i.test(request.header('content-type') ?? '');
 
-const saysJson = (request: HonoRequest): boolean =>
+/** Whether a request says that its body is JSON. */
+export const saysJson = (request: HonoRequest): boolean =>
   /^application\/([\w.+-]+\+)?json\b/i.test(request.header('content-type') ?? '');

@@ -1,6 +1,6 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
-import type { ZodType } from 'zod';
+import { type ZodType, z } from 'zod';
 import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, readConfig } from '../config.ts';
 import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
@@ -10,11 +10,19 @@ import { cut } from '../kernel/text.ts';
 import { collectIds, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import { dryRun, isDryRun } from './dry-run.ts';
-import { type Contract, type Endpoint, getBodyLimit, type Route, type RouteInput, type Versioned } from './endpoint.ts';
+import {
+  type Contract,
+  type Endpoint,
+  getBodyLimit,
+  type Route,
+  type RouteInput,
+  takesNoBody,
+  type Versioned,
+} from './endpoint.ts';
 import { takesIdempotencyKey } from './failures.ts';
 import { WITH_VALUES } from './field-words.ts';
 import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
-import { type CompareRecord, isForm, readJson } from './json-body.ts';
+import { type CompareRecord, isForm, readJson, saysJson } from './json-body.ts';
 import { bySpecificity, honoPath, listParameters } from './paths.ts';
 import { perform } from './perform.ts';
 import { declaredQuery, getQuerySchema, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
@@ -41,7 +49,7 @@ export interface HttpEnv {
     key: RequestKey;
     /** Closes the connections that the context has open by now. */
     release: () => Promise<void>;
-    /** The JSON body, validated; undefined on routes that take none. */
+    /** The JSON body, validated; undefined where none was sent. */
     body: unknown;
   };
 }
@@ -83,19 +91,24 @@ function middlewares(
 ): MiddlewareHandler<HttpEnv>[] {
   const bounded = limitBody(getBodyLimit(contract));
   const accessCheck = checkAccess(contract, surface, authentication);
-  const ofJson = contract.form ? unlessForm : (middleware: MiddlewareHandler) => middleware;
+  const hasNoBody = takesNoBody(contract);
+  const read = hasNoBody ? { ...contract, body: NO_MEMBERS } : contract;
+  const ofJson = contract.form ? unlessForm : hasNoBody ? ifJson : (middleware: MiddlewareHandler) => middleware;
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
   const checks = takesIdempotencyKey(contract) ? [accessCheck, doOnce] : [accessCheck];
   const credentialAndBody =
-    surface.credential === 'signature' ? [bounded, ...checks] : contract.body ? [...checks, ofJson(bounded)] : checks;
+    surface.credential === 'signature' ? [bounded, ...checks] : read.body ? [...checks, ofJson(bounded)] : checks;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   // What others append to an address is theirs, however they write it.
   if (!contract.openQuery) chain.push(refuseNamelessParameters, wellEncoded);
   if (declaredQuery(contract) || !contract.openQuery)
     chain.push(zValidator('query', getQuerySchema(contract), requireValid, PARSING) as MiddlewareHandler);
-  if (contract.body) chain.push(ofJson(receive(contract, readJson(contract, compareRecord(contract, endpoints)))));
+  if (read.body) chain.push(ofJson(receive(read, readJson(read, compareRecord(read, endpoints)))));
   return chain;
 }
+
+/** The body of a route that has none, where JSON is sent all the same. */
+const NO_MEMBERS = z.object({});
 
 const PARSING = {
   validationFunction: (schema: ZodType, query: unknown) => schema.safeParseAsync(query, WITH_VALUES),
@@ -317,6 +330,12 @@ const unlessForm =
   (middleware: MiddlewareHandler): MiddlewareHandler =>
   (c, next) =>
     isForm(c.req) ? next() : middleware(c, next);
+
+/** For routes without a body: what is no JSON passes, and nobody reads it. */
+const ifJson =
+  (middleware: MiddlewareHandler): MiddlewareHandler =>
+  (c, next) =>
+    saysJson(c.req) ? middleware(c, next) : next();
 
 /** The domain failure behind an error, or undefined when it is one of ours to fix. */
 export function toFailure(error: unknown): Failure | undefined {

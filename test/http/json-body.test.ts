@@ -1,7 +1,12 @@
+import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { type ApiResponse, type Caller, call } from '../support/api.ts';
-import { signed } from '../support/signed.ts';
+import { type RouteAccess, takesNoBody } from '../../src/http/endpoint.ts';
+import type { Credential } from '../../src/http/surface.ts';
+import { aDirectory } from '../directory/support.ts';
+import { type ApiResponse, bearer, type Caller, call } from '../support/api.ts';
+import { aConsoleGroup } from '../support/console.ts';
+import { must, signed } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -156,6 +161,88 @@ describe('a body all of whose members are optional', () => {
       expect(JSON.stringify(body)).not.toMatch(/JSON/);
       expect(status).toBeLessThan(500);
     });
+  });
+});
+
+/** Every route that has no body. */
+const WITHOUT_BODY = SURFACES.flatMap(({ surface, endpoints }) =>
+  endpoints.flatMap(({ contract }) =>
+    takesNoBody(contract) ? [[`${contract.method.toUpperCase()} ${contract.path}`, surface, contract] as const] : [],
+  ),
+);
+
+describe('JSON that is sent to a route without a body', () => {
+  let directory: Caller;
+  beforeAll(async () => {
+    directory = await aDirectory(company);
+  });
+
+  const callerOf = (credential: Credential, access: RouteAccess): Caller =>
+    access === 'operator'
+      ? bearer(env.PLATFORM_ADMIN_TOKEN)
+      : credential === 'signature'
+        ? signed(company.apiKey)
+        : credential === 'directory'
+          ? directory
+          : company.as;
+
+  it('is looked at by every such route but sign-outs, pages and protocols of others', () => {
+    const others = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract)).filter(
+      (contract) =>
+        !(contract.method === 'get' || contract.body || contract.form || contract.raw) && !takesNoBody(contract),
+    );
+    expect(others.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
+      'delete /v1/managed-tables/uploads/{uploadId}',
+      'post /api/v1/share-auth/logout',
+      'post /mail-consent/{token}',
+      'post /unsubscribe/{token}',
+      'post /v1/auth/logout',
+      'post /v1/auth/sso/{company_slug}/callback',
+    ]);
+  });
+
+  it.each(WITHOUT_BODY)('is refused if it is malformed: %s', async (_route, surface, contract) => {
+    const { method, path, access, query } = contract;
+    const email = query?.safeParse({}).success === false ? '?email=nobody@x.test' : '';
+    const caller = callerOf(contract.credential ?? surface.credential, access);
+    const sent = { headers: JSON_TYPE, body: '{"x":' };
+    const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, NOBODY) + email, sent);
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toContain('JSON');
+  });
+
+  it.each([
+    'POST /v1/company/exports',
+    'POST /v1/managed-tables/provision',
+    'POST /api/v1/embed/signing-keys',
+    'DELETE /v1/auth/sso/config',
+  ])('is refused with the names of its members: %s', async (route) => {
+    const [method, path = ''] = route.split(' ');
+    const send = company.as[method?.toLowerCase() as 'post' | 'delete'];
+    const { status, body } = await send(path, { json: { x: 1 } });
+    expect([status, JSON.stringify(body.details ?? body)]).toEqual([422, expect.stringContaining('"field":"x"')]);
+    expect((await send(path, { json: [] })).status).toBe(422);
+  });
+
+  it('is taken if it has no member, or is the record that was read', async () => {
+    const { _id } = await aConsoleGroup(company);
+    const path = `/v1/groups/${_id}`;
+    const read = await must(company.as.get(path));
+    expect((await call('DELETE', path, { json: { x: 1 } })).status).toBe(401);
+    expect((await company.as.delete(`/v1/groups/${NOBODY}`, { json: { x: 1 } })).status).toBe(404);
+    expect((await company.as.delete(path, { json: { ...read, x: 1 } })).body.details).toEqual([
+      { field: 'x', reason: 'unknown', message: 'is not a field of this request' },
+    ]);
+    expect((await company.as.delete(path, { json: read })).status).toBe(204);
+    for (const sent of [{ json: {} }, { headers: JSON_TYPE, body: '' }, {}]) {
+      expect((await company.as.post('/v1/managed-tables/provision', sent)).status).toBeLessThan(300);
+    }
+  });
+
+  it('is refused if it is too large, or nested too deep', async () => {
+    const post = (body: string) => company.as.post('/v1/company/exports', { headers: JSON_TYPE, body });
+    expect((await post(`{"x":"${'x'.repeat(1024 * 1024)}"}`)).status).toBe(413);
+    expect((await post(nested(101))).status).toBe(400);
   });
 });
 

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { listPersonalColumns } from '../../src/db/shown-columns.ts';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Person } from '../../src/logs/redaction.ts';
@@ -26,7 +27,13 @@ import { keysOfFiles, placesOf } from './looking.ts';
 
 const PATH = '/v1/personal-data';
 const of = (email: string) => `${PATH}?email=${encodeURIComponent(email)}`;
+const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 let createdCount = 0;
+
+interface Found {
+  kind: string;
+  record: Record<string, unknown>;
+}
 
 /** A caller whose requests come from one address and browser. */
 const from = (token: string, headers: Record<string, string>): Caller => {
@@ -150,6 +157,40 @@ describe('the stored data about a person', () => {
     expect(text).toContain(person.outsiderId);
     expect(text).not.toMatch(/argon2|passwordHash|digest|"secret"/i);
     expect(text).not.toContain(own.email);
+  });
+
+  it('has the names and times of an export, no internals, and the ids of records that name the person', async () => {
+    const { records } = await must(person.company.as.get(of(person.email)));
+    const ours = records.filter(({ kind }: Found) => !['undelivered', 'webhook_deliveries'].includes(kind)) as Found[];
+    const names = new Set(ours.flatMap(({ record }) => Object.keys(record)));
+    expect([...names].filter((name) => !/^[a-z0-9_]+$/.test(name))).toEqual([]);
+    expect(ours.filter(({ record }) => Object.values(record).some((value) => Number(value) > 1e11))).toEqual([]);
+    for (const internal of ['session_epoch', 'counted_as', 'due_at', 'previous_until', 'row']) {
+      expect(names).not.toContain(internal);
+    }
+    const own = (wanted: string) => ours.find(({ kind }) => kind === wanted)?.record;
+    expect(own('users')).toMatchObject({ id: person.id, is_owner: false, created_at: expect.stringMatching(ISO) });
+    expect(own('mail_requests')).toMatchObject({ email: person.email, requested_at: expect.stringMatching(ISO) });
+    expect(own('audit_records')).toMatchObject({ principal_id: person.id, occurred_at: expect.stringMatching(ISO) });
+    expect(own('share_events')).toMatchObject({ occurred_at: expect.stringMatching(ISO) });
+    const namedIn = (wanted: string) =>
+      ours.find(({ kind, record }) => kind === 'named_in' && record.kind === wanted)?.record;
+    const { id } = (await rowOf<{ id: string }>(
+      'select id from dashboards where company_id = ? and created_by_user_id = ?',
+      ...[person.company.id, person.id],
+    )) as { id: string };
+    expect(namedIn('dashboards')).toEqual({ kind: 'dashboards', id, fields: ['created_by_user_id'] });
+  });
+
+  it('has columns of its own in every table with rows about persons, none of them a secret', () => {
+    const shown = HELD_TABLES.filter(({ about }) => about).map(({ table }) => ({
+      table: getName(table),
+      names: listPersonalColumns(table).map(({ name }) => name),
+    }));
+    expect(shown.filter(({ names }) => names.length === 0)).toEqual([]);
+    expect(shown.flatMap(({ names }) => names).filter((name) => /digest|secret|hash|salt|password/.test(name))).toEqual(
+      [],
+    );
   });
 
   it('is shown to the person themselves, and that of others to administrators only', async () => {

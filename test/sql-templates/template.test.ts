@@ -261,19 +261,16 @@ describe('any random SQL template', () => {
     expect(places).toBeLessThanOrEqual(20 * pieces.length);
   });
 
-  it('is compiled quickly, however long and deeply nested it is', () => {
-    const started = performance.now();
-    for (const sql of [
-      '('.repeat(20_000),
-      "E'".repeat(10_000),
-      `E'a'${'-- '.repeat(7_000)}`,
-      '/*'.repeat(10_000),
-      '$a'.repeat(10_000),
-      '{{q}}'.repeat(4_000),
-      '[[{{q}}]]'.repeat(2_000),
-    ]) {
-      compile(sql);
-    }
-    expect(performance.now() - started).toBeLessThan(2_000);
+  // In time that grows with the square of the length, these would outlast the limit of the test.
+  it.each([
+    '('.repeat(1_000_000),
+    "E'".repeat(500_000),
+    `E'a'${'-- '.repeat(350_000)}`,
+    '/*'.repeat(500_000),
+    '$a'.repeat(500_000),
+    '{{q}}'.repeat(200_000),
+    '[[{{q}}]]'.repeat(100_000),
+  ])('is compiled in time that grows with its length, however deeply nested it is: %#', (sql) => {
+    expect(() => compile(sql)).not.toThrow();
   });
 });

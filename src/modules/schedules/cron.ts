@@ -4,7 +4,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 /** The shortest time between two occurrences, in milliseconds. */
 export const MIN_INTERVAL_MS = 15 * 60 * 1000;
 
-const FIELDS = /^[^\s@]+(?: +[^\s@]+){4}$/;
+const FIVE_FIELDS = /^[^\s@]+(?: +[^\s@]+){4}$/;
 
 /**
  * Reads an expression as Vixie cron does, by the clock of the time zone. Of the two day fields, either can name a day; where
@@ -22,14 +22,59 @@ export function nextOccurrence({ cron, timeZone }: { cron: string; timeZone: str
   return parseCron(cron, timeZone).nextRun(new Date(after))?.getTime() ?? null;
 }
 
+interface Field {
+  name: string;
+  first: number;
+  last: number;
+  /** The number of different values. */
+  count: number;
+  /** Names of the first values. */
+  names: readonly string[];
+}
+
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
+
+const FIELDS: readonly Field[] = [
+  { name: 'minute', first: 0, last: 59, count: 60, names: [] },
+  { name: 'hour', first: 0, last: 23, count: 24, names: [] },
+  { name: 'day of the month', first: 1, last: 31, count: 31, names: [] },
+  { name: 'month', first: 1, last: 12, count: 12, names: MONTHS },
+  { name: 'day of the week', first: 0, last: 7, count: 7, names: DAYS },
+];
+
+/** The problem of one item of a field, by Vixie's grammar: croner knows more, and tells of other values than were sent. */
+function findProblem(item: string, { name, first, last, count, names }: Field): string | undefined {
+  const [, value = '', end, step] = /^([^-/]*)(?:-([^-/]*))?(?:\/(.*))?$/.exec(item) ?? [];
+  const read = (text: string): number => {
+    const named = names.indexOf(text.toUpperCase());
+    return /^\d+$/.test(text) ? Number(text) : named < 0 ? Number.NaN : first + named;
+  };
+  const [from, to] = [read(value), end === undefined ? undefined : read(end)];
+  const isIn = (number: number) => number >= first && number <= last;
+  const isRange = to !== undefined && isIn(from) && isIn(to);
+  if (!isRange && !(end === undefined && (value === '*' || isIn(from)))) {
+    return `cannot have "${item}" as the ${name}, which goes from ${first} to ${last}`;
+  }
+  // A week can end with Sunday, too.
+  if (isRange && from > to && !/^sun$/i.test(end ?? '')) return `cannot have "${item}": it ends before it begins`;
+  const isStep = /^\d+$/.test(step ?? '') && Number(step) >= 1 && Number(step) <= count;
+  return step === undefined || (isStep && (isRange || value === '*'))
+    ? undefined
+    : `cannot have "${item}" as the ${name}: steps are from 1 to ${count}, after * or a range`;
+}
+
 /** The problem of a cron expression; undefined if there is none. */
 export function cronProblem(cron: string, now: number): string | undefined {
-  if (!FIELDS.test(cron)) return 'must have five fields: minute, hour, day of the month, month, day of the week';
-  try {
-    if (nextOccurrence({ cron, timeZone: 'UTC' }, now) === null) return 'never occurs';
-  } catch (error) {
-    return `is not a cron expression: ${(error as Error).message.replace(/^Cron\w+: /, '')}`;
+  if (!FIVE_FIELDS.test(cron)) return 'must have five fields: minute, hour, day of the month, month, day of the week';
+  const parts = cron.split(/ +/);
+  for (const [index, field] of FIELDS.entries()) {
+    for (const item of (parts[index] as string).split(',')) {
+      const problem = findProblem(item, field);
+      if (problem) return problem;
+    }
   }
+  if (nextOccurrence({ cron, timeZone: 'UTC' }, now) === null) return 'never occurs';
   return isTooOften(cron, now) ? 'must leave at least 15 minutes between two times' : undefined;
 }
 

@@ -960,9 +960,21 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
     ],
     [
       'format',
-      'is not a cron expression: {problem}',
-      'não é uma expressão cron: {problem}',
-      'no es una expresión cron: {problem}',
+      'cannot have "{value}" as the {field}, which goes from {first} to {last}',
+      'não pode ter "{value}" como {field}, que vai de {first} a {last}',
+      'no puede tener "{value}" como {field}, que va de {first} a {last}',
+    ],
+    [
+      'format',
+      'cannot have "{value}" as the {field}: steps are from 1 to {last}, after * or a range',
+      'não pode ter "{value}" como {field}: os passos vão de 1 a {last}, depois de * ou de um intervalo',
+      'no puede tener "{value}" como {field}: los pasos van de 1 a {last}, después de * o de un rango',
+    ],
+    [
+      'format',
+      'cannot have "{value}": it ends before it begins',
+      'não pode ter "{value}": termina antes de começar',
+      'no puede tener "{value}": termina antes de empezar',
     ],
     [
       'format',

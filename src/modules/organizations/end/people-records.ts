@@ -1,5 +1,6 @@
 import { commitAccess, everybodyIn } from '../../../access/commit-access.ts';
 import type { CompanyContext } from '../../../context.ts';
+import { listPersonalColumns, viewValue } from '../../../db/shown-columns.ts';
 import { type Person, redactedJson, redactedText } from '../../../logs/redaction.ts';
 import { type CompanyTable, getName, HELD_TABLES } from './control-store.ts';
 import * as store from './people-store.ts';
@@ -16,19 +17,22 @@ export async function* readControlRecords(ctx: CompanyContext, person: Person): 
   const { companyId } = ctx.actor;
   for (const held of HELD_TABLES) {
     const kind = getName(held.table);
+    const columns = listPersonalColumns(held.table);
     for (let after = 0; held.about; ) {
-      const rows = await store.selectRowsAboutPerson(ctx.db, held, companyId, person, after);
-      for (const { rowNumber, ...record } of rows) {
-        yield { kind, record };
-        after = Number(rowNumber);
+      const rows = await store.selectRowsAboutPerson(ctx.db, held, columns, companyId, person, after);
+      for (const row of rows) {
+        const shown = columns.map((column) => [column.name, viewValue(column, row[column.name])]);
+        yield { kind, record: Object.fromEntries(shown) };
+        after = Number(row.rowNumber);
       }
       if (rows.length < store.ROWS_PER_BATCH) break;
     }
   }
   for (const table of store.NAMING_TABLES) {
     const kind = getName(table.table);
-    for await (const { rowNumber, texts } of rowsNaming(ctx, table, person)) {
-      yield { kind: 'named_in', record: { kind, row: rowNumber, fields: [...texts.keys()] } };
+    for await (const { row, texts } of rowsNaming(ctx, table, person)) {
+      const ids = Object.fromEntries(table.ids.map(({ name }) => [name, row[name]]));
+      yield { kind: 'named_in', record: { kind, ...ids, fields: [...texts.keys()] } };
     }
   }
 }
@@ -40,7 +44,7 @@ async function* rowsNaming(
   ctx: CompanyContext,
   table: store.NamingTable,
   person: Person,
-): AsyncGenerator<{ rowNumber: number; texts: Texts }> {
+): AsyncGenerator<{ row: Record<string, unknown>; rowNumber: number; texts: Texts }> {
   const replaced = store.WAITING_TABLES.includes(table) ? redactedJson : redactedText;
   for (let after = 0; ; ) {
     const rows = await store.selectNaming(ctx.db, table, ctx.actor.companyId, person, after);
@@ -53,7 +57,7 @@ async function* rowsNaming(
         if (text !== before) texts.set(name, { before, after: text });
       }
       after = Number(row.rowNumber);
-      if (texts.size > 0) yield { rowNumber: after, texts };
+      if (texts.size > 0) yield { row, rowNumber: after, texts };
     }
     if (rows.length < store.ROWS_PER_BATCH) return;
   }

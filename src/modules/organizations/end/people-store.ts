@@ -5,6 +5,7 @@ import { events, outbox } from '../../../db/schema/outbox.ts';
 import { outsiders } from '../../../db/schema/share-contexts.ts';
 import { sessions } from '../../../db/schema/sign-in.ts';
 import { invitations, users } from '../../../db/schema/users.ts';
+import { listPersonalColumns } from '../../../db/shown-columns.ts';
 import { idList } from '../../../db/statements.ts';
 import type { Person } from '../../../logs/redaction.ts';
 import { belongsToCompany, type CompanyTable, HELD_TABLES, type Owned } from './control-store.ts';
@@ -65,30 +66,39 @@ export const deleteRowsAboutPerson = (db: ControlDb, held: CompanyTable, company
     // What triggers change besides is not counted.
     .returning({ one: sql<number>`1` });
 
-/** Columns that hold secrets, or digests of them: nobody is shown these. */
-const SECRET = /digest|secret|hash|salt|password/i;
-
-/** A page of the rows that are about a person, by the number of the row; without secrets. */
+/** A page of the rows that are about a person, by the number of the row, with these columns under their names in the database. */
 export function selectRowsAboutPerson(
   db: ControlDb,
   held: CompanyTable,
+  columns: readonly SQLiteColumn[],
   companyId: string,
   person: Person,
   after: number,
 ) {
-  const shown = Object.entries(getTableColumns(held.table)).filter(([field]) => !SECRET.test(field));
+  const shown = columns.map((column) => [column.name, column]);
   return db
-    .select({ ...Object.fromEntries(shown), rowNumber: sql<number>`rowid`.as('row_number') })
+    .select({ ...Object.fromEntries(shown), rowNumber: sql<number>`rowid`.as('row_number') } as Record<
+      string,
+      SQLiteColumn
+    >)
     .from(held.table)
     .where(and(isAboutPerson(held, companyId, person), sql`rowid > ${after}`))
     .orderBy(sql`rowid`)
     .limit(ROWS_PER_BATCH);
 }
 
-/** The tables in whose rows a person may be named, each with the columns of text. Keys name no person. */
-export const NAMING_TABLES = HELD_TABLES.map((held) => ({ ...held, columns: textColumns(held.table) })).filter(
-  ({ columns }) => columns.length > 0,
-);
+/** Columns that hold secrets, or digests of them: no person is named there. */
+const SECRET = /digest|secret|hash|salt|password/i;
+
+/**
+ * The tables in whose rows a person may be named, each with the columns of text, and those that tell one row from another. Keys
+ * name no person.
+ */
+export const NAMING_TABLES = HELD_TABLES.map((held) => ({
+  ...held,
+  columns: textColumns(held.table),
+  ids: idColumns(held.table),
+})).filter(({ columns }) => columns.length > 0);
 
 export type NamingTable = (typeof NAMING_TABLES)[number];
 
@@ -104,13 +114,20 @@ function textColumns(table: Owned): SQLiteColumn[] {
   );
 }
 
+/** The id of a record; of one that has none the ids of what it connects, or of what it belongs to. */
+function idColumns(table: Owned): SQLiteColumn[] {
+  const own = Object.values(getTableColumns(table)).filter(({ name }) => name === 'id');
+  const others = listPersonalColumns(table).filter(({ name }) => name.endsWith('_id') && name !== 'company_id');
+  return own.length > 0 ? own : others;
+}
+
 /**
  * A page of the rows of a table in which a person may be named, as the database has their texts. Those that are about the person
  * are not among them.
  */
 export function selectNaming(
   db: ControlDb,
-  { columns, ...held }: NamingTable,
+  { columns, ids, ...held }: NamingTable,
   companyId: string,
   person: Person,
   after: number,
@@ -120,7 +137,10 @@ export function selectNaming(
     sql` || ' ' || `,
   );
   const marks = JSON.stringify([...person.ids, person.email]);
-  const raw = columns.map((column) => [column.name, sql<string | null>`${column} || ''`.as(`raw_${column.name}`)]);
+  const raw = [...ids, ...columns].map((column) => [
+    column.name,
+    sql<string | null>`${column} || ''`.as(`raw_${column.name}`),
+  ]);
   return db
     .select({ ...Object.fromEntries(raw), rowNumber: sql<number>`rowid`.as('row_number') } as Record<
       string,

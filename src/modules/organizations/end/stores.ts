@@ -3,12 +3,15 @@ import type { Bindings } from '../../../config.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { commit, countChangedRows, readTogether } from '../../../db/client.ts';
 import { withinTime } from '../../../kernel/time-limit.ts';
+import type { LogKind } from '../../../logs/log.ts';
 import { isNamedIn, type Person, redactedJson } from '../../../logs/redaction.ts';
 import type { CompanyLog } from '../../../objects/company-log.ts';
 import { callObject } from '../../../platform/objects.ts';
 import { abandonUploads, deleteObjects } from '../../../platform/stored-files.ts';
+import { viewAuditEvent } from '../../audit/views.ts';
 import { exportLog } from '../../company-log/service.ts';
 import { countUserRecords, deleteDatabase, hasDatabase, replaceUserIds } from '../../managed-database/service.ts';
+import { viewShareEvent } from '../../share-activity/views.ts';
 import { callSender } from '../../webhooks/service.ts';
 import { CONTROL_TABLES, deleteRows, selectAnyRow, selectEndpointIds, selectOutsiders } from './control-store.ts';
 import { eraseControlRecords, type PersonalRecord, readControlRecords } from './people-records.ts';
@@ -112,14 +115,8 @@ const log: Store = {
   hasData: async () => false,
   people: {
     async *read(ctx, person) {
-      for (const [kind, name] of [
-        ['audit', 'audit_records'],
-        ['share', 'share_events'],
-      ] as const) {
-        for await (const { viewer: _, ...record } of exportLog(ctx, kind, { values: {} }) as AsyncIterable<Logged>) {
-          if (isNamedIn(JSON.stringify(record), person)) yield { kind: name, record };
-        }
-      }
+      yield* readLogNaming(ctx, 'audit', person, 'audit_records', viewAuditEvent);
+      yield* readLogNaming(ctx, 'share', person, 'share_events', viewShareEvent);
     },
     async erase({ bindings, actor: { companyId } }, person) {
       let changed = 0;
@@ -140,7 +137,20 @@ const log: Store = {
 
 type Redaction = NonNullable<Parameters<CompanyLog['redact']>[1]>;
 type Redacted = Awaited<ReturnType<CompanyLog['redact']>>;
-type Logged = Record<string, unknown> & { viewer?: string };
+
+/** The records of a log that name a person, as exports of the log have them. */
+async function* readLogNaming<K extends LogKind>(
+  ctx: CompanyContext,
+  kind: K,
+  person: Person,
+  name: string,
+  view: (record: never) => Record<string, unknown>,
+): AsyncGenerator<PersonalRecord> {
+  for await (const record of exportLog(ctx, kind, { values: {} })) {
+    const shown = view(record as never);
+    if (isNamedIn(JSON.stringify(shown), person)) yield { kind: name, record: shown };
+  }
+}
 
 const files: Store = {
   name: 'files',

@@ -1,0 +1,261 @@
+import { getTableColumns } from 'drizzle-orm';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { accounts } from './schema/accounts.ts';
+import { companies, companyErasures } from './schema/companies.ts';
+import { companyExports } from './schema/company-exports.ts';
+import { dashboards, dashboardVisualizations } from './schema/dashboards.ts';
+import { dataJobs } from './schema/data-jobs.ts';
+import { groupBindings, groupPermissions, groupPolicies, groups } from './schema/groups.ts';
+import { jobs } from './schema/knowledge-jobs.ts';
+import { askedQuestions, verifiedQuestions } from './schema/knowledge-questions.ts';
+import { businessDomains, resources, versions } from './schema/knowledge-resources.ts';
+import { suggestions } from './schema/knowledge-suggestions.ts';
+import { mailRequests } from './schema/mails.ts';
+import { managedDatabases } from './schema/managed-database.ts';
+import { oauthClients, oauthDevices, oauthGrants, oauthPublicClients } from './schema/oauth.ts';
+import { events, outbox } from './schema/outbox.ts';
+import { passkeys, spentPasskeyChallenges } from './schema/passkeys.ts';
+import { permissions, policies } from './schema/policies.ts';
+import {
+  mailConsents,
+  scheduleDeliveries,
+  scheduledMails,
+  scheduleRecipients,
+  scheduleRuns,
+  schedules,
+} from './schema/schedules.ts';
+import { apiKeys, serviceAccounts } from './schema/service-accounts.ts';
+import { outsiders, shareContexts, shareGrants, shareMembers } from './schema/share-contexts.ts';
+import { dashboardShares, embedKeys, embedRevocations, embedSigningKeys } from './schema/shares.ts';
+import {
+  backupCodes,
+  passwordlessCodes,
+  passwordResets,
+  pendingSecondFactors,
+  secondFactors,
+  sessions,
+  signInNetworks,
+  usedTotpSteps,
+} from './schema/sign-in.ts';
+import { ssoAssertions, ssoCodes, ssoConfigurations, ssoLogins } from './schema/single-sign-on.ts';
+import { socialConfigurations, spentSocialTokens, userIdentities } from './schema/social-sign-in.ts';
+import { usageDays } from './schema/usage.ts';
+import { accountUserCounts, accountUsers, invitations, userCounts, users } from './schema/users.ts';
+import { visualizations } from './schema/visualizations.ts';
+import { vizApiEndpoints } from './schema/viz-api-endpoints.ts';
+import { webhookEndpoints } from './schema/webhooks.ts';
+
+/** The reasons why a column is not exported. */
+const BECAUSE = {
+  secret: 'a secret, or what secrets are made of or known by',
+  work: 'of work under way, without meaning afterwards',
+  derived: 'follows from the rest',
+};
+type Because = keyof typeof BECAUSE;
+
+/** A table of the control database, and of each column whether it is exported, or why not. */
+export interface Kind {
+  table: SQLiteTable;
+  columns: Readonly<Record<string, true | string>>;
+  /** Of a table that is not exported: the columns that tell the person whom a row is about something. */
+  personal?: readonly string[];
+}
+
+/** The names in a text, which stand with a space between them. */
+type Names<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Names<Rest> : Text;
+
+/** A table that is exported. It does not compile while a column stands neither among those shown nor under a reason. */
+function kind<T extends SQLiteTable, Shown extends string, Hidden extends string = never>(
+  table: T,
+  shown: [keyof T['_']['columns']] extends [Names<Shown | Hidden>] ? Shown : `${Shown} and which more?`,
+  hidden: { [Reason in Because]?: Hidden } = {},
+): Kind {
+  const entries = Object.entries<string>(hidden).flatMap(([reason, names]) =>
+    names.split(' ').map((name) => [name, BECAUSE[reason as Because]] as const),
+  );
+  const isShown = Object.fromEntries(shown.split(' ').map((name) => [name, true as const]));
+  return { table, columns: { ...isShown, ...Object.fromEntries(entries) } };
+}
+
+const notExported = <T extends SQLiteTable>(
+  table: T,
+  because: string,
+  ...personal: (keyof T['_']['columns'] & string)[]
+): Kind => ({
+  table,
+  columns: Object.fromEntries(Object.keys(getTableColumns(table)).map((name) => [name, because])),
+  personal,
+});
+
+/** Every table of the control database; a test fails where one is missing. */
+export const KINDS: readonly Kind[] = [
+  kind(
+    companies,
+    'id slug name require2fa ssoOnly locale branding logo quotas suspendedAt endRequestedAt deletesAt createdAt updatedAt',
+  ),
+  kind(accounts, 'id companyId name isDefault isActive metadata createdAt updatedAt deletedAt'),
+  kind(companyExports, 'id companyId forOperator status bytes error expiresAt createdAt updatedAt', {
+    work: 'attempt tries checkpoint dueAt',
+  }),
+  kind(
+    dashboards,
+    'id companyId name slug description cacheSeconds layout filters embeddedUntil version createdByUserId createdAt updatedAt',
+  ),
+  kind(dashboardVisualizations, 'companyId dashboardId visualizationId'),
+  kind(groups, 'id companyId name slug description isGlobal roles externalId createdAt updatedAt deletedAt'),
+  kind(groupBindings, 'id companyId groupId principalType principalId accountId createdAt'),
+  kind(groupPolicies, 'companyId groupId policyId'),
+  kind(groupPermissions, 'companyId groupId permissionId'),
+  kind(
+    jobs,
+    'id companyId type targetType targetIds status processedCount totalCount suggestionCount rejectedCount conceptsNotSent usage lastError requestId createdByUserId endedAt createdAt updatedAt',
+    { work: 'input leasedUntil attempts' },
+  ),
+  kind(
+    verifiedQuestions,
+    'id companyId question query status staleReason version verifiedBy verifiedAt lastCheckedAt createdAt updatedAt',
+    { derived: 'questionKey' },
+  ),
+  kind(
+    askedQuestions,
+    'id companyId number question askedBy askedAt kind query explanation verifiedQuestionId acceptedAs model usage',
+  ),
+  kind(
+    resources,
+    'id companyId resourceType subjectId objectId status content validationErrors version suggestionId createdByUserId updatedByUserId createdAt updatedAt',
+    { derived: 'uniqueKey facet searchText' },
+  ),
+  kind(versions, 'id companyId resourceId version change status content changedByUserId suggestionId changedAt'),
+  kind(businessDomains, 'companyId domains updatedAt'),
+  kind(
+    suggestions,
+    'id companyId targetType targetId targetVersion targetName conceptId conceptName payload explanation evidence confidence model promptVersion status requestId jobId reviewNote reviewedByUserId reviewedAt resourceId createdByUserId createdAt updatedAt',
+    { derived: 'candidateKey' },
+  ),
+  kind(managedDatabases, 'id companyId status neonProjectId tables rows tableBytes fileBytes createdAt updatedAt', {
+    work: 'leaseToken leaseUntil migrationsVersion sweepAt sweepMarks dataVersion changedTables openChanges notedVersion dataChanges dataChangesUntil',
+    secret: 'ownerConnection readonlyConnection readerPassword',
+  }),
+  kind(webhookEndpoints, 'id companyId url description eventTypes status disabledReason createdAt updatedAt', {
+    work: 'pauses',
+    secret: 'secrets',
+  }),
+  kind(usageDays, 'companyId day mails modelCalls executions'),
+  kind(policies, 'id companyId name description document createdAt updatedAt'),
+  kind(permissions, 'id companyId name description target actions createdAt updatedAt'),
+  kind(
+    schedules,
+    'id companyId name targetType targetId parameters cron timeZone format condition status nextRunAt failures lastRun apiUrl version createdByUserId createdAt updatedAt',
+  ),
+  kind(scheduleRecipients, 'companyId scheduleId kind subject position unsubscribedAt', { derived: 'lastValue' }),
+  kind(scheduleRuns, 'id companyId scheduleId kind occurrence status createdAt', { work: 'attempt dueAt' }),
+  kind(scheduleDeliveries, 'companyId runId kind subject status problem'),
+  kind(mailConsents, 'id companyId email askedAt agreedAt endedAt'),
+  kind(scheduledMails, 'companyId runId email sentAt'),
+  kind(
+    serviceAccounts,
+    'id companyId accountId name description isActive metadata lastUsedAt createdAt updatedAt deletedAt',
+  ),
+  kind(
+    apiKeys,
+    'id companyId serviceAccountId accessKey description expiresAt isActive lastUsedAt createdAt updatedAt',
+    { secret: 'salt derivationVersion secretDigest' },
+  ),
+  kind(shareContexts, 'id companyId name slug description version createdAt updatedAt'),
+  kind(shareGrants, 'companyId contextId targetType targetId position filterPolicies'),
+  kind(shareMembers, 'id companyId contextId memberType subject attributes createdAt'),
+  kind(outsiders, 'id companyId email status createdAt lastLoginAt'),
+  kind(
+    dashboardShares,
+    'id companyId dashboardId name shareType shareContextId embedOptions filterPolicies createdByUserId createdAt updatedAt expiresAt revokedAt',
+    { secret: 'tokenDigest' },
+  ),
+  kind(embedSigningKeys, 'id companyId createdAt', { secret: 'encryptedSecret' }),
+  kind(oauthClients, 'id companyId name redirectUris createdAt'),
+  kind(
+    oauthGrants,
+    'id companyId userId clientId clientName clientHost scopes resource redirectUri begunAt lastUsedAt createdAt expiresAt endedAt',
+    {
+      secret: 'requestId codeDigest codeChallenge codeExpiresAt codeUsedAt refreshDigest previousDigest previousUntil',
+    },
+  ),
+  kind(sessions, 'id companyId userId ip userAgent lastUsedAt createdAt expiresAt endedAt', {
+    secret: 'refreshDigest previousDigest',
+    work: 'previousUntil',
+  }),
+  kind(signInNetworks, 'companyId userId network signedInAt'),
+  kind(secondFactors, 'id companyId userId confirmedAt createdAt', { secret: 'secret' }),
+  kind(passkeys, 'id companyId userId name transports isSyncable isBackedUp lastUsedAt createdAt', {
+    secret: 'credentialId publicKey',
+    work: 'counter',
+  }),
+  kind(ssoConfigurations, 'companyId provider redirectUris jitProvisioning createdAt updatedAt', {
+    secret: 'clientSecret',
+  }),
+  kind(socialConfigurations, 'companyId providers updatedAt'),
+  kind(userIdentities, 'userId companyId issuer subject createdAt'),
+  kind(
+    users,
+    'id companyId email name externalId isOwner isActive isVerified mfaEnabled activatedAt teams metadata lastLoginAt createdAt updatedAt deletedAt',
+    { secret: 'passwordHash', work: 'sessionEpoch' },
+  ),
+  kind(invitations, 'userId companyId inviter expiresAt', { secret: 'digest' }),
+  kind(
+    visualizations,
+    'id companyId name slug description sql chart parameters embeddedUntil version createdByUserId createdAt updatedAt',
+  ),
+  kind(
+    vizApiEndpoints,
+    'id companyId name slug description visualizationId cacheSeconds status version createdAt updatedAt',
+  ),
+  notExported(companyErasures, BECAUSE.work),
+  notExported(dataJobs, BECAUSE.work),
+  notExported(mailRequests, BECAUSE.work, 'id', 'companyId', 'kind', 'email', 'notice', 'about', 'requestedAt'),
+  notExported(outbox, BECAUSE.work),
+  notExported(events, BECAUSE.work),
+  notExported(embedKeys, BECAUSE.secret),
+  notExported(embedRevocations, BECAUSE.work),
+  notExported(passwordlessCodes, BECAUSE.secret, 'companyId', 'purpose', 'email', 'expiresAt', 'usedAt'),
+  notExported(usedTotpSteps, BECAUSE.work, 'companyId', 'factorId', 'step'),
+  notExported(backupCodes, BECAUSE.secret, 'companyId', 'factorId'),
+  notExported(pendingSecondFactors, BECAUSE.secret, 'companyId', 'userId', 'purpose', 'createdAt', 'expiresAt'),
+  notExported(passwordResets, BECAUSE.secret, 'companyId', 'userId', 'expiresAt', 'usedAt'),
+  notExported(ssoLogins, BECAUSE.secret),
+  notExported(ssoAssertions, BECAUSE.work),
+  notExported(ssoCodes, BECAUSE.secret, 'companyId', 'userId', 'expiresAt'),
+  notExported(spentPasskeyChallenges, 'of no company'),
+  notExported(spentSocialTokens, 'of no company'),
+  notExported(oauthPublicClients, 'of no company'),
+  notExported(oauthDevices, 'of no company'),
+  notExported(userCounts, BECAUSE.derived),
+  notExported(
+    accountUsers,
+    BECAUSE.derived,
+    'companyId',
+    'accountId',
+    'userId',
+    'email',
+    'createdAt',
+    'updatedAt',
+    'lastLoginAt',
+  ),
+  notExported(accountUserCounts, BECAUSE.derived),
+];
+
+export const selectColumns = (table: SQLiteTable, isMeant: (name: string) => boolean): SQLiteColumn[] =>
+  Object.entries(getTableColumns(table)).flatMap(([name, column]) => (isMeant(name) ? column : []));
+
+const KIND_OF = new Map(KINDS.map((each) => [each.table, each]));
+
+/** The columns of a table that are shown to a person whom a row is about, or to whoever asks for them. */
+export function listPersonalColumns(table: SQLiteTable): SQLiteColumn[] {
+  const { columns = {}, personal = [] } = KIND_OF.get(table) ?? {};
+  return selectColumns(table, (name) => columns[name] === true || personal.includes(name));
+}
+
+/** The names of columns whose number is a time. */
+const TIME = /_(?:at|until)$|^occurrence$/;
+
+/** A value of a column as exports have it: times in ISO 8601. */
+export const viewValue = ({ name }: SQLiteColumn, value: unknown): unknown =>
+  typeof value === 'number' && TIME.test(name) ? new Date(value).toISOString() : value;
