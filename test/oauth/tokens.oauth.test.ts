@@ -159,6 +159,11 @@ describe('an authorization code', () => {
     expect((await exchange(client, code)).status).toBe(200);
   });
 
+  it('is exchanged without a redirect URI, as in OAuth 2.1', async () => {
+    const client = await aClient();
+    expect((await exchange(client, await codeFor(client), { redirect_uri: undefined })).status).toBe(200);
+  });
+
   it('expires after sixty seconds', async () => {
     const client = await aClient();
     const code = await codeFor(client);
