@@ -62,7 +62,7 @@ describe('an OAuth device', () => {
     const late = await begin();
     later(601_000);
     expect((await poll(late.device_code)).body.error).toBe('expired_token');
-    expect((await poll('unknown')).body.error).toBe('expired_token');
+    expect((await poll('unknown')).body.error).toBe('invalid_grant');
   });
 
   it('gets the answer of one user only', async () => {

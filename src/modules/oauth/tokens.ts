@@ -136,7 +136,8 @@ export async function exchangeDeviceCode(
     polled: pollDevice(ctx.db, digest, now),
     answered: selectByCode(ctx.db, digest),
   });
-  if (!device || device.expiresAt <= now) throw deviceExpired();
+  if (!device) throw invalidGrant();
+  if (device.expiresAt <= now) throw deviceExpired();
   if (device.clientId !== sent.clientId) throw invalidGrant();
   if (device.deniedAt !== null) throw consentDenied();
   if (device.pollableAt > now) throw slowDown();
