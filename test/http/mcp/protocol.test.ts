@@ -290,7 +290,9 @@ describe('a caller of /mcp', () => {
         { error: 'UNAUTHORIZED', message: 'The token is missing, invalid or expired.' },
       ]);
       expect(headers.get('www-authenticate')).toBe(
-        `Bearer resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"`,
+        `Bearer resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"${
+          credential.startsWith('Bearer') ? ', error="invalid_token"' : ''
+        }`,
       );
     }
   });
