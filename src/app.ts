@@ -6,7 +6,7 @@ import { auditRequests } from './http/audit.ts';
 import { readLeftover } from './http/leftover.ts';
 import { type AgentTools, mcpEndpoints } from './http/mcp/routes.ts';
 import { type HttpEnv, mount, readOrigin, toFailure } from './http/mount.ts';
-import { RESOURCE_METADATA_PATH } from './http/oauth-metadata.ts';
+import { findTokenError, RESOURCE_METADATA_PATH } from './http/oauth-metadata.ts';
 import { type SentEvent, type SurfaceEndpoints, withConcepts } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
 import { countByIp, limitHeaders, rateLimited } from './http/rate-limits.ts';
@@ -297,9 +297,11 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
     return c.json(makeInternalError(surface, locale) as object, 500, headers);
   }
   const response = failureResponse(surface, failure, locale);
-  if (response.status === 401 && surface.challenge) {
+  const tokenError = findTokenError(failure, c.get('facts').actor, c.req.header('authorization'));
+  if (response.status === 401 || tokenError !== null) {
     const { baseUrl } = openContext(readOrigin(c), { kind: 'anonymous' }).context;
-    response.headers.set('WWW-Authenticate', surface.challenge(baseUrl));
+    const challenge = surface.challenge(baseUrl);
+    response.headers.set('WWW-Authenticate', tokenError === null ? challenge : `${challenge}, ${tokenError}`);
   }
   return response;
 }

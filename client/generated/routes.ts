@@ -1216,8 +1216,6 @@ export type OAuthTokens = { "access_token": string; "token_type": "Bearer"; "exp
 
 export type McpMessage = { "jsonrpc": "2.0"; "id": string | number | null };
 
-export type ConsoleError = { "error": string; "message": string; "details"?: Array<FieldProblem> | Record<string, unknown> };
-
 export type DirectoryUser = { "userName"?: string; "displayName"?: string; "name"?: { "formatted"?: string }; "active"?: boolean; "emails"?: Array<{ "value"?: string; "type"?: "work"; "primary"?: true }>; "groups"?: Array<{ "value"?: string; "$ref"?: string; "display"?: string; "type"?: "direct" }>; "meta"?: { "resourceType"?: "User"; "created"?: string; "lastModified"?: string; "location"?: string; "version"?: string }; "schemas": Array<"urn:ietf:params:scim:schemas:core:2.0:User">; "id": string; "externalId"?: string };
 
 export type DirectoryError = { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:Error">; "status": string; "scimType"?: "invalidFilter" | "tooMany" | "uniqueness" | "mutability" | "invalidSyntax" | "invalidPath" | "noTarget" | "invalidValue" | "invalidVers" | "sensitive"; "detail": string; "details"?: Array<FieldProblem> | Record<string, unknown> };

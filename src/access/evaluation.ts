@@ -150,6 +150,17 @@ export const withinScopes = (access: Access, scopes: readonly string[]): Access 
 const isInScope = ({ scopes }: Access, action: Action): boolean =>
   scopes === null || scopes.some((pattern) => compile(pattern)(action));
 
+/**
+ * The scopes with which an OAuth client could perform an action that its scopes alone refuse: its own, so that it loses none by a new
+ * consent, and the action. Null where they allow it, or its principal may not perform it either.
+ */
+export function findNeededScopes(access: Access, action: Action, resource: string): readonly string[] | null {
+  const { scopes } = access;
+  if (scopes === null || isInScope(access, action)) return null;
+  const ofPrincipal = { ...copyForRequest(access), scopes: null };
+  return decide(ofPrincipal, action, resource).allowed ? [...scopes, action] : null;
+}
+
 /** A copy of an access for one request: rules that are looked up on the way are forgotten with it. */
 export const copyForRequest = (access: Access): Access => ({ ...access, index: null, recent: null });
 

@@ -1,5 +1,6 @@
 import { defineFailure, everywhere } from '../kernel/failure.ts';
 import type { Action } from '../permissions/actions.ts';
+import type { Client } from './actors.ts';
 
 /** A credential is missing, wrong or expired: the answer is the same, so that whoever asks learns no more. */
 export const invalidToken = defineFailure('token.invalid', 'unauthenticated', {
@@ -32,6 +33,8 @@ export const peopleOnly = defineFailure('access.people_only', 'forbidden', {
 /** OAuth clients are rejected on routes without an action of the catalogue, because scopes are made of actions. */
 export const clientsRefused = defineFailure('access.programs_refused', 'forbidden', {
   message: 'A program that somebody let in may not do this: sign in yourself.',
+  detail: ({ grantId }: Client) =>
+    grantId === null ? { message: 'A token by OAuth may not do this: get a service token with the key.' } : {},
 });
 
 /** A grant of more than the caller has: nobody gives what they lack. */

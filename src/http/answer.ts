@@ -11,7 +11,7 @@ export const languageHeaders = (locale: Locale) => ({ 'Content-Language': locale
 /** The answer to a failure in the wording of its surface. @param locale the caller's language */
 export function failureResponse(surface: Surface, failure: Failure, locale: Locale = surface.language): Response {
   if (failure.kind === 'too_many' && !surface.mediaType)
-    return tooManyRequests(failure, wordMessage(surface, failure, locale), locale);
+    return tooManyRequests(failure, wordMessage(surface, failure, locale), locale, surface.codeField);
   const { status, body } = wordFailure(surface, failure, locale);
   const { retryAfter, allowed } = failure.detail;
   // A refusal names what was sent, whatever that is.
@@ -29,14 +29,17 @@ export function failureResponse(surface: Surface, failure: Failure, locale: Loca
 /**
  * Answers 429 with one shape of body for all surfaces: clients that wait and try again need not know which they called.
  * @param message the message, and when to try again
+ * @param codeField the field in which the surface has its codes: where that is not `error`, the code stands in both
  */
 export function tooManyRequests(
   failure: Failure,
   message = `${failure.message} ${tryAgainIn(secondsToWait(failure), DEFAULT_LOCALE)}`,
   locale: Locale = DEFAULT_LOCALE,
+  codeField = 'error',
 ): Response {
   const seconds = secondsToWait(failure);
-  const body = { error: 'RateLimitExceeded', message, details: { field: null, reason: failure.reason } };
+  const code = 'RateLimitExceeded';
+  const body = { error: code, [codeField]: code, message, details: { field: null, reason: failure.reason } };
   return Response.json(body, { status: 429, headers: { ...languageHeaders(locale), 'Retry-After': String(seconds) } });
 }
 

@@ -1,3 +1,9 @@
+import type { Actor } from '../access/actors.ts';
+import { findNeededScopes } from '../access/evaluation.ts';
+import { accessDenied, invalidToken } from '../access/failures.ts';
+import type { Action } from '../permissions/actions.ts';
+import { resourceArn } from '../permissions/arn.ts';
+
 /** The path of the metadata that tells anybody how to authenticate, by RFC 9728: beneath it stands the path of the resource. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
 
@@ -6,3 +12,15 @@ export const challengeOf =
   (path: '' | '/mcp') =>
   (baseUrl: string): string =>
     `Bearer resource_metadata="${baseUrl}${RESOURCE_METADATA_PATH}${path}"`;
+
+/**
+ * The error that a challenge names (RFC 6750, section 3.1): the token that was sent is not valid, or the scopes of an OAuth client
+ * do not suffice, with those that would. Null where neither refused the request.
+ */
+export function findTokenError(failure: Error, actor: Actor | null, authorization = ''): string | null {
+  if (invalidToken.matches(failure)) return /^Bearer +\S/i.test(authorization) ? 'error="invalid_token"' : null;
+  if (!accessDenied.matches(failure) || !actor || !('access' in actor)) return null;
+  const { action, resource } = failure.detail as { action: Action; resource?: string };
+  const scopes = findNeededScopes(actor.access, action, resource ?? resourceArn(action, actor.companyId));
+  return scopes && `error="insufficient_scope", scope="${scopes.join(' ')}"`;
+}

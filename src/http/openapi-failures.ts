@@ -5,21 +5,6 @@ import type { Contract } from './endpoint.ts';
 import { impliedFailures } from './failures.ts';
 import { findWording, getMediaType, JSON_TYPE, type Surface } from './surface.ts';
 
-/** The one shape that all surfaces share: see `tooManyRequests`. */
-const TOO_MANY_REQUESTS = {
-  id: 'TooManyRequests',
-  description: 'Too many requests: `Retry-After` says after how many seconds to try again.',
-  content: {
-    'application/json': {
-      schema: z.object({
-        error: z.literal('RateLimitExceeded'),
-        message: z.string(),
-        details: z.object({ field: z.null(), reason: z.string() }),
-      }),
-    },
-  },
-} satisfies ZodOpenApiResponseObject;
-
 /**
  * A response for each status that a route can fail with, with the codes it can carry.
  * @param more failures that neither the contract lists nor its declarations imply
@@ -43,7 +28,7 @@ export function failureResponses(
         'raw' in schema ? rawResponse(schema) : { description: 'A failure.', content: { [JSON_TYPE]: { schema } } },
       ]),
     ),
-    '429': surface.mediaType ? tooManyRequests(surface) : TOO_MANY_REQUESTS,
+    '429': tooManyRequests(surface),
     '500': internalError(surface),
   };
 }
@@ -102,11 +87,17 @@ function describeLine(surface: Surface, type: FailureType): string {
   return `- ${[code && `\`${code}\``, message].filter(Boolean).join(': ')}`;
 }
 
-const tooManyRequests = (surface: Surface): ZodOpenApiResponseObject =>
-  shared(`${surface.name}-429`, () => ({
-    description: TOO_MANY_REQUESTS.description,
-    content: { [getMediaType(surface)]: { schema: surface.errorBody } },
+/** Most surfaces share one shape: see `tooManyRequests` of `answer.ts`. */
+function tooManyRequests(surface: Surface): ZodOpenApiResponseObject {
+  const { name, mediaType, codeField, errorBody } = surface;
+  const code = z.literal('RateLimitExceeded');
+  const details = z.object({ field: z.null(), reason: z.string() });
+  const sharedBody = z.object({ error: code, [codeField]: code, message: z.string(), details });
+  return shared(!mediaType && codeField === 'error' ? 'TooManyRequests' : `${name}-429`, () => ({
+    description: 'Too many requests: `Retry-After` says after how many seconds to try again.',
+    content: { [getMediaType(surface)]: { schema: mediaType ? errorBody : sharedBody } },
   }));
+}
 
 const internalError = (surface: Surface): ZodOpenApiResponseObject =>
   shared(`${surface.name}-500`, () => ({

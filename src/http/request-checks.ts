@@ -228,7 +228,7 @@ type Parameter = (name: string) => string | undefined;
 
 /** Checks that the caller may call a route on the resource that its path names. @throws where they may not */
 export async function authorize(contract: Contract, ctx: PrincipalContext, parameter: Parameter): Promise<void> {
-  if (ctx.actor.client && !acceptsOAuthClients(contract)) throw clientsRefused();
+  if (ctx.actor.client && !acceptsOAuthClients(contract)) throw clientsRefused(ctx.actor.client);
   const { unlessDenied } = contract;
   if (unlessDenied) requireNotDenied(ctx.actor, unlessDenied);
   await authorizeAccess(contract, ctx, parameter);

@@ -4,6 +4,7 @@ import {
   allowedActions,
   compileAccess,
   decide,
+  findNeededScopes,
   isAdministrator,
   isUnrestricted,
   rulesFor,
@@ -44,6 +45,9 @@ describe('an OAuth client with scopes', () => {
           for (const resource of SOME_RESOURCES) {
             const allowed = decide(person, action, resource).allowed && inScope;
             expect([action, resource, decide(program, action, resource).allowed]).toEqual([action, resource, allowed]);
+            // What it lacks are scopes only where its user may do it.
+            const needed = decide(person, action, resource).allowed && !inScope ? [...scopes, action] : null;
+            expect(findNeededScopes(program, action, resource)).toEqual(needed);
           }
           // What is denied is hidden from the program, too.
           if (!isOwner) expect(rulesFor(program, action).deny).toEqual(rulesFor(person, action).deny);

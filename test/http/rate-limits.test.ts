@@ -107,6 +107,21 @@ describe.each(SURFACES)('the %s', (_surface, get) => {
   });
 });
 
+it.each([
+  ['/v1/managed-tables/status', { error: 'RateLimitExceeded', error_code: 'RateLimitExceeded' }],
+  ['/api/v1/share-contexts', { error: 'RateLimitExceeded', error_code: 'RateLimitExceeded' }],
+  ['/v1/auth/me', { error: 'RateLimitExceeded' }],
+])(
+  'the refusal of %s over a rate limit has the code wherever the errors of its surface have one',
+  async (path, codes) => {
+    const limits = sending({ organization: 1 });
+    await company.as.get('/v1/auth/me', limits);
+    const { status, body } = await company.as.get(path, limits);
+    const more = { message: expect.any(String), details: expect.anything() };
+    expect([status, body]).toEqual([429, { ...codes, ...more }]);
+  },
+);
+
 describe.each([
   '/health',
   '/openapi.json',

@@ -214,6 +214,7 @@ describe('the consent of a user', () => {
     await consent(owner, request);
     const twice = await owner.post('/v1/oauth-grants', { json: { request, allow: true } });
     expect([twice.status, twice.body.error]).toEqual([409, 'OAUTH_REQUEST_ENDED']);
+    expect((await owner.post('/v1/oauth-grants', { json: { request, allow: false } })).status).toBe(409);
     const old = await askedOf(client);
     // The session is as old.
     const forged = `${old.slice(0, -4)}AAAA`;
@@ -221,6 +222,17 @@ describe('the consent of a user', () => {
     later(31 * 60_000);
     const { token } = await must(logIn(company.slug, company.owner.email, company.owner.password));
     expect((await bearer(token).post('/v1/oauth-grants', { json: { request: old, allow: true } })).status).toBe(409);
+  });
+
+  it('cannot follow a refusal of the same request', async () => {
+    const request = await askedOf(client);
+    expect((await consent(owner, request, false)).get('error')).toBe('access_denied');
+    for (const allow of [true, false]) {
+      const { status, body } = await owner.post('/v1/oauth-grants', { json: { request, allow } });
+      expect([allow, status, body.error]).toEqual([allow, 409, 'OAUTH_REQUEST_ENDED']);
+    }
+    const { records } = await must(owner.get('/v1/oauth-grants'));
+    expect(records.map((each: { client: { id: string } }) => each.client.id)).not.toContain(client);
   });
 
   it('needs a session: not without a token, after a sign-out, or by a form of another site', async () => {

@@ -4,7 +4,7 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import * as oauth from 'oauth4webapi';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, bearer, type Caller, call } from '../support/api.ts';
 import { allow, aServiceAccountThat, deny, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -193,6 +193,35 @@ it('a 401 response names the OAuth metadata, of the API and of /mcp', async () =
   expect(await challenge('/v1/managed-tables')).toBe(`Bearer resource_metadata="${metadata}"`);
   const ofMcp = await call('POST', '/mcp', { json: {} });
   expect(ofMcp.headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${metadata}/mcp"`);
+});
+
+describe('the challenge of a refused token', () => {
+  const metadata = `${BASE_URL}/.well-known/oauth-protected-resource`;
+
+  it('names invalid_token as the error', async () => {
+    const unknown = bearer('unknown');
+    expect((await unknown.get('/v1/groups')).headers.get('www-authenticate')).toBe(
+      `Bearer resource_metadata="${metadata}", error="invalid_token"`,
+    );
+    expect((await unknown.post('/mcp', { json: {} })).headers.get('www-authenticate')).toBe(
+      `Bearer resource_metadata="${metadata}/mcp", error="invalid_token"`,
+    );
+  });
+
+  it('names insufficient_scope and the scopes that suffice, where the scopes alone refuse', async () => {
+    const person = await aUser(company, { can: ['groups:list', 'groups:create'] });
+    const { program } = await letIn(person.as, { scope: 'groups:list users:list' });
+    const refused = await program.post('/v1/groups', { json: { name: 'Made by a program' } });
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      403,
+      `Bearer resource_metadata="${metadata}", error="insufficient_scope", scope="groups:list users:list groups:create"`,
+    ]);
+    // These the person may not do either, and a route without an action is for no program.
+    for (const path of ['/v1/users', '/v1/policies', '/v1/auth/me']) {
+      const { status, headers } = await program.get(path);
+      expect([path, status, headers.get('www-authenticate')]).toEqual([path, 403, null]);
+    }
+  });
 });
 
 it('a Deny of mcp:connect keeps its users and service accounts off /mcp, with any credential', async () => {

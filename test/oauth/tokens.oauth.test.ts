@@ -159,6 +159,11 @@ describe('an authorization code', () => {
     expect((await exchange(client, code)).status).toBe(200);
   });
 
+  it('is exchanged without a redirect URI, as in OAuth 2.1', async () => {
+    const client = await aClient();
+    expect((await exchange(client, await codeFor(client), { redirect_uri: undefined })).status).toBe(200);
+  });
+
   it('expires after sixty seconds', async () => {
     const client = await aClient();
     const code = await codeFor(client);
@@ -399,6 +404,8 @@ describe('the OAuth grant type client_credentials', () => {
     const program = bearer(access_token);
     expect(await statusOf(program)).toBe(200);
     expect((await program.get('/v1/users')).status).toBe(403);
+    const refused = await program.get('/v1/auth/me');
+    expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining('service token')]);
     expect((await postForm('/oauth/revoke', { token: access_token, client_id: 'x' })).body.error).toBe(
       'unsupported_token_type',
     );

@@ -329,9 +329,23 @@ describe('a resumable upload', () => {
     const post = (more: Record<string, string>) =>
       company.as.post(path, { headers: { ...headers, ...more }, body: csvOf(4) });
     expect((await post({})).status).toBe(400);
-    expect((await post({ 'x-http-method-override': 'DELETE' })).status).toBe(400);
+    expect((await post({ 'x-http-method-override': 'GET' })).status).toBe(400);
     expect((await post({ 'x-http-method-override': 'PATCH' })).headers.get('upload-offset')).toBe('4');
     await end(company.as, path);
+  });
+
+  it('is read and deleted by POST with X-HTTP-Method-Override: HEAD or DELETE', async () => {
+    const path = await beginUpload(company.as, 10);
+    const post = (method: string) =>
+      company.as.post(path, { headers: { ...VERSION, 'x-http-method-override': method } });
+    const read = await post('HEAD');
+    expect([read.status, read.headers.get('upload-offset'), read.headers.get('upload-length')]).toEqual([
+      204,
+      '0',
+      '10',
+    ]);
+    expect((await post('DELETE')).status).toBe(204);
+    expect((await look(company.as, path)).status).toBe(404);
   });
 
   it('is begun once per idempotency key, and refused when its headers differ', async () => {

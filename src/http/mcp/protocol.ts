@@ -8,4 +8,5 @@ export const PROTOCOL_VERSIONS: readonly string[] = ['2026-07-28', ...LEGACY_VER
 export const refusedMessage = (code: number, message: string): Response =>
   Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status: 400 });
 
+export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;

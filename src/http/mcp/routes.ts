@@ -5,7 +5,8 @@ import { logError } from '../../platform/log.ts';
 import { type Perform, prepared, type Route } from '../endpoint.ts';
 import type { SurfaceEndpoints } from '../openapi.ts';
 import { makeInternalError, wordFailure } from '../surface.ts';
-import { endpoint, surface } from '../surfaces/mcp.ts';
+import { surface } from '../surfaces/console.ts';
+import { endpoint } from '../surfaces/mcp.ts';
 import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
 import { failedResult, type ToolResult, toResult } from './results.ts';
 import type { ListedTool } from './server.ts';
@@ -125,7 +126,7 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
         exactNumbers: true,
         returns: prepared(answered),
         acknowledgedRequests: 'The message was a notification or a response; there is no body.',
-        otherAnswers: { 400: z.union([answered, surface.errorBody]) },
+        otherAnswers: { 400: answered, 422: answered },
         fails: [foreignOrigin],
       },
       async ({ ctx, body, request, perform }) => {

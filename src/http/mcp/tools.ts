@@ -184,8 +184,11 @@ function readArguments(tool: Tool, sent: Record<string, unknown>) {
         field: shorten(name, MAX_NAME_LENGTH).toWellFormed(),
         message: 'is not an argument of this tool',
       });
-    } else if (meant in given) problems.push({ field: name, message: `is the same as ${meant}: send one of them` });
-    else given[meant] = value;
+    } else if (value !== null) {
+      // Null is what many models send for nothing.
+      if (meant in given) problems.push({ field: name, message: `is the same as ${meant}: send one of them` });
+      else given[meant] = value;
+    }
   }
   if (bodyArgument && bodyArgument in given && Object.keys(given).length > 1) {
     problems.push({ field: bodyArgument, message: 'holds all the other arguments: send none of them beside it' });
@@ -210,7 +213,7 @@ const MAX_PROBLEMS = 20;
 const queryFrom = (given: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(given)
-      .filter(([, value]) => value !== undefined && value !== null)
+      .filter(([, value]) => value !== undefined)
       .map(([name, value]) => [name, name === 'filter' ? deepParameters(name, value) : stringify(value)]),
   );
 

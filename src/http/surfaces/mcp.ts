@@ -1,7 +1,8 @@
 import type { Principal } from '../../access/actors.ts';
 import { endpointFor } from '../endpoint.ts';
+import { INVALID_REQUEST, PARSE_ERROR } from '../mcp/protocol.ts';
 import { challengeOf } from '../oauth-metadata.ts';
-import type { Surface } from '../surface.ts';
+import type { ErrorWords, Surface } from '../surface.ts';
 import * as console from './console.ts';
 
 /** Endpoints for agents, which call with a token or a key, and are answered failures in the words of the console. */
@@ -13,7 +14,21 @@ export const surface: Surface = {
   credential: 'agent',
   bases: ['/mcp'],
   challenge: challengeOf('/mcp'),
+  // Clients read a refusal of a message in the terms of the protocol alone.
+  errorOf: (words) =>
+    words.status === 400 || words.status === 422 ? refusalOf(words) : console.surface.errorOf(words),
   title: 'Model Context Protocol',
   description:
     'Tools for agents, which read and change nothing. With a session or service token, as a program that somebody let in, or with an API key and its secret: `Bearer sa_…:SECRET`.',
 };
+
+/** The body of a refusal by JSON-RPC, of what holds no message to answer. */
+const refusalOf = ({ code, message, details }: ErrorWords) => ({
+  jsonrpc: '2.0',
+  id: null,
+  error: {
+    code: code === 'INVALID_JSON' ? PARSE_ERROR : INVALID_REQUEST,
+    message,
+    ...(details !== undefined && { data: details }),
+  },
+});

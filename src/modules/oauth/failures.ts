@@ -35,7 +35,7 @@ export const unsupportedTokenType = protocol(
 );
 export const authorizationPending = protocol('authorization_pending', 'Nobody has let the program in yet. Ask again.');
 export const slowDown = protocol('slow_down', 'Ask less often: wait five seconds longer each time.');
-export const deviceExpired = protocol('expired_token', 'The device code has expired, or was never given out.');
+export const deviceExpired = protocol('expired_token', 'The device code has expired.');
 export const invalidRedirectUri = protocol(
   'invalid_redirect_uri',
   'Redirects are https addresses, http addresses of the own machine, or those of an app, without fragment or user name.',

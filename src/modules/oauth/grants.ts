@@ -44,9 +44,10 @@ export async function decideRequest(
   const { redirect, device } = asked;
   if (asked.company_id !== '' && asked.company_id !== companyId) throw otherCompanysClient();
   const now = ctx.now();
-  if (!allow) {
-    if (device) await commit(ctx.db, { denied: denyDevice(ctx.db, device.digest, now) });
-    return { redirectTo: redirect && errorRedirect(ctx, redirect, consentDenied()) };
+  if (!allow && device) {
+    const { denied } = await commit(ctx.db, { denied: denyDevice(ctx.db, device.digest, now) });
+    if (countChangedRows(denied) === 0) throw requestEnded();
+    return { redirectTo: null };
   }
   const code = newSecretToken();
   const codeExpiresAt = device?.expires_at ?? now + CODE_MS;
@@ -73,7 +74,8 @@ export async function decideRequest(
     createdAt: now,
     // Whoever answers the same request again finds it here, until that has expired.
     expiresAt: Math.max(codeExpiresAt, now + REMEMBERED_MS),
-    endedAt: null,
+    // A refusal is a grant that has ended: so the request has its answer.
+    endedAt: allow ? null : now,
   };
   const { inserted } = await commit(
     ctx.db,
@@ -81,7 +83,10 @@ export async function decideRequest(
     { 'oauth_grants.request_id': requestEnded, 'oauth_grants.code_digest': requestEnded },
   );
   if (countChangedRows(inserted) === 0) throw requestEnded();
-  return { redirectTo: redirect && buildResponseRedirect(ctx, redirect, { code }) };
+  if (!redirect) return { redirectTo: null };
+  return {
+    redirectTo: allow ? buildResponseRedirect(ctx, redirect, { code }) : errorRedirect(ctx, redirect, consentDenied()),
+  };
 }
 
 const REMEMBERED_MS = 60 * MINUTE_MS;

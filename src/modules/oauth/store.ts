@@ -278,11 +278,12 @@ export const selectWaitingDevice = (db: ControlDb, userCodeDigests: readonly str
       ),
     );
 
+/** Denies a device, unless somebody has answered it before. */
 export const denyDevice = (db: ControlDb, digest: string, now: number) =>
   db
     .update(oauthDevices)
     .set({ deniedAt: now })
-    .where(and(eq(oauthDevices.digest, digest), sql`not ${isAnswered}`));
+    .where(and(isOpenDevice(digest, now), sql`not ${isAnswered}`));
 
 /** A device polls for its authorization. One that polls too early gets a longer interval from then on (`slow_down`). */
 export const pollDevice = (db: ControlDb, digest: string, now: number) =>

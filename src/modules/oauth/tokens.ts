@@ -109,7 +109,9 @@ export const exchangeCode = (ctx: Context, sent: CodeExchange): Promise<Tokens> 
   exchange(ctx, sent.code, async (grant) => {
     const challenge = await computeChallenge(sent.verifier ?? '');
     const isVerified = grant.codeChallenge !== null && (await sameSecret(challenge, grant.codeChallenge));
-    if (!isVerified || grant.clientId !== sent.clientId || grant.redirectUri !== sent.redirectUri) throw invalidGrant();
+    // OAuth 2.1 took the redirect out of this request, as PKCE binds the code; clients of OAuth 2.0 send it.
+    const isOtherRedirect = sent.redirectUri !== undefined && sent.redirectUri !== grant.redirectUri;
+    if (!isVerified || grant.clientId !== sent.clientId || isOtherRedirect) throw invalidGrant();
     requireSameResource(ctx, grant.resource, sent.resource);
   });
 
@@ -134,7 +136,8 @@ export async function exchangeDeviceCode(
     polled: pollDevice(ctx.db, digest, now),
     answered: selectByCode(ctx.db, digest),
   });
-  if (!device || device.expiresAt <= now) throw deviceExpired();
+  if (!device) throw invalidGrant();
+  if (device.expiresAt <= now) throw deviceExpired();
   if (device.clientId !== sent.clientId) throw invalidGrant();
   if (device.deniedAt !== null) throw consentDenied();
   if (device.pollableAt > now) throw slowDown();

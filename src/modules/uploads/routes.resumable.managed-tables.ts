@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PrincipalContext } from '../../context.ts';
 import { quotaExceeded } from '../../db/failures.ts';
 import { noContent, type Protocol, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
@@ -66,7 +67,7 @@ const READS = {
     'Names with values in base64, separated by commas: `filename` is required; for an existing table, `table_id`, `mode` (`append`, `replace` or `upsert`), `evolve` (`none`, `add` or `widen`) and `key` (the columns, separated by commas). Others are ignored.',
   'Upload-Offset': 'The number of the first byte: as many as are there. Required.',
   'Upload-Checksum': 'A digest of the bytes of this request: `sha1`, `sha256` or `md5`, a space, and its base64.',
-  'X-HTTP-Method-Override': '`PATCH`.',
+  'X-HTTP-Method-Override': '`PATCH`, `HEAD` or `DELETE`.',
 } as const;
 
 const bytes = { [BYTES]: z.string().meta({ format: 'binary' }) };
@@ -142,7 +143,7 @@ export const resumableUploadEndpoints = [
     async ({ ctx, params, request }) => {
       // Who reads the address by GET may not know the protocol.
       if (request.method === 'HEAD') requireVersion(request);
-      return toUploadResponse(200, await getUpload(ctx, params.uploadId));
+      return viewOffset(200, await getUpload(ctx, params.uploadId));
     },
   ),
   endpoint(
@@ -160,9 +161,7 @@ export const resumableUploadEndpoints = [
     },
     async ({ ctx, params, request }) => {
       requireVersion(request);
-      requireBytes(request);
-      const sent = { offset: parseOffset(request.headers), ...readSentBytes(request) };
-      return toUploadResponse(204, await appendBytes(ctx, params.uploadId, sent));
+      return sendBytes(ctx, params.uploadId, request);
     },
   ),
   endpoint(
@@ -172,7 +171,7 @@ export const resumableUploadEndpoints = [
       access: { action: 'managed-tables:upload', on: resumableArn },
       operationId: 'sendResumableUploadByPost',
       summary: 'Send bytes of a resumable upload by POST',
-      description: `For clients that cannot send PATCH: with \`X-HTTP-Method-Override: PATCH\`. ${CONTINUED}`,
+      description: `For clients that cannot send PATCH: with \`X-HTTP-Method-Override: PATCH\`. ${CONTINUED} With \`HEAD\` or \`DELETE\` it is answered as that method.`,
       protocol: describeProtocol('X-HTTP-Method-Override', 'Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
       raw: bytes,
       returns: raw(204, 'The bytes are there.'),
@@ -180,11 +179,17 @@ export const resumableUploadEndpoints = [
     },
     async ({ ctx, params, request }) => {
       requireVersion(request);
-      if (request.headers.get('x-http-method-override') !== 'PATCH')
-        throw wrongUploadHeader('X-HTTP-Method-Override', 'PATCH');
-      requireBytes(request);
-      const sent = { offset: parseOffset(request.headers), ...readSentBytes(request) };
-      return toUploadResponse(204, await appendBytes(ctx, params.uploadId, sent));
+      switch (request.headers.get('x-http-method-override')) {
+        case 'PATCH':
+          return sendBytes(ctx, params.uploadId, request);
+        case 'HEAD':
+          return viewOffset(204, await getUpload(ctx, params.uploadId));
+        case 'DELETE':
+          await endUpload(ctx, params.uploadId);
+          return new Response(null, { status: 204 });
+        default:
+          throw wrongUploadHeader('X-HTTP-Method-Override', 'PATCH, HEAD, DELETE');
+      }
     },
   ),
   endpoint(
@@ -288,6 +293,20 @@ function readSentBytes({ body, headers }: Request): SentBytes {
   return { bytes: body, announced, checksum: algorithm && { algorithm, value } };
 }
 
+/** Appends the bytes of a request to an upload. */
+async function sendBytes(ctx: PrincipalContext, id: string, request: Request): Promise<Response> {
+  requireBytes(request);
+  const sent = { offset: parseOffset(request.headers), ...readSentBytes(request) };
+  return toUploadResponse(204, await appendBytes(ctx, id, sent));
+}
+
+/** The answer about how far an upload is. */
+const viewOffset = (status: 200 | 204, upload: ResumableUpload): Response =>
+  toUploadResponse(status, upload, {
+    'Upload-Length': String(upload.length),
+    ...(upload.metadata !== '' && { 'Upload-Metadata': upload.metadata }),
+  });
+
 /** The protocol's answer for an upload, with its offset and expiry. */
 function toUploadResponse(
   status: 200 | 201 | 204,
@@ -296,8 +315,6 @@ function toUploadResponse(
 ): Response {
   const headers = {
     'Upload-Offset': String(upload.received),
-    ...(status === 200 && { 'Upload-Length': String(upload.length) }),
-    ...(status === 200 && upload.metadata !== '' && { 'Upload-Metadata': upload.metadata }),
     ...(upload.isFinished && { 'Content-Location': `/v1/managed-tables/upload-jobs/${upload.id}` }),
     'Upload-Expires': new Date(upload.updatedAt + RESUMABLE_MS).toUTCString(),
     'Cache-Control': 'no-store',

@@ -20,6 +20,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'Un programa al que se dio acceso no puede hacer esto: inicie sesión usted mismo.',
   ],
   [
+    'A token by OAuth may not do this: get a service token with the key.',
+    'Um token obtido por OAuth não pode fazer isto: obtenha um token de serviço com a chave.',
+    'Un token obtenido por OAuth no puede hacer esto: obtenga un token de servicio con la clave.',
+  ],
+  [
     'This was answered already, or has expired. Begin again in the program that asked.',
     'Isto já foi respondido ou expirou. Comece de novo no programa que pediu acesso.',
     'Esto ya se respondió o ha caducado. Empiece de nuevo en el programa que pidió acceso.',

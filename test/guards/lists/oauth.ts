@@ -52,6 +52,13 @@ export const OAUTH_GUARDS = [
     },
     { in: 'rotateGrant', text: 'ofActiveCompany(oauthGrants.companyId),', without: '', title: 'loses nothing' },
     { in: 'endUserGrant', text: ', isInForce(now)', without: '', title: 'by its person' },
+    {
+      in: 'denyDevice',
+      text: 'isOpenDevice(digest, now)',
+      without: 'eq(oauthDevices.digest, digest)',
+      tests: DEVICE_TESTS,
+      title: 'when the user denies',
+    },
     { in: 'denyDevice', text: ', sql`not ${isAnswered}`', without: '', tests: DEVICE_TESTS },
   ]),
   ...guardsOf('src/modules/sessions/queries.ts', TOKEN_TESTS, [

@@ -167,7 +167,7 @@ describe('POST /mcp', () => {
 
   it.each([{}, [], null])('refuses an empty body as invalid (422): %j', async (message) => {
     const { status, body } = await owner.send(message);
-    expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
+    expect([status, body]).toMatchObject([422, { jsonrpc: '2.0', id: null, error: { code: -32600 } }]);
   });
 
   it('answers unknown methods, unknown tools and invalid parameters with the codes of JSON-RPC', async () => {
@@ -181,9 +181,21 @@ describe('POST /mcp', () => {
       expect((await owner.tool(name)).body.error.code).toBe(-32602);
   });
 
-  it('refuses invalid JSON, a body that is too large and other methods, as every route does', async () => {
+  it.each([
+    ['invalid JSON', 'application/json', '{', -32700],
+    ['no body', 'application/json', undefined, -32700],
+    ['another media type', 'text/plain', '{"jsonrpc":"2.0","id":1,"method":"ping"}', -32600],
+  ])('refuses %s in the terms of JSON-RPC', async (_what, type, body, code) => {
+    const headers = { authorization: `Bearer ${company.token}`, 'content-type': type };
+    const refused = await call('POST', '/mcp', { headers, ...(body !== undefined && { body }) });
+    expect([refused.status, refused.body]).toEqual([
+      400,
+      { jsonrpc: '2.0', id: null, error: { code, message: expect.any(String) } },
+    ]);
+  });
+
+  it('refuses a body that is too large and other methods, as every route does', async () => {
     const headers = { authorization: `Bearer ${company.token}`, 'content-type': 'application/json' };
-    expect((await call('POST', '/mcp', { headers, body: '{' })).status).toBe(400);
     expect((await call('POST', '/mcp', { headers, body: 'x'.repeat(1_100_000) })).status).toBe(413);
     expect((await call('POST', '/mcp?session=1', { headers, body: '{}' })).status).toBe(422);
     for (const method of ['GET', 'DELETE', 'PUT']) {
@@ -290,7 +302,9 @@ describe('a caller of /mcp', () => {
         { error: 'UNAUTHORIZED', message: 'The token is missing, invalid or expired.' },
       ]);
       expect(headers.get('www-authenticate')).toBe(
-        `Bearer resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"`,
+        `Bearer resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"${
+          credential.startsWith('Bearer') ? ', error="invalid_token"' : ''
+        }`,
       );
     }
   });

@@ -219,6 +219,12 @@ const sentTo = (name: string): object =>
   })[name] ?? {};
 
 describe('arguments', () => {
+  it.each(TOOLS)('of $name may be null where they are optional', async ({ name, argumentNames, aliases }) => {
+    const nulls = Object.fromEntries([...argumentNames, ...Object.keys(aliases ?? {})].map((each) => [each, null]));
+    const { isError, text } = await owner.tool(name, { ...nulls, ...sentTo(name) });
+    expect([isError, text]).toEqual([false, expect.any(String)]);
+  });
+
   it.each([
     ['query_rows', { table_id: 'x', tabel: 1 }, 'tabel'],
     ['query_rows', {}, 'table_id'],
