@@ -297,7 +297,7 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
     return c.json(makeInternalError(surface, locale) as object, 500, headers);
   }
   const response = failureResponse(surface, failure, locale);
-  if (response.status === 401 && surface.challenge) {
+  if (response.status === 401) {
     const { baseUrl } = openContext(readOrigin(c), { kind: 'anonymous' }).context;
     response.headers.set('WWW-Authenticate', surface.challenge(baseUrl));
   }

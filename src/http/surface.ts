@@ -68,8 +68,8 @@ export interface Surface {
   codeField: string;
   /** The body of an error. */
   errorOf(words: ErrorWords): unknown;
-  /** For a surface whose clients look there: the challenge of every 401, at this address of the API. */
-  challenge?(baseUrl: string): string;
+  /** The `WWW-Authenticate` of every 401, at this address of the API. */
+  challenge(baseUrl: string): string;
   /** The media type of its bodies, where that is not `application/json`. Its 429 is in its own words, too. */
   mediaType?: string;
   /** Headers that repeat parts of an answer's body. */

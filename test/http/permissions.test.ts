@@ -48,10 +48,14 @@ const LET_IN = [200, 204, 400, 404, 412, 422];
 
 describe('a route that needs a credential', () => {
   it.each(ROUTES.filter(({ contract }) => needsCredential(contract)))(
-    '$route refuses a request without a credential',
-    async ({ contract }) => {
-      const { status } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
+    '$route refuses a request without a credential, and says which kind it takes',
+    async ({ contract, credential }) => {
+      const { status, headers } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
       expect(status).toBe(401);
+      // Never Basic, for which a browser would ask the reader of a page for a password.
+      expect(headers.get('www-authenticate')).toMatch(
+        credential === 'signature' ? /^HMAC, Bearer / : /^(HMAC, )?Bearer /,
+      );
     },
   );
 });

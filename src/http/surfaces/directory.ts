@@ -36,6 +36,7 @@ export const surface: Surface = {
     'Users and groups as a directory keeps them: Entra, Okta, Google, Authentik. With an API key and its secret, `Bearer sa_…:SECRET`, or a service token.',
   credential: 'directory',
   bases: [BASE_PATH],
+  challenge: () => 'Bearer realm="scim"',
   wordedAs: 'directory',
   families: {
     invalid: { code: 'invalidValue' },
