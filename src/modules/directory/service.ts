@@ -77,7 +77,7 @@ const GROUP_ORDERS = {
   externalid: 'external_id',
   displayname: 'name_in_any_case',
   'meta.created': 'created_at',
-  'meta.lastmodified': 'updated_at',
+  'meta.lastmodified': 'changed_with_members_at',
 } as const;
 
 /** The users that match a filter, without those that the caller may not see; the oldest first by default. */

@@ -72,9 +72,13 @@ export const selectGroupEvenDeleted = (db: ControlDb, companyId: string, id: str
     .from(groups)
     .where(byId(groups, companyId, id));
 
+/** SQL: when a group, or who of the users is in it, last changed. */
+export const CHANGED_WITH_MEMBERS_AT = sql<number>`max(${groups.updatedAt}, coalesce(${groups.membersChangedAt}, 0))`;
+
 const ORDER = {
   created_at: groups.createdAt,
   updated_at: groups.updatedAt,
+  changed_with_members_at: CHANGED_WITH_MEMBERS_AT,
   name: groups.name,
   name_in_any_case: ignoreCase(groups.name),
   id: groups.id,
