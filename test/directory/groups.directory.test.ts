@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, type Caller } from '../support/api.ts';
-import { globalGroups } from '../support/console.ts';
+import { aConsoleGroup, globalGroups } from '../support/console.ts';
 import { rivalBefore } from '../support/rival.ts';
 import {
   allow,
@@ -85,6 +85,27 @@ describe('a SCIM group', () => {
       409,
       'uniqueness',
     ]);
+  });
+
+  it('has no displayName of another group in another case, and may change the case of its own', async () => {
+    const group = await aDirectoryGroup(directory, { displayName: 'Any case', members: members(ids[0]) });
+    const path = `${GROUPS_PATH}/${group.id}`;
+    const { _id, name } = await aConsoleGroup(company);
+    const renamed = { op: 'replace', value: { displayName: name.toUpperCase(), members: [] } };
+    for (const refused of [
+      await directory.post(GROUPS_PATH, { json: groupInput({ displayName: 'ANY CASE' }) }),
+      await directory.put(path, { json: groupInput({ displayName: name.toUpperCase() }) }),
+      await directory.patch(path, patch(renamed)),
+    ])
+      expect(refusal(refused)).toEqual([409, 'uniqueness']);
+    expect(await get(group.id)).toEqual(group);
+    expect((await change(group.id, { ...renamed, value: { displayName: 'ANY Case' } })).displayName).toBe('ANY Case');
+    // What people made stays, and is changed otherwise.
+    await must(company.as.put(`/v1/groups/${_id}`, { json: { name: 'ANY CASE' } }));
+    const kept = { op: 'replace', value: { displayName: 'ANY Case', externalId: 'any-case' } };
+    expect((await change(group.id, kept)).externalId).toBe('any-case');
+    await must(company.as.delete(`/v1/groups/${_id}`));
+    expect((await change(group.id, { ...renamed, value: { displayName: 'any case' } })).displayName).toBe('any case');
   });
 
   it('is replaced by PUT, members and all, as Okta sends it, and keeps what is not sent', async () => {

@@ -217,7 +217,13 @@ export async function makeGroup(
   { displayName, externalId, members }: WholeGroup,
 ): Promise<DirectoryGroup> {
   const userIds = [...membersAfter([], members)];
-  const { id } = await createGroup(ctx, { name: displayName, description: '', externalId, userIds });
+  const { id } = await createGroup(ctx, {
+    name: displayName,
+    description: '',
+    externalId,
+    userIds,
+    isUniqueInAnyCase: true,
+  });
   recordMembers(ctx, 'groups:create', userIds);
   return shownAfterWrite(await getGroupOfUsers(ctx, id, MAX_MEMBERS + 1));
 }

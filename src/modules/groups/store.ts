@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
@@ -141,13 +141,23 @@ export const readGroupsWhere = (
     { ...page, by: ORDER[page.by] },
   );
 
+/**
+ * SQL: a name for a group; null, which the table refuses, where another living group of the company has it, in any case. For
+ * directories, which match names that way.
+ */
+export const nameUnlessTaken = ({ companyId, id, name }: Pick<Group, 'companyId' | 'id' | 'name'>): SQL => {
+  const isSame = sql`${ignoreCase(groups.name)} = ${name}`;
+  const isTaken = exists(groups, eq(groups.companyId, companyId), isNull(groups.deletedAt), ne(groups.id, id), isSame);
+  return sql`iif(${isTaken}, null, ${name})`;
+};
+
 /** Changes a living group that is not global. */
 export const updateGroup = (
   db: ControlDb,
   companyId: string,
   id: string,
   now: number,
-  changes: Partial<Pick<Group, 'name' | 'slug' | 'description' | 'externalId'>>,
+  changes: Partial<Pick<Group, 'slug' | 'description' | 'externalId'>> & { name?: string | SQL },
 ) =>
   db
     .update(groups)
