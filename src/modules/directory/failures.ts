@@ -43,7 +43,8 @@ export const readOnly = defineFailure('directory.read_only', 'malformed', {
   directory: 'mutability',
 });
 
-export const discoveryNotFound = notFound('schema');
+export const resourceTypeNotFound = notFound('resource_type');
+export const schemaNotFound = notFound('schema');
 
 export const globalGroupReadOnly = defineFailure('directory.global_group', 'forbidden', {
   message: 'A group that every company is born with cannot be changed by a directory.',

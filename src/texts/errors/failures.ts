@@ -1213,3 +1213,5 @@ export const NOUNS: Readonly<Record<string, readonly [portuguese: string, spanis
   'verified question': ['pergunta verificada', 'pregunta verificada'],
   visualization: ['visualização', 'visualización'],
 };
+  'resource type': ['tipo de recurso', 'tipo de recurso'],
+  schema: ['esquema', 'esquema'],
