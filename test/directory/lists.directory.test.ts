@@ -364,7 +364,7 @@ describe('SCIM discovery', () => {
     for (const [path, thing] of [
       ['/scim/v2/ResourceTypes', 'resource type'],
       ['/scim/v2/Schemas', 'schema'],
-    ]) {
+    ] as const) {
       const { totalResults, Resources } = await must(directory.get(path));
       expect([totalResults, Resources.length]).toEqual([2, 2]);
       for (const each of Resources) {

@@ -137,7 +137,7 @@ function orderOf<O extends Readonly<Record<string, string>>>(orders: O, { sortBy
   const name = sortBy.toLowerCase();
   if (Object.hasOwn(orders, name)) return orders[name] as O[keyof O];
   if (anyKind) return 'created_at';
-  throw invalidValue(`sortBy must be one of ${Object.keys(orders).join(', ')}`);
+  throw invalidValue(`sortBy must be one of ${Object.keys(orders).join(', ')}.`);
 }
 
 function compileWhere(ctx: PrincipalContext, kind: ResourceKind, { filter }: Search, anyKind: boolean) {
