@@ -160,14 +160,21 @@ describe('a SCIM group', () => {
     expect(await boundTo(group.id)).toEqual([robot.id]);
   });
 
-  it('lists a member of two accounts once, and loses both memberships at once, and no other group does', async () => {
+  it('has the members of the default account, and leaves those of others and of other groups as they are', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const other = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const { id: account } = await must(signed(company.apiKey).post('/accounts', { json: { name: `A ${group.id}` } }));
-    await bind(company, group.id, ids[0] as string, account);
+    for (const id of [ids[0], ids[1]]) await bind(company, group.id, id as string, account);
     expect(memberIds(await get(group.id))).toEqual([ids[0]]);
+    const found = async (path: string, filter: string) =>
+      (await must(directory.get(`${path}?filter=${encodeURIComponent(filter)}`))).totalResults;
+    expect(await found(USERS_PATH, `groups eq "${group.id}"`)).toBe(1);
+    expect(await found(GROUPS_PATH, `id eq "${group.id}" and members eq "${ids[1]}"`)).toBe(0);
+    expect((await must(directory.get(`${USERS_PATH}/${ids[1]}`))).groups).not.toContainEqual(
+      expect.objectContaining({ value: group.id }),
+    );
     expect((await change(group.id, { op: 'remove', path: `members[value eq "${ids[0]}"]` })).members).toEqual([]);
-    expect(await boundTo(group.id)).toEqual([]);
+    expect((await boundTo(group.id)).toSorted()).toEqual([ids[0], ids[1]].toSorted());
     expect(memberIds(await get(other.id))).toEqual([ids[0]]);
   });
 
