@@ -102,7 +102,10 @@ export const KINDS: readonly Kind[] = [
     'id companyId name slug description cacheSeconds layout filters embeddedUntil version createdByUserId createdAt updatedAt',
   ),
   kind(dashboardVisualizations, 'companyId dashboardId visualizationId'),
-  kind(groups, 'id companyId name slug description isGlobal roles externalId createdAt updatedAt deletedAt'),
+  kind(
+    groups,
+    'id companyId name slug description isGlobal roles externalId membersChangedAt createdAt updatedAt deletedAt',
+  ),
   kind(groupBindings, 'id companyId groupId principalType principalId accountId createdAt'),
   kind(groupPolicies, 'companyId groupId policyId'),
   kind(groupPermissions, 'companyId groupId permissionId'),

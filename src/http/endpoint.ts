@@ -224,6 +224,11 @@ export interface Contract {
   pendingTokenField?: string;
   /** For a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
   alsoChanges?: readonly string[];
+  /**
+   * For a write with a body: what changes members that the GET of the record shows, and that no member of the same name changes on
+   * this surface. Another member of the body, or a route of another surface.
+   */
+  changedBy?: Readonly<Record<string, string>>;
   /** For a POST whose body is made of what the GET of the path's record shows: the member that it is made of. */
   bodySourceField?: string;
   /** For the audit trail: the field of the body with the id or ids of what is attached to the resource of the path, or to what is made. */

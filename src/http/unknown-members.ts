@@ -23,7 +23,7 @@ type Schema = z.core.$ZodType;
 export interface NamedRecord {
   /** The GET that shows it, where there is one on the surface. */
   reading: Endpoint | undefined;
-  /** The route that changes a member of it, such as `POST /v1/users/{id}/activate`; undefined where none does. */
+  /** What changes a member of it, such as `POST /v1/users/{id}/activate`, or another member; undefined where nothing does. */
   changer: (member: string) => string | undefined;
 }
 
@@ -40,7 +40,7 @@ export function namedRecord(contract: Contract, endpoints: readonly Endpoint[]):
     reading,
     changer: (member) => {
       const found = writes.find((write) => write.alsoChanges?.includes(member) || replaces(write, member));
-      return found && `${found.method.toUpperCase()} ${found.path}`;
+      return contract.changedBy?.[member] ?? (found && `${found.method.toUpperCase()} ${found.path}`);
     },
   };
 }
@@ -127,8 +127,8 @@ function staysWithout(schema: Schema | undefined): boolean {
 function toProblem(member: UnknownMember, { changer }: NamedRecord): FieldProblem {
   const { path, within } = member;
   if (within.length === 0) return unknownProblem(member);
-  const route = path.length === 1 ? changer(path[0] as string) : undefined;
-  return { field: path.join('.'), message: route ? `is changed by ${route}` : 'cannot be changed' };
+  const changedBy = path.length === 1 ? changer(path[0] as string) : undefined;
+  return { field: path.join('.'), message: changedBy ? `is changed by ${changedBy}` : 'cannot be changed' };
 }
 
 export const unknownProblem = ({ path }: UnknownMember): FieldProblem => ({

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, type Caller } from '../support/api.ts';
-import { globalGroups } from '../support/console.ts';
+import { aConsoleGroup, globalGroups } from '../support/console.ts';
 import { rivalBefore } from '../support/rival.ts';
 import {
   allow,
@@ -87,6 +87,27 @@ describe('a SCIM group', () => {
     ]);
   });
 
+  it('has no displayName of another group in another case, and may change the case of its own', async () => {
+    const group = await aDirectoryGroup(directory, { displayName: 'Any case', members: members(ids[0]) });
+    const path = `${GROUPS_PATH}/${group.id}`;
+    const { _id, name } = await aConsoleGroup(company);
+    const renamed = { op: 'replace', value: { displayName: name.toUpperCase(), members: [] } };
+    for (const refused of [
+      await directory.post(GROUPS_PATH, { json: groupInput({ displayName: 'ANY CASE' }) }),
+      await directory.put(path, { json: groupInput({ displayName: name.toUpperCase() }) }),
+      await directory.patch(path, patch(renamed)),
+    ])
+      expect(refusal(refused)).toEqual([409, 'uniqueness']);
+    expect(await get(group.id)).toEqual(group);
+    expect((await change(group.id, { ...renamed, value: { displayName: 'ANY Case' } })).displayName).toBe('ANY Case');
+    // What people made stays, and is changed otherwise.
+    await must(company.as.put(`/v1/groups/${_id}`, { json: { name: 'ANY CASE' } }));
+    const kept = { op: 'replace', value: { displayName: 'ANY Case', externalId: 'any-case' } };
+    expect((await change(group.id, kept)).externalId).toBe('any-case');
+    await must(company.as.delete(`/v1/groups/${_id}`));
+    expect((await change(group.id, { ...renamed, value: { displayName: 'any case' } })).displayName).toBe('any case');
+  });
+
   it('is replaced by PUT, members and all, as Okta sends it, and keeps what is not sent', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0], ids[1]), externalId: 'put' });
     const json = { schemas: [GROUP_SCHEMA], id: group.id, displayName: 'Put', members: members(ids[1], ids[2]) };
@@ -97,6 +118,38 @@ describe('a SCIM group', () => {
     expect(await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json: nameOnly }))).toEqual(body);
     const empty = await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json: { ...json, members: [] } }));
     expect(empty.members).toEqual([]);
+  });
+
+  it('is modified when users enter or leave it by any route, and its record of the console is not', async () => {
+    const [group, leaver] = [await aDirectoryGroup(directory), await aDirectoryUser(directory)];
+    const record = () => company.as.get(`/v1/groups/${group.id}`);
+    const before = await record();
+    let { lastModified } = group.meta;
+    const expectModified = async () => {
+      const { meta } = await get(group.id);
+      expect(Date.parse(meta.lastModified)).toBeGreaterThan(Date.parse(lastModified));
+      const asked = `?filter=${encodeURIComponent(`id eq "${group.id}" and meta.lastModified gt "${lastModified}"`)}`;
+      expect((await must(directory.get(`${GROUPS_PATH}${asked}`))).totalResults).toBe(1);
+      lastModified = meta.lastModified;
+    };
+    const add = { op: 'add', path: 'members', value: members(ids[0], leaver.id) };
+    expect((await change(group.id, add)).meta.lastModified).not.toBe(lastModified);
+    await expectModified();
+    await change(group.id, add);
+    await aServiceAccount(company, [group.id]);
+    expect((await get(group.id)).meta.lastModified).toBe(lastModified);
+    await change(group.id, { op: 'remove', path: 'members', value: members(ids[0]) });
+    await expectModified();
+    await must(company.as.post(`/v1/users/${ids[0]}/groups`, { json: { group_ids: [group.id] } }));
+    await expectModified();
+    await must(directory.delete(`${USERS_PATH}/${leaver.id}`));
+    await expectModified();
+    const { Resources } = await must(
+      directory.get(`${GROUPS_PATH}?sortBy=meta.lastModified&sortOrder=descending&count=1`),
+    );
+    expect(Resources[0].id).toBe(group.id);
+    const after = await record();
+    expect([after.headers.get('etag'), after.body]).toEqual([before.headers.get('etag'), before.body]);
   });
 
   it('keeps its service accounts, which SCIM does not show', async () => {

@@ -361,14 +361,18 @@ describe('SCIM discovery', () => {
       filter: { maxResults: 1000 },
       etag: { supported: true },
     });
-    for (const path of ['/scim/v2/ResourceTypes', '/scim/v2/Schemas']) {
+    for (const [path, thing] of [
+      ['/scim/v2/ResourceTypes', 'resource type'],
+      ['/scim/v2/Schemas', 'schema'],
+    ] as const) {
       const { totalResults, Resources } = await must(directory.get(path));
       expect([totalResults, Resources.length]).toEqual([2, 2]);
       for (const each of Resources) {
         expect(each.meta.location).toContain(`${path}/${each.id}`);
         expect(await must(directory.get(`${path}/${each.id}`))).toEqual(each);
       }
-      expect(refusal(await directory.get(`${path}/Nothing`))).toEqual([404, undefined]);
+      const missing = await directory.get(`${path}/Nothing`);
+      expect([...refusal(missing), missing.body.detail]).toEqual([404, undefined, `There is no such ${thing}.`]);
     }
   });
 

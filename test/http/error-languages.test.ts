@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { aDirectory, GROUPS_PATH, groupInput, USERS_PATH } from '../directory/support.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 const WRONG = { json: { name: 'x', slug: 'sales', description: 'Of a test of words.' } };
@@ -42,6 +43,35 @@ describe('an error', () => {
       expect(body).toEqual({ error: 'Tabela não encontrada.', error_code: 'NOT_FOUND', message });
     },
   );
+
+  it.each([
+    ['en', 'The filter lacks a ) at its end.', 'userName must be sent.', 'Some members are no users of this company.'],
+    [
+      'pt',
+      'O filtro não tem ) no fim.',
+      'userName deve ser enviado.',
+      'Alguns membros não são usuários desta empresa.',
+    ],
+    [
+      'es',
+      'El filtro no tiene ) al final.',
+      'userName se debe enviar.',
+      'Algunos miembros no son usuarios de esta empresa.',
+    ],
+  ])('of SCIM is worded in that language, too: %s', async (language, ofFilter, ofUser, ofMembers) => {
+    const directory = await aDirectory(company);
+    const sending = (json: object) => ({ ...speaking(language), json });
+    const answers = [
+      await directory.get(`${USERS_PATH}?filter=(active%20pr`, speaking(language)),
+      await directory.post(USERS_PATH, sending({ schemas: [] })),
+      await directory.post(GROUPS_PATH, sending(groupInput({ members: [{ value: 'nobody' }] }))),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.detail])).toEqual([
+      [400, ofFilter],
+      [400, ofUser],
+      [400, ofMembers],
+    ]);
+  });
 
   it('names a query parameter that the route does not have as unknown', async () => {
     const query = await company.as.get('/v1/groups?colour=red');

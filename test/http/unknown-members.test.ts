@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
+import type { Contract } from '../../src/http/endpoint.ts';
 import { knownMembers, unknownMembers } from '../../src/kernel/members.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aSalesDashboard, someSales } from '../shares/support.ts';
 import { call } from '../support/api.ts';
 import { aConsoleGroup } from '../support/console.ts';
-import { must } from '../support/signed.ts';
+import { must, signed } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aFile, confirm, upload, waiting } from '../uploads/support.ts';
 
@@ -145,6 +146,36 @@ describe('a record that is read and sent back in a PUT', () => {
       'group_ids: conflict: is changed by PUT /v1/users/{id}/groups',
       'Name: unknown: is not a field of this request',
     ]);
+  });
+
+  it('is refused with a changed field that another field, or a route of another surface, changes: both are named', async () => {
+    const user = await aUser(company);
+    const changes = { teams: ['another'], email: 'another@example.com' };
+    expect(detailsOf(await company.as.put(`/v1/users/${user.id}`, { json: changes }))).toEqual([
+      422,
+      'teams: conflict: is changed by team_ids',
+      'email: conflict: is changed by PATCH /scim/v2/Users/{id}',
+    ]);
+    const json = { mfa_enabled: true, email: changes.email };
+    expect(detailsOf(await signed(company.apiKey).patch(`/users/${user.id}`, { json }))).toEqual([
+      422,
+      'mfa_enabled: conflict: is changed by DELETE /v1/users/{id}/2fa',
+      'email: conflict: is changed by PATCH /scim/v2/Users/{id}',
+    ]);
+  });
+
+  it('is told of fields and routes that exist, and of no route that is the one asked', () => {
+    const contracts = SURFACES.flatMap(({ endpoints }) => endpoints).map(({ contract }) => contract);
+    const nameOf = ({ method, path }: Contract) => `${method.toUpperCase()} ${path}`;
+    const routes = contracts.map(nameOf);
+    const wrong = contracts.flatMap((contract) => {
+      const { body, alsoChanges = [], changedBy = {} } = contract;
+      const fields = Object.keys((body && knownMembers(body)) ?? {});
+      const unknown = Object.values(changedBy).filter((name) => ![...fields, ...routes].includes(name));
+      const itself = fields.length === 0 ? [] : alsoChanges.filter((name) => !fields.includes(changedBy[name] ?? ''));
+      return [...unknown, ...itself].map((name) => `${nameOf(contract)}: ${name}`);
+    });
+    expect(wrong).toEqual([]);
   });
 
   it('has its read-only fields refused as unknown if the caller may not read it', async () => {

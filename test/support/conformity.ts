@@ -90,6 +90,9 @@ interface ErrorBody {
   error?: string;
   error_code?: string;
   message?: string;
+  /** In the place of a message, where directories ask. */
+  detail?: string;
+  status?: string;
   details?: unknown;
 }
 
@@ -99,11 +102,15 @@ const WORDS_OF_OTHERS = ['DB_QUERY_ERROR', 'DbQueryError'];
 const ENGLISH = /^(must|is|has|have|cannot|needs?|takes|holds|send|does) /;
 
 /** What of an error is said in one language alone, by the language that it says it is in. */
-function untranslated({ error, error_code: code, message, details }: ErrorBody, language: string | null) {
+function untranslated(
+  { error, error_code: code, status, detail, message = detail, details }: ErrorBody,
+  language: string | null,
+) {
   if (message === undefined || WORDS_OF_OTHERS.includes(code ?? error ?? '')) return undefined;
   const ofFields = Array.isArray(details) ? details.map((each) => String(each.message)) : [];
-  // That of too many requests has two sentences.
-  const said = error === 'RateLimitExceeded' ? ofFields : [...ofFields, message];
+  // That of too many requests has two sentences, and that of a directory one for each field.
+  const hasMore = error === 'RateLimitExceeded' || (detail !== undefined && (status === '429' || ofFields.length > 0));
+  const said = hasMore ? ofFields : [...ofFields, message];
   const bad = said.filter((text) => (language === 'en' ? !isTranslated(text) : ENGLISH.test(text)));
   return bad.length > 0 ? `texts/errors has no other language for ${JSON.stringify(bad)}` : undefined;
 }

@@ -16,6 +16,8 @@ export const groups = sqliteTable(
     roles: json<Role[]>('roles').notNull(),
     /** The id of the group in the directory that keeps it. */
     externalId: text('external_id'),
+    /** When users last entered or left it, whatever the route; kept by triggers, as the group's version does not change by that. */
+    membersChangedAt: timestamp('members_changed_at'),
     ...timestamps(),
     deletedAt: deletedAt(),
   },

@@ -31,14 +31,23 @@ export async function endpointArn(ctx: PrincipalContext, slug: string): Promise<
   return resourceArn('data_api:execute', ctx.actor.companyId, endpoint[0]?.id);
 }
 
-/** Returns the endpoint and visualization of a slug, for a caller who is not denied the latter. @throws endpointNotFound */
+/** Throws where a Deny keeps the endpoint, or the visualization that it publishes, from the caller. */
+export function requireNeitherDenied(
+  ctx: PrincipalContext,
+  { endpointId, visualizationId }: { endpointId: string; visualizationId: string },
+): void {
+  requireNotDenied(ctx, [endpointId], ['viz_api_endpoints:get']);
+  requireNotDenied(ctx, [visualizationId]);
+}
+
+/** Returns the endpoint and visualization of a slug, for a caller who is denied neither. @throws endpointNotFound */
 export async function readPublished(ctx: PrincipalContext, slug: string): Promise<Published> {
   const {
     endpoint: [endpoint],
     visualization: [visualization],
   } = await readSlug(ctx, slug);
   if (!endpoint || !visualization) throw endpointNotFound();
-  requireNotDenied(ctx, [visualization.id]);
+  requireNeitherDenied(ctx, { endpointId: endpoint.id, visualizationId: visualization.id });
   return { endpoint, visualization };
 }
 

@@ -8,8 +8,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { resourceArn } from '../../permissions/arn.ts';
 import { selectCompany } from '../companies/service.ts';
-import { requireNotDenied } from '../visualizations/service.ts';
-import { readPublished, valuesFor } from './execute.ts';
+import { readPublished, requireNeitherDenied, valuesFor } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
 import { type DataJob, insertJob, selectJob, selectJobStamps } from './job-store.ts';
 
@@ -65,7 +64,7 @@ export async function getJob(ctx: PrincipalContext, id: string): Promise<DataJob
   const [job] = ID_PATTERN.test(id) ? await readJob(ctx, id) : [];
   if (!job) throw jobNotFound();
   requireAction(ctx.actor, 'data_api:execute', job.endpointId);
-  requireNotDenied(ctx, [job.visualizationId]);
+  requireNeitherDenied(ctx, job);
   if (!isReadable(ctx, job)) throw jobNotFound();
   return job;
 }

@@ -24,7 +24,7 @@ const ATTRIBUTE_LIMITS = { names: 100, characters: 8_000 };
 
 /** Reads the parameters of a list. Too large a page is cut, not refused. @throws invalidValue for a number that is not whole */
 export const toSearch = ({ filter, startIndex, count, sortBy, sortOrder = 'ascending' }: ListParameters): Search => {
-  if (!/^(ascending|descending)$/i.test(sortOrder)) throw invalidValue('sortOrder must be ascending or descending');
+  if (!/^(ascending|descending)$/i.test(sortOrder)) throw invalidValue('sortOrder must be ascending or descending.');
   return {
     startIndex: Math.max(1, wholeNumber('startIndex', startIndex, 1)),
     count: Math.min(MAX_RESULTS, Math.max(0, wholeNumber('count', count, STANDARD))),
@@ -38,7 +38,7 @@ const LARGEST = 1_000_000_000;
 
 function wholeNumber(name: string, value: string | number | undefined, standard: number): number {
   if (value === undefined || value === '') return standard;
-  if (!/^-?\d{1,15}$/.test(String(value))) throw invalidValue(`${name} must be a whole number`);
+  if (!/^-?\d{1,15}$/.test(String(value))) throw invalidValue(`${name} must be a whole number.`);
   return Math.min(LARGEST, Number(value));
 }
 
@@ -49,12 +49,12 @@ export function readListParameters(body: unknown): ListParameters {
   const text = (name: string): string | undefined => {
     const value = sent.get(name.toLowerCase()) ?? undefined;
     if (value !== undefined && (typeof value !== 'string' || value.length > ATTRIBUTE_LIMITS.characters))
-      throw invalidValue(`${name} must be a text of at most ${ATTRIBUTE_LIMITS.characters} characters`);
+      throw invalidValue(`${name} must be a text of at most ${ATTRIBUTE_LIMITS.characters} characters.`);
     return value;
   };
   const number = (name: string): number | undefined => {
     const value = sent.get(name.toLowerCase()) ?? undefined;
-    if (value !== undefined && typeof value !== 'number') throw invalidValue(`${name} must be a whole number`);
+    if (value !== undefined && typeof value !== 'number') throw invalidValue(`${name} must be a whole number.`);
     return value;
   };
   const names = (name: string): string | undefined => {
@@ -64,7 +64,7 @@ export function readListParameters(body: unknown): ListParameters {
       value.length > ATTRIBUTE_LIMITS.names ||
       value.some((each) => typeof each !== 'string' || each.length > ATTRIBUTE_LIMITS.names * 2)
     )
-      throw invalidValue(`${name} must be at most ${ATTRIBUTE_LIMITS.names} names of attributes`);
+      throw invalidValue(`${name} must be at most ${ATTRIBUTE_LIMITS.names} names of attributes.`);
     return value.join(',');
   };
   return {

@@ -30,10 +30,10 @@ export const invalidSyntax = defineFailure('directory.invalid_syntax', 'malforme
   detail: saying('body'),
 });
 
-/** @param problem a sentence, such as `userName must be an email address` */
+/** @param problem a sentence, such as `userName must be an email address.` */
 export const invalidValue = defineFailure('directory.invalid_value', 'malformed', {
   message: 'An attribute has a value that it cannot have, or lacks one.',
-  detail: (problem: string): FailureDetail => ({ message: `${shorten(problem, MAX_ECHOED_CHARACTERS)}.` }),
+  detail: (problem: string): FailureDetail => ({ message: shorten(problem, MAX_ECHOED_CHARACTERS) }),
   directory: 'invalidValue',
 });
 
@@ -43,7 +43,8 @@ export const readOnly = defineFailure('directory.read_only', 'malformed', {
   directory: 'mutability',
 });
 
-export const discoveryNotFound = notFound('schema');
+export const resourceTypeNotFound = notFound('resource_type');
+export const schemaNotFound = notFound('schema');
 
 export const globalGroupReadOnly = defineFailure('directory.global_group', 'forbidden', {
   message: 'A group that every company is born with cannot be changed by a directory.',

@@ -6,6 +6,7 @@ import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
 import { foldCase, ignoreCase } from '../../db/search.ts';
 import type { Denials } from '../../permissions/denials.ts';
+import { CHANGED_WITH_MEMBERS_AT } from '../groups/service.ts';
 import { invalidFilter } from './failures.ts';
 import { type AttributePath, type Comparison, type Filter, printAttribute, type Value } from './grammar.ts';
 import { inSchema, isOfStandard, type ResourceKind, SCHEMA_OF } from './schemas.ts';
@@ -35,11 +36,11 @@ type Attribute = SimpleAttribute | ComplexAttribute;
 const constant = (text: string): SimpleAttribute => ({ type: 'text', is: sql.raw(`'${text}'`) });
 const NOTHING: SimpleAttribute = { type: 'text', is: sql`null` };
 
-const metaAttributes = (table: typeof users | typeof groups, kind: ResourceKind): ComplexAttribute => ({
+const metaAttributes = (kind: ResourceKind, createdAt: SQLWrapper, changedAt: SQLWrapper): ComplexAttribute => ({
   parts: {
     resourcetype: constant(kind),
-    created: { type: 'time', is: table.createdAt },
-    lastmodified: { type: 'time', is: table.updatedAt },
+    created: { type: 'time', is: createdAt },
+    lastmodified: { type: 'time', is: changedAt },
   },
   some: (condition) => condition,
 });
@@ -56,7 +57,7 @@ function keptAttributes(
       id: { type: 'exact', is: users.id },
       externalid: { type: 'exact', is: users.externalId },
       schemas: constant(SCHEMA_OF.User),
-      meta: metaAttributes(users, kind),
+      meta: metaAttributes(kind, users.createdAt, users.updatedAt),
       username: email,
       displayname: name,
       name: { parts: { formatted: name, value: name }, some: (condition: SQL) => condition },
@@ -82,7 +83,7 @@ function keptAttributes(
     id: { type: 'exact', is: groups.id },
     externalid: { type: 'exact', is: groups.externalId },
     schemas: constant(SCHEMA_OF.Group),
-    meta: metaAttributes(groups, kind),
+    meta: metaAttributes(kind, groups.createdAt, CHANGED_WITH_MEMBERS_AT),
     displayname: { type: 'text', is: groups.name },
     members: {
       parts: {

@@ -146,7 +146,7 @@ class Parser {
 
   #attribute(): AttributePath {
     const text = this.#takesKind('word');
-    if (text === undefined) throw new SyntaxProblem(`lacks an attribute before ${this.#next()}`);
+    if (text === undefined) throw new SyntaxProblem(`lacks an attribute ${this.#place()}`);
     const colon = text.lastIndexOf(':');
     const [name = '', sub] = text.slice(colon + 1).split('.');
     return { ...(colon > 0 && { schema: text.slice(0, colon) }), name, ...(sub !== undefined && { sub }) };
@@ -157,12 +157,18 @@ class Parser {
     this.#depth += 1;
     if (this.#depth > BOUNDS.depth) throw new SyntaxProblem(`is nested more than ${BOUNDS.depth} levels deep`);
     const filter = this.#any(isOutside);
-    if (!this.#takes(end)) throw new SyntaxProblem(`lacks a ${end} before ${this.#next()}`);
+    if (!this.#takes(end)) throw new SyntaxProblem(`lacks a ${end} ${this.#place()}`);
     this.#depth -= 1;
     return filter;
   }
 
-  #next = (): string => this.#tokens[this.#at]?.text.slice(0, 40) ?? 'its end';
+  #next = (): string | undefined => this.#tokens[this.#at]?.text.slice(0, 40);
+
+  /** Where it is, for a sentence. */
+  #place(): string {
+    const next = this.#next();
+    return next === undefined ? 'at its end' : `before ${next}`;
+  }
 
   #peek(sign: string, ahead = 0): boolean {
     const token = this.#tokens[this.#at + ahead];

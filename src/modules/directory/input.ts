@@ -43,7 +43,7 @@ type TakeAttribute<Input> = (into: Input, op: Operation, path: TargetPath, value
 export function readUser(body: unknown): WholeUser {
   const input = readResource<UserInput>({}, 'User', takeUserAttribute, body);
   const { userName } = input;
-  if (userName === undefined) throw invalidValue('userName must be sent');
+  if (userName === undefined) throw invalidValue('userName must be sent.');
   return { ...input, userName };
 }
 
@@ -53,7 +53,7 @@ export const readUserPatch = (body: unknown): UserInput => readPatch<UserInput>(
 export function readGroup(body: unknown): WholeGroup {
   const input = readResource<GroupInput>({ members: [] }, 'Group', takeGroupAttribute, body);
   const { displayName } = input;
-  if (displayName === undefined) throw invalidValue('displayName must be sent');
+  if (displayName === undefined) throw invalidValue('displayName must be sent.');
   return { ...input, displayName };
 }
 
@@ -98,7 +98,7 @@ function readPatch<Input>(into: Input, kind: ResourceKind, take: TakeAttribute<I
       takeAtPath(into, kind, take, op, toTargetPath(path), value);
     } else if (op === 'remove') throw noTarget();
     else if (isRecord(value)) takeMembers(into, kind, take, op, value);
-    else throw invalidValue('An operation without a path needs an object as its value');
+    else throw invalidValue('An operation without a path needs an object as its value.');
   }
   return into;
 }
@@ -150,7 +150,7 @@ function findMember(object: Readonly<Record<string, unknown>>, name: string): un
 function takeUserAttribute(into: UserInput, op: Operation, { name, sub }: TargetPath, value: unknown): void {
   switch (name.toLowerCase()) {
     case 'username':
-      if (op === 'remove') throw invalidValue('userName cannot be removed');
+      if (op === 'remove') throw invalidValue('userName cannot be removed.');
       into.userName = parseAddress(value);
       break;
     case 'externalid':
@@ -170,7 +170,7 @@ function takeUserAttribute(into: UserInput, op: Operation, { name, sub }: Target
 function takeName(into: UserInput, sub: string | undefined, value: unknown): void {
   if (sub === undefined) {
     if (value === null || value === undefined) return;
-    if (!isRecord(value)) throw invalidValue('name must be an object');
+    if (!isRecord(value)) throw invalidValue('name must be an object.');
     for (const [part, text] of Object.entries(value)) takeName(into, part, text);
     return;
   }
@@ -183,7 +183,7 @@ function takeName(into: UserInput, sub: string | undefined, value: unknown): voi
 function takeGroupAttribute(into: GroupInput, op: Operation, { name, sub, of }: TargetPath, value: unknown): void {
   switch (name.toLowerCase()) {
     case 'displayname':
-      if (op === 'remove') throw invalidValue('displayName cannot be removed');
+      if (op === 'remove') throw invalidValue('displayName cannot be removed.');
       into.displayName = parseName('displayName', value);
       break;
     case 'externalid':
@@ -210,18 +210,18 @@ function takeMemberAttribute(
 function idsIn(value: unknown): string[] {
   const list = value === null || value === undefined ? [] : Array.isArray(value) ? value : [value];
   if (list.length > MAX_COUNTS.members)
-    throw invalidValue(`members must be at most ${MAX_COUNTS.members} in one request`);
+    throw invalidValue(`members must be at most ${MAX_COUNTS.members} in one request.`);
   return list.map((each) => {
     const id = isRecord(each) ? findMember(each, 'value') : each;
     if (typeof id !== 'string' || id === '' || id.length > MAX_LENGTHS.id)
-      throw invalidValue('members must have the id of a user as their value');
+      throw invalidValue('members must have the id of a user as their value.');
     return id;
   });
 }
 
 function parseAddress(value: unknown): string {
   const { data } = emailAddress.safeParse(typeof value === 'string' ? value.trim() : value);
-  if (data === undefined) throw invalidValue('userName must be an email address');
+  if (data === undefined) throw invalidValue('userName must be an email address.');
   return data;
 }
 
@@ -234,14 +234,14 @@ function parseName(field: string, value: unknown): string | undefined {
 function personName(field: string, value: unknown): string {
   const { data } = nameOfPerson.safeParse(value);
   if (data === undefined)
-    throw invalidValue(`${field} must be a text of one line of at most ${MAX_LENGTHS.name} characters`);
+    throw invalidValue(`${field} must be a text of one line of at most ${MAX_LENGTHS.name} characters.`);
   return data;
 }
 
 function parseExternalId(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null;
   if (typeof value !== 'string' || value.length > MAX_LENGTHS.externalId)
-    throw invalidValue(`externalId must be a text of at most ${MAX_LENGTHS.externalId} characters`);
+    throw invalidValue(`externalId must be a text of at most ${MAX_LENGTHS.externalId} characters.`);
   return value;
 }
 
@@ -251,7 +251,7 @@ function parseBoolean(value: unknown): boolean | undefined {
   const text = typeof value === 'string' ? value.toLowerCase() : value;
   if (text === true || text === 'true') return true;
   if (text === false || text === 'false') return false;
-  throw invalidValue('active must be true or false');
+  throw invalidValue('active must be true or false.');
 }
 
 /**

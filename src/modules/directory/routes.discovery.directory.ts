@@ -3,7 +3,14 @@ import type { PrincipalContext } from '../../context.ts';
 import { ok } from '../../http/endpoint.ts';
 import { BASE_PATH, endpoint } from '../../http/surfaces/directory.ts';
 import { isWanted, readListParameters, selectAttributes, toSearch } from './asked.ts';
-import { discoveryNotFound, invalidFilter, invalidSyntax, invalidValue, tooManyMembers } from './failures.ts';
+import {
+  invalidFilter,
+  invalidSyntax,
+  invalidValue,
+  resourceTypeNotFound,
+  schemaNotFound,
+  tooManyMembers,
+} from './failures.ts';
 import { searchBody } from './fields.ts';
 import { CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
 import { searchAll } from './service.ts';
@@ -78,11 +85,8 @@ const schemas = (ctx: PrincipalContext): z.input<typeof schemaView>[] =>
 
 const WHOLE_LIST = { startIndex: 1 };
 
-function requireById<T extends { id: string }>(all: T[], id: string): T {
-  const found = all.find((each) => each.id.toLowerCase() === id.toLowerCase());
-  if (!found) throw discoveryNotFound();
-  return found;
-}
+const findById = <T extends { id: string }>(all: T[], id: string): T | undefined =>
+  all.find((each) => each.id.toLowerCase() === id.toLowerCase());
 
 export const discoveryEndpoints = [
   endpoint(
@@ -126,9 +130,13 @@ export const discoveryEndpoints = [
       summary: 'Get a kind of resources of SCIM',
       description: 'By its name, which is `User` or `Group`.',
       returns: ok(resourceTypeView),
-      fails: [discoveryNotFound],
+      fails: [resourceTypeNotFound],
     },
-    ({ ctx, params }) => requireById(resourceTypes(ctx), params.name),
+    ({ ctx, params }) => {
+      const found = findById(resourceTypes(ctx), params.name);
+      if (!found) throw resourceTypeNotFound();
+      return found;
+    },
   ),
   endpoint(
     {
@@ -152,9 +160,13 @@ export const discoveryEndpoints = [
       summary: 'Get a schema of SCIM',
       description: 'The schema of a URN, as the list of schemas shows it.',
       returns: ok(schemaView),
-      fails: [discoveryNotFound],
+      fails: [schemaNotFound],
     },
-    ({ ctx, params }) => requireById(schemas(ctx), params.urn),
+    ({ ctx, params }) => {
+      const found = findById(schemas(ctx), params.urn);
+      if (!found) throw schemaNotFound();
+      return found;
+    },
   ),
   endpoint(
     {

@@ -77,7 +77,7 @@ const GROUP_ORDERS = {
   externalid: 'external_id',
   displayname: 'name_in_any_case',
   'meta.created': 'created_at',
-  'meta.lastmodified': 'updated_at',
+  'meta.lastmodified': 'changed_with_members_at',
 } as const;
 
 /** The users that match a filter, without those that the caller may not see; the oldest first by default. */
@@ -137,7 +137,7 @@ function orderOf<O extends Readonly<Record<string, string>>>(orders: O, { sortBy
   const name = sortBy.toLowerCase();
   if (Object.hasOwn(orders, name)) return orders[name] as O[keyof O];
   if (anyKind) return 'created_at';
-  throw invalidValue(`sortBy must be one of ${Object.keys(orders).join(', ')}`);
+  throw invalidValue(`sortBy must be one of ${Object.keys(orders).join(', ')}.`);
 }
 
 function compileWhere(ctx: PrincipalContext, kind: ResourceKind, { filter }: Search, anyKind: boolean) {
@@ -217,7 +217,13 @@ export async function makeGroup(
   { displayName, externalId, members }: WholeGroup,
 ): Promise<DirectoryGroup> {
   const userIds = [...membersAfter([], members)];
-  const { id } = await createGroup(ctx, { name: displayName, description: '', externalId, userIds });
+  const { id } = await createGroup(ctx, {
+    name: displayName,
+    description: '',
+    externalId,
+    userIds,
+    isUniqueInAnyCase: true,
+  });
   recordMembers(ctx, 'groups:create', userIds);
   return shownAfterWrite(await getGroupOfUsers(ctx, id, MAX_MEMBERS + 1));
 }

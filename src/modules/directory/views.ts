@@ -56,10 +56,10 @@ const makeAddress = ({ baseUrl }: Addressed, kind: ResourceKind, id: string): st
 const metaFor = (
   at: Addressed,
   kind: ResourceKind,
-  { id, createdAt, updatedAt }: { id: string; createdAt: number; updatedAt: number },
+  { id, createdAt, changedAt }: { id: string; createdAt: number; changedAt: number },
 ) => ({
   created: isoTimestamp(createdAt),
-  lastModified: isoTimestamp(updatedAt),
+  lastModified: isoTimestamp(changedAt),
   location: makeAddress(at, kind, id),
 });
 
@@ -84,12 +84,13 @@ export async function viewUser(at: Addressed, user: UserWithGroups): Promise<Use
       display: name,
       type: 'direct' as const,
     })),
-    meta: { resourceType: 'User' as const, ...metaFor(at, 'User', user) },
+    meta: { resourceType: 'User' as const, ...metaFor(at, 'User', { ...user, changedAt: user.updatedAt }) },
   };
   return { ...shown, meta: { ...shown.meta, version: await versionFor(shown) } };
 }
 
 export async function viewGroup(at: Addressed, { group, members }: DirectoryGroup): Promise<GroupShown> {
+  const changedAt = Math.max(group.updatedAt, group.membersChangedAt ?? 0);
   const shown = {
     schemas: [SCHEMA_OF.Group],
     id: group.id,
@@ -103,7 +104,7 @@ export async function viewGroup(at: Addressed, { group, members }: DirectoryGrou
         type: 'User' as const,
       })),
     }),
-    meta: { resourceType: 'Group' as const, ...metaFor(at, 'Group', group) },
+    meta: { resourceType: 'Group' as const, ...metaFor(at, 'Group', { ...group, changedAt }) },
   };
   return members ? { ...shown, meta: { ...shown.meta, version: await versionFor(shown) } } : shown;
 }

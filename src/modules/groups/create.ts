@@ -11,10 +11,16 @@ import { enterUsersStatement, requireKnownUsers, toAffectedPrincipals } from './
 /**
  * Creates a group, without members but for `userIds`, which may not allow more than the caller may. A slug that is made from the
  * name gets a suffix when it is taken.
+ * @param isUniqueInAnyCase whether it is refused where another one has its name in another case
  */
 export async function createGroup(
   ctx: PrincipalContext,
-  { permissionIds = [], userIds = [], ...input }: GroupInput & { permissionIds?: string[]; userIds?: string[] },
+  {
+    permissionIds = [],
+    userIds = [],
+    isUniqueInAnyCase = false,
+    ...input
+  }: GroupInput & { permissionIds?: string[]; userIds?: string[]; isUniqueInAnyCase?: boolean },
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
   const record = newGroup(ctx, companyId, input);
@@ -28,7 +34,11 @@ export async function createGroup(
     ctx,
     toAffectedPrincipals(companyId, userIds),
     {
-      inserted: insertGroup(ctx.db, record, { permissionIds: ids, canChangeSlug: input.slug === undefined }),
+      inserted: insertGroup(ctx.db, record, {
+        permissionIds: ids,
+        canChangeSlug: input.slug === undefined,
+        isUniqueInAnyCase,
+      }),
       listed: ids.length === 0 ? [] : [insertGroupPermissions(ctx.db, companyId, id, ids)],
       entered: userIds.length === 0 ? [] : [enterUsersStatement(ctx, id, userIds)],
     },

@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { groupPermissions, groups } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
 import { byId, idList, insertWhen, slugOrSuffixed } from '../../db/statements.ts';
-import { type Group, groupLives } from './store.ts';
+import { type Group, groupLives, nameUnlessTaken } from './store.ts';
 
 const those = (companyId: string, ids: string[]) =>
   and(eq(permissions.companyId, companyId), inArray(permissions.id, idList(ids)));
@@ -11,17 +11,23 @@ const those = (companyId: string, ids: string[]) =>
 /**
  * Stores a group if all permissions of some ids are there to be listed on it. Its slug gets a suffix where it may, when it
  * is taken at that moment.
+ * @param isUniqueInAnyCase whether it is refused where another one has its name in another case
  */
 export const insertGroup = (
   db: ControlDb,
   record: Group,
-  { permissionIds = [], canChangeSlug = false }: { permissionIds?: string[]; canChangeSlug?: boolean } = {},
+  {
+    permissionIds = [],
+    canChangeSlug = false,
+    isUniqueInAnyCase = false,
+  }: { permissionIds?: string[]; canChangeSlug?: boolean; isUniqueInAnyCase?: boolean } = {},
 ) => {
+  const name = isUniqueInAnyCase ? nameUnlessTaken(record) : record.name;
   const slug = canChangeSlug ? slugOrSuffixed(groups, record) : record.slug;
   return insertWhen(
     db,
     groups,
-    { ...record, slug },
+    { ...record, name, slug },
     sql`(select count(*) from ${permissions} where ${those(record.companyId, permissionIds)}) = ${permissionIds.length}`,
   ).returning();
 };

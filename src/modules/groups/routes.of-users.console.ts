@@ -44,6 +44,7 @@ export const userGroupEndpoints = [
       body: anyGroups,
       attachedIdField: 'group_ids',
       alsoChanges: ['groups'],
+      changedBy: { groups: 'group_ids' },
       dryRun: true,
       returns: ok(consoleUserView),
       fails: [userNotFound, groupNotFound, policyLimitExceeded, grantExceeds, concurrentChange],

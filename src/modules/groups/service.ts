@@ -38,6 +38,7 @@ import {
 
 export { createGroup } from './create.ts';
 export { groupNotFound } from './failures.ts';
+export { CHANGED_WITH_MEMBERS_AT } from './store.ts';
 export { addUserToGroups, prepareJoining, removeUserFromGroups, replaceUserGroups } from './user-groups.ts';
 export { changeGroupOfUsers, type GroupOfUsers, getGroupOfUsers, listUserMembers } from './user-members.ts';
 export type { Group, GroupBinding, GroupWithCounts };
@@ -86,6 +87,7 @@ export function newGroup(
     isGlobal: false,
     externalId,
     roles,
+    membersChangedAt: null,
     createdAt: now,
     updatedAt: now,
     deletedAt: null,

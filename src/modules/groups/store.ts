@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
@@ -72,9 +72,13 @@ export const selectGroupEvenDeleted = (db: ControlDb, companyId: string, id: str
     .from(groups)
     .where(byId(groups, companyId, id));
 
+/** SQL: when a group, or who of the users is in it, last changed. */
+export const CHANGED_WITH_MEMBERS_AT = sql<number>`max(${groups.updatedAt}, coalesce(${groups.membersChangedAt}, 0))`;
+
 const ORDER = {
   created_at: groups.createdAt,
   updated_at: groups.updatedAt,
+  changed_with_members_at: CHANGED_WITH_MEMBERS_AT,
   name: groups.name,
   name_in_any_case: ignoreCase(groups.name),
   id: groups.id,
@@ -137,13 +141,23 @@ export const readGroupsWhere = (
     { ...page, by: ORDER[page.by] },
   );
 
+/**
+ * SQL: a name for a group; null, which the table refuses, where another living group of the company has it, in any case. For
+ * directories, which match names that way.
+ */
+export const nameUnlessTaken = ({ companyId, id, name }: Pick<Group, 'companyId' | 'id' | 'name'>): SQL => {
+  const isSame = sql`${ignoreCase(groups.name)} = ${name}`;
+  const isTaken = exists(groups, eq(groups.companyId, companyId), isNull(groups.deletedAt), ne(groups.id, id), isSame);
+  return sql`iif(${isTaken}, null, ${name})`;
+};
+
 /** Changes a living group that is not global. */
 export const updateGroup = (
   db: ControlDb,
   companyId: string,
   id: string,
   now: number,
-  changes: Partial<Pick<Group, 'name' | 'slug' | 'description' | 'externalId'>>,
+  changes: Partial<Pick<Group, 'slug' | 'description' | 'externalId'>> & { name?: string | SQL },
 ) =>
   db
     .update(groups)

@@ -7,7 +7,7 @@ import { readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { groupNotFound, membersUnknown } from './failures.ts';
 import { NAMES_ARE_UNIQUE } from './service.ts';
-import { type Group, selectGroup, updateGroup } from './store.ts';
+import { type Group, nameUnlessTaken, selectGroup, updateGroup } from './store.ts';
 import { enterUsers, removeUsers, selectKnownUsers, selectUserMembers, type UserMember } from './user-member-store.ts';
 
 /** A group with the users in it on the console, by id, without those that the caller may not see. */
@@ -48,7 +48,8 @@ export async function getGroupOfUsers(ctx: PrincipalContext, id: string, most?: 
 
 /**
  * Changes a group and its users, in one commit; nothing is written where nothing changes. Nobody adds anyone to a group that is
- * allowed more than they are, nor takes anyone from one that denies more.
+ * allowed more than they are, nor takes anyone from one that denies more. A new name is refused where another group has it in any
+ * case.
  * @param changesOf asked again where others changed the group meanwhile
  */
 export function changeGroupOfUsers(
@@ -75,6 +76,9 @@ export function changeGroupOfUsers(
     const isRenamed = Object.entries(named).some(([field, value]) => group[field as keyof typeof named] !== value);
     if (entering.length + leaving.length === 0 && !isRenamed) return { group, members };
 
+    const { name } = named;
+    const changes =
+      name === undefined || name === group.name ? named : { ...named, name: nameUnlessTaken({ companyId, id, name }) };
     await requireKnownUsers(ctx, entering);
     const sources = accessSources(companyId, false, grants);
     if (entering.length > 0) requireMayGrant(ctx.actor, sources);
@@ -83,7 +87,7 @@ export function changeGroupOfUsers(
       ctx,
       toAffectedPrincipals(companyId, [...entering, ...leaving]),
       {
-        renamed: isRenamed ? [updateGroup(ctx.db, companyId, id, ctx.now(), named)] : [],
+        renamed: isRenamed ? [updateGroup(ctx.db, companyId, id, ctx.now(), changes)] : [],
         // Leaving comes first: what reaches one principal is bounded at every step.
         left: leaving.length === 0 ? [] : [removeUsers(ctx.db, companyId, id, leaving)],
         entered: entering.length === 0 ? [] : [enterUsersStatement(ctx, id, entering)],

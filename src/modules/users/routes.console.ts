@@ -81,6 +81,7 @@ export const consoleUserEndpoints = [
       description: 'Changes only the fields that are sent; `team_ids` replace all teams of the user.',
       body: userChanges,
       alsoChanges: ['teams'],
+      changedBy: { teams: 'team_ids', email: 'PATCH /scim/v2/Users/{id}' },
       returns: ok(consoleUserView),
       fails: [userNotFound],
     },

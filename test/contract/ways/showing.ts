@@ -1,3 +1,4 @@
+import type { Action } from '../../../src/permissions/actions.ts';
 import { ENDPOINTS_PATH } from '../../data-api/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
 import { call } from '../../support/api.ts';
@@ -43,6 +44,33 @@ async function aJob(company: Company, signer: Caller) {
   for (const message of messages.splice(0)) await deliver(message);
   return { visualization, endpoint, path: `/data/jobs/${job_id}` };
 }
+
+const JOB_RESULT: Pick<AccessPath, 'routes' | 'signed' | 'reached'> = {
+  routes: ['GET /data/jobs/{job_id}', 'GET /data/results/{token}'],
+  signed: true,
+  reached: ({ status, body }) => status === 200 && body.rows !== undefined,
+};
+
+/** @param arnFor the ARN of what a Deny is tried on */
+const makeJobResult =
+  (arnFor: (company: Company, made: Awaited<ReturnType<typeof aJob>>) => string): AccessPath['make'] =>
+  async (company, caller) => {
+    await caller.may([{ effect: 'Allow', actions: ['*'], resources: ['*'] }]);
+    const made = await aJob(company, caller.as);
+    return {
+      arn: arnFor(company, made),
+      async ask(as) {
+        const told = await as.get(made.path);
+        return told.body.url ? call('GET', told.body.url.replace('https://api.test', '')) : told;
+      },
+    };
+  };
+
+/** What the Data API shows, and the actions whose Deny keeps it from there. */
+const PUBLISHED_THINGS: { thing: 'visualization' | 'endpoint'; denied: Action[] }[] = [
+  { thing: 'visualization', denied: [...SEE_ACTIONS] },
+  { thing: 'endpoint', denied: ['viz_api_endpoints:get'] },
+];
 
 const options = [{ ...parameter('region', 'select'), options: { sql: 'SELECT 1' } }];
 
@@ -231,60 +259,53 @@ export const SHOWING_WAYS: AccessPath[] = [
       return { arn: resourceArnOf(company, 'visualization', _id), ask };
     },
   },
-  {
-    thing: 'visualization',
-    way: 'executed by its endpoint',
-    routes: ['GET /data/{slug}'],
-    signed: true,
-    besides: ['data_api:execute'],
-    denied: [...SEE_ACTIONS],
-    async make(company) {
-      const { visualization, endpoint } = await aPublishedVisualization(company);
-      return {
-        arn: resourceArnOf(company, 'visualization', visualization._id),
-        ask: (as) => as.get(`/data/${endpoint.slug}`),
-      };
-    },
-  },
-  {
-    thing: 'visualization',
-    way: 'executed by a job of its endpoint',
-    routes: ['POST /data/{slug}/jobs'],
-    signed: true,
-    besides: ['data_api:execute'],
-    denied: [...SEE_ACTIONS],
-    async make(company) {
-      const { visualization, endpoint } = await aPublishedVisualization(company);
-      return {
-        arn: resourceArnOf(company, 'visualization', visualization._id),
-        ask: post(`/data/${endpoint.slug}/jobs`),
-      };
-    },
-  },
-  ...(['visualization', 'endpoint'] as const).map(
-    (thing): AccessPath => ({
+  ...PUBLISHED_THINGS.flatMap(({ thing, denied }): AccessPath[] => [
+    {
       thing,
-      way: 'result of a job, by the link that the job tells',
-      routes: ['GET /data/jobs/{job_id}', 'GET /data/results/{token}'],
+      way: 'executed by the Data API',
+      routes: ['GET /data/{slug}'],
       signed: true,
-      besides: thing === 'endpoint' ? ['data_api:get_job'] : ['data_api:execute', 'data_api:get_job'],
-      ...(thing === 'endpoint' && { needs: ['data_api:execute'] }),
-      denied: thing === 'endpoint' ? ['data_api:execute', 'data_api:get_job'] : [...SEE_ACTIONS],
-      async make(company, caller) {
-        await caller.may([{ effect: 'Allow', actions: ['*'], resources: ['*'] }]);
-        const { visualization, endpoint, path } = await aJob(company, caller.as);
+      besides: ['data_api:execute'],
+      denied,
+      async make(company) {
+        const published = await aPublishedVisualization(company);
         return {
-          arn:
-            thing === 'endpoint'
-              ? arnOf(company, 'data_api:endpoint', endpoint._id)
-              : resourceArnOf(company, thing, visualization._id),
-          async ask(as) {
-            const told = await as.get(path);
-            return told.body.url ? call('GET', told.body.url.replace('https://api.test', '')) : told;
-          },
+          arn: resourceArnOf(company, thing, published[thing]._id),
+          ask: (as) => as.get(`/data/${published.endpoint.slug}`),
         };
       },
-      reached: ({ status, body }) => status === 200 && body.rows !== undefined,
-    }),
-  ),
+    },
+    {
+      thing,
+      way: 'executed by a job of the Data API',
+      routes: ['POST /data/{slug}/jobs'],
+      signed: true,
+      besides: ['data_api:execute'],
+      denied,
+      async make(company) {
+        const published = await aPublishedVisualization(company);
+        return {
+          arn: resourceArnOf(company, thing, published[thing]._id),
+          ask: post(`/data/${published.endpoint.slug}/jobs`),
+        };
+      },
+    },
+    {
+      ...JOB_RESULT,
+      thing,
+      way: 'result of a job, by the link that the job tells',
+      besides: ['data_api:execute', 'data_api:get_job'],
+      denied,
+      make: makeJobResult((company, made) => resourceArnOf(company, thing, made[thing]._id)),
+    },
+  ]),
+  {
+    ...JOB_RESULT,
+    thing: 'endpoint',
+    way: 'result of a job, by what may be done with the endpoint',
+    besides: ['data_api:get_job'],
+    needs: ['data_api:execute'],
+    denied: ['data_api:execute', 'data_api:get_job'],
+    make: makeJobResult((company, { endpoint }) => arnOf(company, 'data_api:endpoint', endpoint._id)),
+  },
 ];

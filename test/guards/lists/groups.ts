@@ -65,6 +65,23 @@ export const GROUP_AND_POLICY_GUARDS = [
       title: 'are changed by PATCH',
     },
   ]),
+  ...guardsOf('src/modules/groups/store.ts', DIRECTORY_TESTS, [
+    { in: 'nameUnlessTaken', text: 'iif(${isTaken}, null, ${name})', without: '${name}', title: 'in another case' },
+    { in: 'nameUnlessTaken', text: ', ne(groups.id, id)', without: '', title: 'in another case' },
+    { in: 'nameUnlessTaken', text: ', isNull(groups.deletedAt)', without: '', title: 'in another case' },
+  ]),
+  ...guardsOf('drizzle/0044_group-members-changed.sql', DIRECTORY_TESTS, [
+    {
+      text: "AFTER INSERT ON `group_bindings` WHEN NEW.`principal_type` = 'user'",
+      without: 'AFTER INSERT ON `group_bindings` WHEN 0',
+      title: 'is modified when users enter or leave',
+    },
+    {
+      text: "AFTER DELETE ON `group_bindings` WHEN OLD.`principal_type` = 'user'",
+      without: 'AFTER DELETE ON `group_bindings` WHEN 0',
+      title: 'is modified when users enter or leave',
+    },
+  ]),
   ...guardsOf('src/modules/groups/user-members.ts', DIRECTORY_TESTS, [
     {
       in: 'changeGroupOfUsers',

@@ -1,0 +1,4 @@
+ALTER TABLE `groups` ADD `members_changed_at` integer;--> statement-breakpoint
+-- Written once by a statement that moves many: the time is the same for all its rows.
+CREATE TRIGGER `group_users_entered` AFTER INSERT ON `group_bindings` WHEN NEW.`principal_type` = 'user' BEGIN UPDATE `groups` SET `members_changed_at` = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE `id` = NEW.`group_id` AND `members_changed_at` IS NOT CAST(unixepoch('subsec') * 1000 AS INTEGER); END;--> statement-breakpoint
+CREATE TRIGGER `group_users_left` AFTER DELETE ON `group_bindings` WHEN OLD.`principal_type` = 'user' BEGIN UPDATE `groups` SET `members_changed_at` = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE `id` = OLD.`group_id` AND `members_changed_at` IS NOT CAST(unixepoch('subsec') * 1000 AS INTEGER); END;
