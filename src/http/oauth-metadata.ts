@@ -8,7 +8,7 @@ import { resourceArn } from '../permissions/arn.ts';
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 /** The `WWW-Authenticate` of a 401, which leads a client to the metadata. @param path of the resource: empty for the whole API */
-export const challengeOf =
+export const makeChallenge =
   (path: '' | '/mcp') =>
   (baseUrl: string): string =>
     `Bearer resource_metadata="${baseUrl}${RESOURCE_METADATA_PATH}${path}"`;

@@ -20,7 +20,7 @@ export const postForm = (
     body: new URLSearchParams(fields).toString(),
   });
 
-export const challengeOf = async (verifier: string): Promise<string> =>
+export const makeChallenge = async (verifier: string): Promise<string> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))).toBase64({
     alphabet: 'base64url',
     omitPadding: true,
@@ -42,7 +42,7 @@ export const requestOf = async (
     response_type: 'code',
     client_id: client,
     redirect_uri: redirect,
-    code_challenge: await challengeOf(VERIFIER),
+    code_challenge: await makeChallenge(VERIFIER),
     code_challenge_method: 'S256',
     state: 'of-the-program',
     ...more,

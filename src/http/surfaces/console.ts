@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { challengeOf } from '../oauth-metadata.ts';
+import { makeChallenge } from '../oauth-metadata.ts';
 import { CONSOLE_FAMILIES, errorDetails, INTERNAL_ERROR, type Surface } from '../surface.ts';
 
 /** Endpoints of the console: called by people with a session token, and programs with a service token. */
@@ -15,7 +15,7 @@ export const surface: Surface = {
     'What people do in the console: sign in, manage users, groups and policies, draw dashboards. With a session or service token.',
   credential: 'bearer',
   bases: ['/v1', '/.well-known', '/accept-invitation', '/reset-password'],
-  challenge: challengeOf(''),
+  challenge: makeChallenge(''),
   wordedAs: 'console',
   families: CONSOLE_FAMILIES,
   language: 'en',

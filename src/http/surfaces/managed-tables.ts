@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import type { FailureKind } from '../../kernel/failure.ts';
 import { endpointFor } from '../endpoint.ts';
-import { challengeOf } from '../oauth-metadata.ts';
+import { makeChallenge } from '../oauth-metadata.ts';
 import { CONSOLE_FAMILIES, errorDetails, type FamilyWording, type Surface } from '../surface.ts';
 
 export { list, listSchema as listOf } from './console.ts';
@@ -33,7 +33,7 @@ export const surface: Surface = {
     "Tables in the company's own PostgreSQL, and the uploads that fill them. With a session or service token; errors are worded in Portuguese.",
   credential: 'bearer',
   bases: ['/v1/managed-tables'],
-  challenge: challengeOf(''),
+  challenge: makeChallenge(''),
   wordedAs: 'managed-tables',
   families: FAMILIES,
   language: 'pt-BR',

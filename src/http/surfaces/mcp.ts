@@ -1,7 +1,7 @@
 import type { Principal } from '../../access/actors.ts';
 import { endpointFor } from '../endpoint.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from '../mcp/protocol.ts';
-import { challengeOf } from '../oauth-metadata.ts';
+import { makeChallenge } from '../oauth-metadata.ts';
 import type { ErrorWords, Surface } from '../surface.ts';
 import * as console from './console.ts';
 
@@ -13,7 +13,7 @@ export const surface: Surface = {
   name: 'mcp',
   credential: 'agent',
   bases: ['/mcp'],
-  challenge: challengeOf('/mcp'),
+  challenge: makeChallenge('/mcp'),
   // Clients read a refusal of a message in the terms of the protocol alone.
   errorOf: (words) =>
     words.status === 400 || words.status === 422 ? refusalOf(words) : console.surface.errorOf(words),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { challengeOf } from '../oauth-metadata.ts';
+import { makeChallenge } from '../oauth-metadata.ts';
 import { errorDetails, INTERNAL_ERROR, ORGANIZATION_FAMILIES, type Surface } from '../surface.ts';
 
 /** Endpoints of the organization API: called by service accounts with signed requests. */
@@ -15,7 +15,7 @@ export const surface: Surface = {
   credential: 'signature',
   bases: [''],
   // The Data API takes tokens, too.
-  challenge: (baseUrl) => `HMAC, ${challengeOf('')(baseUrl)}`,
+  challenge: (baseUrl) => `HMAC, ${makeChallenge('')(baseUrl)}`,
   wordedAs: 'organization',
   families: ORGANIZATION_FAMILIES,
   language: 'en',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { challengeOf } from '../oauth-metadata.ts';
+import { makeChallenge } from '../oauth-metadata.ts';
 import { CONSOLE_FAMILIES, errorDetails, INTERNAL_ERROR, type Surface } from '../surface.ts';
 
 /** Endpoints of sharing and embedding that people and programs of the company call with a token. */
@@ -18,7 +18,7 @@ export const surface: Surface = {
     'Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session or service token, the token of an outsider (a person from outside the company), or a token in the path.',
   credential: 'bearer',
   bases: ['/api', '/embed', '/unsubscribe', '/mail-consent'],
-  challenge: challengeOf(''),
+  challenge: makeChallenge(''),
   wordedAs: 'sharing',
   families: CONSOLE_FAMILIES,
   language: 'en',
