@@ -13,7 +13,7 @@ import { countExecutions } from '../modules/managed-database/service.ts';
 import { keepMessage } from '../modules/outbox/service.ts';
 import { runSchedules } from '../modules/schedules/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
-import { backfillAudit, collectEvents, mailDisabled, tellEvents, tellLog } from '../modules/webhooks/jobs.ts';
+import { backfillAudit, collectEvents, deliverEvents, mailDisabled, streamLog } from '../modules/webhooks/jobs.ts';
 import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
 import { log, logError, withCorrelationId } from '../platform/log.ts';
 import { databaseUnavailable } from '../tenant-sql/failures.ts';
@@ -91,11 +91,11 @@ async function run(
       case 'knowledge.recheck_questions':
         return await recheckQuestions(context, message);
       case 'webhooks.tell':
-        return await tellEvents(context);
+        return await deliverEvents(context);
       case 'webhooks.collect':
         return await collectEvents(context);
       case 'webhooks.stream':
-        return await tellLog(context);
+        return await streamLog(context);
       case 'webhooks.backfill':
         return await backfillAudit(context, message);
       case 'share.keep':

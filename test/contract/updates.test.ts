@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { aDirectory, aDirectoryGroup, aDirectoryUser, patch } from '../directory/support.ts';
 import { aQuestion } from '../knowledge/questions/support.ts';
-import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH as KNOWLEDGE } from '../knowledge/support.ts';
+import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
 import { type ApiResponse, bearer, type Caller } from '../support/api.ts';
@@ -143,27 +143,27 @@ const CASES: Record<string, () => Promise<Case>> = {
     const id = await idOf(company.as.post('/api/v1/share-contexts', { json: { name: 'A context' } }));
     return console(`/api/v1/share-contexts/${id}`, 'share_contexts', ...TEXTS);
   },
-  [`PATCH ${KNOWLEDGE}/concepts/{id}`]: async () => {
+  [`PATCH ${KNOWLEDGE_PATH}/concepts/{id}`]: async () => {
     const id = await aConcept(company.as);
-    return console(`${KNOWLEDGE}/concepts/${id}`, 'knowledge_resources', ...KNOWLEDGE_CHANGES);
+    return console(`${KNOWLEDGE_PATH}/concepts/${id}`, 'knowledge_resources', ...KNOWLEDGE_CHANGES);
   },
-  [`PATCH ${KNOWLEDGE}/semantic/{id}`]: async () => {
+  [`PATCH ${KNOWLEDGE_PATH}/semantic/{id}`]: async () => {
     const id = await anItem(company.as);
     return ofList('semantic', id, ...KNOWLEDGE_CHANGES);
   },
-  [`PATCH ${KNOWLEDGE}/ontology/nodes/{id}`]: async () => {
+  [`PATCH ${KNOWLEDGE_PATH}/ontology/nodes/{id}`]: async () => {
     const id = await aNode(company.as);
     return ofList('ontology/nodes', id, ...KNOWLEDGE_CHANGES);
   },
-  [`PATCH ${KNOWLEDGE}/ontology/relations/{id}`]: async () => {
+  [`PATCH ${KNOWLEDGE_PATH}/ontology/relations/{id}`]: async () => {
     const [subject, object] = [await aNode(company.as), await aNode(company.as)];
     const id = await aRelation(company.as, subject, 'part_of', object);
     return ofList('ontology/relations', id, { description: 'Changed.' }, { predicate: 'belongs_to' });
   },
-  [`PATCH ${KNOWLEDGE}/verified-questions/{id}`]: async () => {
+  [`PATCH ${KNOWLEDGE_PATH}/verified-questions/{id}`]: async () => {
     const { id, query } = await aQuestion(company.as);
     const [change, rival] = [{ question: 'Changed?' }, { query: { ...query, limit: 5 } }];
-    return console(`${KNOWLEDGE}/verified-questions/${id}`, 'knowledge_verified_questions', change, rival);
+    return console(`${KNOWLEDGE_PATH}/verified-questions/${id}`, 'knowledge_verified_questions', change, rival);
   },
   'PUT /v1/managed-tables/{id}': async () => {
     const id = await aTable(company.as, 'raced', [column('a')]);
@@ -220,8 +220,8 @@ async function ofDirectory(kind: 'Users' | 'Groups', isPatch: boolean): Promise<
 
 /** A resource of the knowledge, as its list answers it. */
 const ofList = (kind: string, id: string, change: Json, rival: Json): Case => ({
-  ...console(`${KNOWLEDGE}/${kind}/${id}`, 'knowledge_resources', change, rival),
-  read: `${KNOWLEDGE}/${kind}?per_page=100`,
+  ...console(`${KNOWLEDGE_PATH}/${kind}/${id}`, 'knowledge_resources', change, rival),
+  read: `${KNOWLEDGE_PATH}/${kind}?per_page=100`,
   record: ({ records }) => records.find((item: Json) => item._id === id),
 });
 
@@ -239,7 +239,7 @@ const WHOLE_REPLACEMENT_ROUTES = new Set([
   'PUT /admin/organizations/{id}/quotas',
   // Bytes, which are held against the offset.
   'PATCH /v1/managed-tables/uploads/{uploadId}',
-  `PUT ${KNOWLEDGE}/business-domains`,
+  `PUT ${KNOWLEDGE_PATH}/business-domains`,
 ]);
 
 const ROUTES = SURFACES.flatMap(({ endpoints }) => endpoints)

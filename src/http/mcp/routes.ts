@@ -134,8 +134,8 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
         if (Array.isArray(body))
           return refusedMessage(INVALID_REQUEST, 'Send one message per request: batches are not accepted.');
         // Loaded by the first call: every other request does without the SDK.
-        const { handleMessage: answerMessage } = await import('./server.ts');
-        return answerMessage(request, body, {
+        const { handleMessage } = await import('./server.ts');
+        return handleMessage(request, body, {
           version: ctx.config.VERSION,
           instructions,
           list,

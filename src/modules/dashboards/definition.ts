@@ -5,12 +5,12 @@ import { description, displayName, slug } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isChoice, MAX_TEXT_LENGTH } from '../../sql-templates/parameters.ts';
 import {
+  type AccessFailures,
   MAX_DASHBOARD_LENGTH,
   mapKinds,
   measureLength,
   parameterFields,
   parameterProblems,
-  type Refusals,
   templateProblems,
   templateSql,
   type Visualization,
@@ -106,7 +106,7 @@ export const widgetIds = (layout: readonly Widget[]): string[] => [
 export function filterProblems(
   filters: readonly Filter[],
   visualizations: readonly Visualization[],
-  denied: Pick<Refusals, 'has'>,
+  denied: Pick<AccessFailures, 'has'>,
 ): FieldProblem[] {
   const visible = visualizations.filter(({ id }) => !denied.has(id));
   const ids = new Set(visualizations.map(({ id }) => id));

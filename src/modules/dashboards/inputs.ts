@@ -2,7 +2,7 @@ import type { Filter } from '../../db/schema/dashboards.ts';
 import { type Input, listAttributes } from '../../sharing/terms.ts';
 import { type BoundValue, type BoundValues, isChoice, type ParameterKind } from '../../sql-templates/parameters.ts';
 import { getTemplate, takesList } from '../../sql-templates/template.ts';
-import type { Refusals, Visualization } from '../visualizations/service.ts';
+import type { AccessFailures, Visualization } from '../visualizations/service.ts';
 
 type Definition = Pick<Visualization, 'id' | 'sql' | 'parameters'>;
 
@@ -39,7 +39,7 @@ const family = (kind: ParameterKind): string => (isChoice(kind) ? 'text' : kind)
 export function dashboardInputs(
   { filters }: { filters: readonly Filter[] },
   visualizations: readonly Definition[],
-  hidden: Pick<Refusals, 'has'> = NONE,
+  hidden: Pick<AccessFailures, 'has'> = NONE,
 ): Input[] {
   const inputs = new Map<string, Input>();
   for (const filter of filters) inputs.set(filter.slug, filterInput(filter, filters, visualizations));

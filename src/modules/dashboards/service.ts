@@ -13,11 +13,11 @@ import { databaseMessage } from '../../tenant-sql/failures.ts';
 import { prepareRevocations } from '../share-activity/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import {
+  type AccessFailures,
   type Executed,
   type Execution,
   execute,
-  findRefusals,
-  type Refusals,
+  findAccessFailures,
   requireNotDenied,
   requireSharingAll,
   requireSharingIfSeen,
@@ -102,14 +102,14 @@ export async function getDashboardWithCharts(
 }
 
 /** The visualizations on a dashboard that the caller is denied. */
-const findDenied = (ctx: CompanyContext, { visualizations }: LoadedDashboard): Refusals =>
-  findRefusals(
+const findDenied = (ctx: CompanyContext, { visualizations }: LoadedDashboard): AccessFailures =>
+  findAccessFailures(
     ctx,
     visualizations.map(({ id }) => id),
   );
 
 /** The rules for a member of the company, to whom parameters of denied visualizations are unknown. */
-const makeInsiderRules = ({ dashboard, visualizations }: LoadedDashboard, denied: Refusals): ViewerRules =>
+const makeInsiderRules = ({ dashboard, visualizations }: LoadedDashboard, denied: AccessFailures): ViewerRules =>
   viewerRules(dashboardInputs(dashboard, visualizations, denied), { isInsider: true });
 
 /**
@@ -198,7 +198,7 @@ export async function runDashboard(
     maxConnections,
     only,
   }: {
-    refusals?: Refusals;
+    refusals?: AccessFailures;
     enforced?: ReadonlySet<string> | undefined;
     maxConnections?: number;
     only?: Visualization | undefined;
@@ -282,7 +282,7 @@ async function validateDefinition(
   for (const id of newlyPlaced(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
   const known = listSql(present);
   if (listSql(next).some((sql) => !known.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
-  const problems = filterProblems(next.filters, found, findRefusals(ctx, ids));
+  const problems = filterProblems(next.filters, found, findAccessFailures(ctx, ids));
   if (problems.length > 0) throw invalid(problems);
 }
 

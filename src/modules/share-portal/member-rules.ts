@@ -4,7 +4,7 @@ import type { FilterPolicy } from '../../sharing/terms.ts';
 import { combinedAttributes, type ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { type EmbedOptions, selectActiveShares } from '../shares/service.ts';
 import { getRecord, makeRules, type SharedItem } from '../viewing/service.ts';
-import type { Refusals } from '../visualizations/service.ts';
+import type { AccessFailures } from '../visualizations/service.ts';
 import { selectGrantsToAddress } from './store.ts';
 
 /**
@@ -16,7 +16,7 @@ export function memberRules(
   grant: { filterPolicies: FilterPolicy[] },
   shares: readonly { filterPolicies: FilterPolicy[]; embedOptions: EmbedOptions }[],
   memberships: readonly { attributes: ViewerAttributes | null }[],
-  denied?: Refusals,
+  denied?: AccessFailures,
 ): ViewerRules {
   const terms = {
     policies: [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)],

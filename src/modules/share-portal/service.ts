@@ -15,7 +15,7 @@ import {
   type SharedItem,
   sharedDashboard,
 } from '../viewing/service.ts';
-import { findRefusals, type Refusals, requireNotDenied } from '../visualizations/service.ts';
+import { type AccessFailures, findAccessFailures, requireNotDenied } from '../visualizations/service.ts';
 import { invalidContextId } from './failures.ts';
 import { memberRules } from './member-rules.ts';
 import {
@@ -67,7 +67,7 @@ export interface PortalDashboard {
   item: SharedItem & { type: 'dashboard' };
   rules: ViewerRules;
   /** The visualizations on it that the caller is denied. */
-  denied: Refusals;
+  denied: AccessFailures;
   /** The shares whose policies also apply. */
   shareIds: string[];
 }
@@ -140,7 +140,7 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
   if (!grant) throw dashboardNotFound();
   const item = sharedDashboard(dashboard);
   requireNotDenied(ctx, [item.dashboard.id], ['dashboards:get']);
-  const denied = findRefusals(
+  const denied = findAccessFailures(
     ctx,
     item.visualizations.map(({ id }) => id),
   );

@@ -21,7 +21,7 @@ import {
   requireSharingOf,
   type SharedItem,
 } from '../viewing/service.ts';
-import { findRefusals, requireNotDenied } from '../visualizations/service.ts';
+import { findAccessFailures, requireNotDenied } from '../visualizations/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
 import {
   type DashboardShare,
@@ -269,7 +269,7 @@ export const embedCandidates = (ctx: PrincipalContext, dashboardId: string) =>
 async function candidates(ctx: PrincipalContext, dashboardId: string, fits: (input: Input) => boolean) {
   requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   const item: SharedItem = await loadSharedItem(ctx, 'dashboard', dashboardId);
-  const denied = findRefusals(
+  const denied = findAccessFailures(
     ctx,
     listVisualizations(item).map(({ id }) => id),
   );

@@ -6,7 +6,7 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import { canonicalValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { DataVersions, type ResultSource } from '../managed-database/service.ts';
-import type { Refusals, Visualization } from '../visualizations/service.ts';
+import type { AccessFailures, Visualization } from '../visualizations/service.ts';
 import { getRecord, listVisualizations, type SharedItem } from './shared-item.ts';
 
 /** The time for which the result of a single visualization is cached, in seconds. Dashboards have a setting for it. */
@@ -16,7 +16,7 @@ const DEFAULT_CACHE_SECONDS = 60;
  * The visualizations that a viewer may not see, the slugs with enforced values, and the only visualization to run, if it is one.
  */
 export interface Limits {
-  refusals: Refusals;
+  refusals: AccessFailures;
   enforced: ReadonlySet<string>;
   only?: Visualization;
 }

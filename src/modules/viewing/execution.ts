@@ -11,11 +11,11 @@ import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { findWidget, readAllowedOptions, runDashboard } from '../dashboards/service.ts';
 import { openCachedResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
 import {
+  type AccessFailures,
   buildFile,
   type Execution,
   execute,
-  findRefusals,
-  type Refusals,
+  findAccessFailures,
   requireFormat,
   type Visualization,
   viewExecution,
@@ -185,8 +185,8 @@ async function respondToExecution(
 /**
  * The visualizations that a viewer may not see: an enforced value does not apply to them, or the caller is denied them.
  */
-function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): Refusals {
-  const denied = findRefusals(
+function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): AccessFailures {
+  const denied = findAccessFailures(
     ctx,
     listVisualizations(item).map(({ id }) => id),
   );

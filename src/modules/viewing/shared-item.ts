@@ -16,7 +16,7 @@ import {
 } from '../dashboards/service.ts';
 import { type DataState, selectDataState } from '../managed-database/service.ts';
 import {
-  type Refusals,
+  type AccessFailures,
   requireNotDenied,
   requireSharingAll,
   selectVisualization,
@@ -93,7 +93,7 @@ export function requireSharingOf(ctx: PrincipalContext, item: SharedItem): void 
  * The inputs that accept a value.
  * @param hidden ids of the visualizations on a dashboard that the caller is denied
  */
-export function listInputs(item: SharedItem, hidden: Pick<Refusals, 'has'> = NONE): Input[] {
+export function listInputs(item: SharedItem, hidden: Pick<AccessFailures, 'has'> = NONE): Input[] {
   return item.type === 'dashboard'
     ? dashboardInputs(item.dashboard, item.visualizations, hidden)
     : visualizationInputs(item.visualization);
@@ -103,7 +103,7 @@ export function listInputs(item: SharedItem, hidden: Pick<Refusals, 'has'> = NON
  * The rules for a viewer under these terms. Parameters of hidden visualizations are unknown to the viewer, but what the terms
  * enforce is that of the whole item.
  */
-export function makeRules(item: SharedItem, terms: ViewerTerms, hidden?: Refusals): ViewerRules {
+export function makeRules(item: SharedItem, terms: ViewerTerms, hidden?: AccessFailures): ViewerRules {
   const whole = viewerRules(listInputs(item), terms);
   return hidden?.size ? { ...whole, rules: viewerRules(listInputs(item, hidden), terms).rules } : whole;
 }
@@ -115,7 +115,7 @@ const NONE: ReadonlySet<string> = new Set();
  * The item for its viewer, in the API's format.
  * @param hidden ids of the visualizations that the viewer is denied
  */
-export function viewSharedItem(item: SharedItem, rules: ViewerRules, hidden: Pick<Refusals, 'has'> = NONE) {
+export function viewSharedItem(item: SharedItem, rules: ViewerRules, hidden: Pick<AccessFailures, 'has'> = NONE) {
   const { id, name, slug, description } = getRecord(item);
   const visualizations = listVisualizations(item);
   const whole = visualizations.map((chart) => ({ visualization_id: chart.id, x: 0, y: 0, w: 12, h: 8 }));

@@ -32,8 +32,8 @@ import {
 } from './store.ts';
 
 export {
-  type AccessFailures as Refusals,
-  findAccessFailures as findRefusals,
+  type AccessFailures,
+  findAccessFailures,
   requireNotDenied,
   requireSharingAll,
   requireSharingIfSeen,

@@ -12,8 +12,8 @@ import {
 } from '../mails/service.ts';
 import { deleteEventsWithoutEndpoint, selectEndpoint, selectWaiting } from './store.ts';
 
-export { backfillAudit, streamLog as tellLog } from './stream.ts';
-export { collectEvents, deliverEvents as tellEvents } from './tell.ts';
+export { backfillAudit, streamLog } from './stream.ts';
+export { collectEvents, deliverEvents } from './tell.ts';
 
 /** The time after which the scheduled run has events told that a request itself did not. */
 const WAIT_MS = MINUTE_MS;
