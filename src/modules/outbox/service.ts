@@ -8,7 +8,7 @@ import * as store from './store.ts';
 
 /** The time after which the scheduled run sends a message that the request itself did not. */
 const WAIT_MS = MINUTE_MS;
-/** Messages that one scheduled run sends. */
+/** The maximum number of messages that one scheduled run, or one request, sends. */
 const BATCH = 100;
 
 /**
@@ -41,7 +41,9 @@ export const prepareMessages = <S extends Statement>(
 ) => ({
   statement: insert(ctx.now() + WAIT_MS),
   send(stored: readonly store.OutboxRow[]): void {
-    for (const row of stored) ctx.defer(sendStored(ctx, row, row.message, { work: () => work(row.message) }));
+    // The number of calls of a request is limited: the scheduled run sends the others.
+    for (const row of stored.slice(0, BATCH))
+      ctx.defer(sendStored(ctx, row, row.message, { work: () => work(row.message) }));
   },
 });
 
