@@ -27,12 +27,8 @@ export const surface: Surface = {
       details: errorDetails,
     })
     .meta({ id: 'OrganizationError' }),
-  errorOf: ({ code, reason, message, details }) => ({
-    error: code,
-    message,
-    // Whoever reads an error finds both members in every one.
-    details: Array.isArray(details) ? details : { field: null, reason, ...(details as object | undefined) },
-  }),
+  // Document 1 promises both members; a failure with details of its own has those.
+  errorOf: ({ code, reason, message, details = { field: null, reason } }) => ({ error: code, message, details }),
   internalError: { code: 'InternalError', message: INTERNAL_ERROR },
 };
 
