@@ -1,5 +1,6 @@
 import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
+import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
 import { failureResponse, languageHeaders, setHeaders } from './http/answer.ts';
 import { auditRequests } from './http/audit.ts';
@@ -299,8 +300,7 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
   const response = failureResponse(surface, failure, locale);
   const tokenError = findTokenError(failure, c.get('facts').actor, c.req.header('authorization'));
   if (response.status === 401 || tokenError !== null) {
-    const { baseUrl } = openContext(readOrigin(c), { kind: 'anonymous' }).context;
-    const challenge = surface.challenge(baseUrl);
+    const challenge = surface.challenge(readConfig(c.env).PUBLIC_URL ?? readOrigin(c).baseUrl);
     response.headers.set('WWW-Authenticate', tokenError === null ? challenge : `${challenge}, ${tokenError}`);
   }
   return response;

@@ -126,7 +126,7 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
         exactNumbers: true,
         returns: prepared(answered),
         acknowledgedRequests: 'The message was a notification or a response; there is no body.',
-        otherAnswers: { 400: answered, 422: answered },
+        otherAnswers: { 400: answered },
         fails: [foreignOrigin],
       },
       async ({ ctx, body, request, perform }) => {

@@ -14,9 +14,8 @@ export const surface: Surface = {
   credential: 'agent',
   bases: ['/mcp'],
   challenge: makeChallenge('/mcp'),
-  // Clients read a refusal of a message in the terms of the protocol alone.
-  errorOf: (words) =>
-    words.status === 400 || words.status === 422 ? refusalOf(words) : console.surface.errorOf(words),
+  // Clients read what is wrong with a message in the terms of the protocol alone.
+  errorOf: (words) => (words.status === 400 ? refusalOf(words) : console.surface.errorOf(words)),
   title: 'Model Context Protocol',
   description:
     'Tools for agents, which read and change nothing. With a session or service token, as a program that somebody let in, or with an API key and its secret: `Bearer sa_…:SECRET`.',
