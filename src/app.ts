@@ -103,10 +103,10 @@ import { apiKeyEndpoints } from './modules/service-accounts/routes.keys.organiza
 import { serviceAccountEndpoints } from './modules/service-accounts/routes.organization.ts';
 import { serviceTokenEndpoints } from './modules/service-accounts/routes.tokens.organization.ts';
 import {
-  authenticateMachine,
+  authenticateByTokenOrSignature,
   authenticateServiceToken,
   authenticateSignatureAlone,
-  refusePerson,
+  rejectUserToken,
 } from './modules/service-accounts/service-token.ts';
 import { shareActivityEndpoints } from './modules/share-activity/routes.sharing.ts';
 import { shareAuthEndpoints } from './modules/share-auth/routes.sharing.ts';
@@ -120,7 +120,7 @@ import { signInEndpoints } from './modules/sign-in/routes.console.ts';
 import { passwordlessEndpoints } from './modules/sign-in/routes.passwordless.console.ts';
 import { secondFactorEndpoints } from './modules/sign-in/routes.second-factor.console.ts';
 import { sessionEndpoints } from './modules/sign-in/routes.sessions.console.ts';
-import { authenticateSession, byAudience } from './modules/sign-in/service.ts';
+import { authenticateByAudience, authenticateSession } from './modules/sign-in/service.ts';
 import { singleSignOnEndpoints } from './modules/single-sign-on/routes.console.ts';
 import { socialSignInEndpoints } from './modules/social-sign-in/routes.console.ts';
 import { uploadEndpoints } from './modules/uploads/routes.managed-tables.ts';
@@ -238,19 +238,23 @@ const authenticateClientsAt = (resource: 'api' | 'mcp') => ({
 const AUTHENTICATION: Authentication = {
   operator: authenticateOperator,
   authenticators: {
-    bearer: byAudience({ ...ofCompany, ...authenticateClientsAt('api') }),
+    bearer: authenticateByAudience({ ...ofCompany, ...authenticateClientsAt('api') }),
     signature: authenticateSignatureAlone((path) => findCounterpart(SURFACES, path)),
-    machine: authenticateMachine(
-      byAudience({
+    machine: authenticateByTokenOrSignature(
+      authenticateByAudience({
         machine: authenticateServiceToken,
         'oauth-machine': authenticateClient('api'),
-        console: refusePerson,
-        oauth: refusePerson,
+        console: rejectUserToken,
+        oauth: rejectUserToken,
       }),
     ),
-    agent: authenticateKeyOr(byAudience({ ...ofCompany, ...authenticateClientsAt('mcp') })),
-    directory: authenticateKeyOr(byAudience({ machine: authenticateServiceToken })),
-    external: byAudience({ ...ofCompany, ...authenticateClientsAt('api'), 'share-portal': authenticateOutsider }),
+    agent: authenticateKeyOr(authenticateByAudience({ ...ofCompany, ...authenticateClientsAt('mcp') })),
+    directory: authenticateKeyOr(authenticateByAudience({ machine: authenticateServiceToken })),
+    external: authenticateByAudience({
+      ...ofCompany,
+      ...authenticateClientsAt('api'),
+      'share-portal': authenticateOutsider,
+    }),
   },
   tokens: {
     share: openShareToken,
@@ -271,7 +275,7 @@ function readPath(request: Request): string {
 export function createApp(): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>({ getPath: readPath });
   const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
-  app.use(observe, auditRequests(keepAuditRecord), crossOrigin(contracts, AUTHENTICATION.tokens));
+  app.use(addRequestFacts, auditRequests(keepAuditRecord), crossOrigin(contracts, AUTHENTICATION.tokens));
   for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION);
 
   app.notFound(async (c) => {
@@ -320,7 +324,7 @@ function logServerError(c: HonoContext<HttpEnv>): void {
 }
 
 /** Gives every request its id, and every answer the headers that all answers carry. */
-const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
+const addRequestFacts: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const correlationId = crypto.randomUUID();
   c.set('correlationId', correlationId);
   c.set('facts', {

@@ -80,7 +80,7 @@ const variables = z
   .object({
     /** True on a developer's machine, where any origin may call. */
     DEVELOPMENT: flag,
-    /** The jurisdiction that data of Durable Objects does not leave. With another one than before they begin anew, empty. */
+    /** The jurisdiction that data of Durable Objects does not leave. After a change of it, all Durable Objects start empty. */
     DATA_JURISDICTION: z.enum(['eu', 'fedramp']).optional(),
     /** Answers of /health name it. */
     VERSION: z.string().default('0.1.0'),
@@ -117,7 +117,7 @@ const variables = z
     /** Encrypt connection strings and secrets of identity providers. */
     ENCRYPTION_KEYS: versionedSecrets,
     NEON_API_URL: z.url().default('https://console.neon.tech/api/v2'),
-    /** Best one of an organization: a person's ends with the person, and needs `NEON_ORG_ID` beside it. */
+    /** Preferably an organization's API key: a personal key stops working when its owner leaves, and also needs `NEON_ORG_ID`. */
     NEON_API_KEY: z.string(),
     /** The organization at Neon that companies' projects are made in: `org-…`. A key of an organization needs none. */
     NEON_ORG_ID: optionalText,
@@ -135,7 +135,7 @@ const variables = z
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
     RATE_LIMIT_IP_PER_SECOND: limit(10),
     RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
-    /** Questions of one principal that a model is asked. */
+    /** The maximum number of questions per minute of one principal that are sent to a model. */
     RATE_LIMIT_QUESTIONS_PER_MINUTE: limit(60),
     /** Days that audit records and share events stay in their company's log; then they move to R2, below `log/`. */
     AUDIT_RETENTION_DAYS: limit(DEFAULT_RETENTION_DAYS),

@@ -70,8 +70,8 @@ export interface Context<A extends Actor = Actor> {
   /** Counts the use of resources. */
   readonly meter: Meter;
   /**
-   * Says of a request that came without a credential which company it is made for, and who of that company is known by now
-   * to have made it: its record in the audit trail is theirs.
+   * Sets the company, and the principal if known by now, of a request that came without a credential: its audit record is
+   * stored under them.
    */
   setOwner(companyId: string, principal?: RequestOwner['principal']): void;
   /**
@@ -80,13 +80,15 @@ export interface Context<A extends Actor = Actor> {
    */
   setAuditAction(action: Action, ids?: readonly string[]): void;
   /**
-   * Changes permissions, or who lives: no request that begins after this resolves is let in by the state before. `work` is one
-   * `commit`: see `commitAccess`. Outside of this a commit that changes access fails.
+   * Changes permissions, or creates, deactivates or deletes principals: no request that begins after this resolves is
+   * authorized by the previous state. `work` is one `commit`: see `commitAccess`. Outside of this a commit that changes access
+   * fails.
    */
   changeAccess<T>(affected: AffectedPrincipals, work: () => Promise<T>): Promise<T>;
   /**
-   * Where the request is made for one version of a record of the company's Postgres: checks that version under the lock of the
-   * write, against the record as the surface shows it. @throws where that is another version
+   * Set if the request names the version of a record in the company's Postgres: checks that version, while the write holds its
+   * lock, against the record as the surface shows it.
+   * @throws where the version differs
    */
   readonly requireVersion?: (shown: object) => Promise<void>;
   /** Milliseconds since the epoch. */
@@ -112,7 +114,7 @@ export interface IncomingRequest {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-/** Checks the credential of a request as far as that goes without asking anybody; of an outsider, to the end. */
+/** Checks the credential of a request as far as possible without a database or Durable Object; that of an outsider completely. */
 export type Authenticate = (
   ctx: Context<AnonymousActor>,
   request: IncomingRequest,
@@ -122,9 +124,9 @@ export type Authenticate = (
 export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: IncomingRequest) => Promise<void>;
 
 /**
- * Finds the record that the token of a path opens.
- * @param count counts the request as one of this token (an id of it, never itself), as soon as it is known to be real; it throws
- * when there were too many. Null for a request that is not counted, and leaves no trace: a preflight
+ * Finds the record that the token in a path gives access to.
+ * @param count counts the request against the limit of this token (by an id of it, never the token itself) as soon as the token
+ * is verified, and throws when there were too many requests; null for a preflight, which is neither counted nor recorded
  */
 export type OpenToken = (
   ctx: Context<AnonymousActor>,

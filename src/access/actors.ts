@@ -4,7 +4,7 @@ import type { Access } from './evaluation.ts';
 export interface Client {
   /** The client id. */
   id: string;
-  /** The grant that its person gave; null where it came with the key of a service account. */
+  /** The id of the grant by which the user authorized it; null for a client that authenticates with a service account's key. */
   grantId: string | null;
 }
 
@@ -17,7 +17,7 @@ export interface UserActor {
   email: string;
   name: string;
   isOwner: boolean;
-  /** The id of the grant, if an OAuth client acts. */
+  /** The id of the session; the id of the grant if an OAuth client acts. */
   sessionId: string;
   client?: Client;
   access: Access;

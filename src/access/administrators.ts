@@ -42,7 +42,7 @@ interface PolicyKind {
 const managedIds = (is: (document: PolicyDocument) => boolean): string[] =>
   MANAGED_POLICIES.filter(({ document }) => is(document)).map(({ id }) => id);
 
-const everythingIn = (field: 'actions' | 'resources'): SQL =>
+const matchesEverythingIn = (field: 'actions' | 'resources'): SQL =>
   sql`exists (select 1 from json_each(statement.value, ${`$.${field}`}) where value <> '' and trim(value, '*') = '')`;
 
 const ALLOWS_EVERYTHING: PolicyKind = {
@@ -52,7 +52,7 @@ const ALLOWS_EVERYTHING: PolicyKind = {
         effect === 'Allow' && actions.some(matchesEverything) && resources.some(matchesEverything),
     ),
   ),
-  statement: sql`statement.value ->> '$.effect' = 'Allow' and ${everythingIn('actions')} and ${everythingIn('resources')}`,
+  statement: sql`statement.value ->> '$.effect' = 'Allow' and ${matchesEverythingIn('actions')} and ${matchesEverythingIn('resources')}`,
 };
 
 const DENIES_SOMETHING: PolicyKind = {

@@ -58,7 +58,7 @@ export function compareAccess(before: Access, after: Access, budget: Budget = co
   return change;
 }
 
-/** An access without the groups that another one has alike. */
+/** Returns `access` without the groups that are identical in `other`. */
 function withoutSharedGroups(access: Access, other: Access): Access {
   const known = new Set(other.groups.map(({ source }) => source));
   return { ...access, groups: access.groups.filter(({ source }) => !known.has(source)), index: null, recent: null };

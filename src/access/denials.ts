@@ -4,7 +4,10 @@ import { type Denials, NOTHING_DENIED } from '../permissions/denials.ts';
 import type { Actor, Principal } from './actors.ts';
 import { type Access, decide, rulesFor } from './evaluation.ts';
 
-/** A type of record, the actions whose Deny on one keeps it from lists, and those whose Deny keeps it from all else. */
+/**
+ * A type of record: the actions whose Deny hides a record from lists (`list`), and those whose Deny hides it everywhere else
+ * (`get`).
+ */
 interface Kind {
   list: readonly Action[];
   get: readonly Action[];
@@ -18,7 +21,7 @@ const listedOnly = (action: Action, type?: ResourceType): Kind => ({
   get: [action],
   ...(type && { type }),
 });
-const shared = (get: Action, share: Action): Kind => ({ list: [get, share], get: [get, share] });
+const makeSharedKind = (get: Action, share: Action): Kind => ({ list: [get, share], get: [get, share] });
 
 /**
  * The kinds of records in lists, with the actions of a list and a GET. Users, groups and service accounts have those of each
@@ -33,8 +36,8 @@ const KINDS = {
   /** A service account, in the words of the console. */
   integration_user: listedOnly('users:list_integration_users'),
   /**
-   * A service account that the console shows as a member of a group, or is asked about: by the actions that show it on either
-   * surface.
+   * A service account that the console shows as a member of a group or in an analysis: denied by the actions that show it on
+   * either surface.
    */
   named_service_account: {
     list: ['service-accounts:GetServiceAccount', 'users:list_integration_users'],
@@ -47,8 +50,8 @@ const KINDS = {
   visualization: listedAndRead('visualizations:list', 'visualizations:get'),
   dashboard: listedAndRead('dashboards:list', 'dashboards:get'),
   /** A dashboard or visualization as shares, grants and their events name it. */
-  shared_dashboard: shared('dashboards:get', 'dashboards:share'),
-  shared_visualization: shared('visualizations:get', 'visualizations:share'),
+  shared_dashboard: makeSharedKind('dashboards:get', 'dashboards:share'),
+  shared_visualization: makeSharedKind('visualizations:get', 'visualizations:share'),
   endpoint: listedAndRead('viz_api_endpoints:list', 'viz_api_endpoints:get'),
   webhook_endpoint: listedAndRead('webhooks:list', 'webhooks:get'),
   concept: listedAndRead('concepts:list', 'concepts:get'),
@@ -121,12 +124,15 @@ function fitsSomeId(pattern: string): boolean {
   return literal.length === ID_LENGTH || pattern.includes('*');
 }
 
-/** The patterns that together fit all that may follow `prefix` in the texts that `pattern` fits, each `*` alone. */
+/**
+ * Returns patterns that together match everything that can follow `prefix` in the texts that `pattern` matches, without
+ * consecutive `*`.
+ */
 export function patternsAfter(pattern: string, prefix: string): string[] {
   const text = pattern.replaceAll(/\*+/g, '*');
   let places = [0];
   for (const character of prefix) {
-    places = beyondLastStar(
+    places = dropBeforeLastStar(
       text,
       places.flatMap((place) => {
         if (text[place] === '*') return text[place + 1] === character ? [place, place + 2] : [place];
@@ -138,8 +144,11 @@ export function patternsAfter(pattern: string, prefix: string): string[] {
   return [...new Set(places.map((place) => text.slice(place)))];
 }
 
-/** Drops the places before the last `*` that was reached: all that can follow from them can follow from the `*` too. */
-function beyondLastStar(text: string, places: readonly number[]): number[] {
+/**
+ * Drops the positions before the last `*` that was reached: whatever can be matched from them can also be matched from that
+ * `*`.
+ */
+function dropBeforeLastStar(text: string, places: readonly number[]): number[] {
   const star = Math.max(-1, ...places.filter((place) => text[place] === '*'));
   return [...new Set(places.filter((place) => place >= star))];
 }

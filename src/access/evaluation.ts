@@ -98,7 +98,7 @@ const makeDecision = (
 
 const OWNER = makeDecision('owner');
 const NO_DECISION = makeDecision('none');
-/** The decision on an action that only a Deny keeps from anybody. */
+/** The decision on an action that is allowed unless it is denied. */
 const NOT_DENIED: Decision = { ...NO_DECISION, allowed: true };
 
 /**
@@ -216,7 +216,7 @@ export function isAdministrator(access: Access): boolean {
   );
 }
 
-/** Whether nobody has more: an administrator, whom no scopes bound. Such a one may give everything away. */
+/** Whether the access is unlimited: an administrator's, not limited by scopes. Its holder may grant anything. */
 export const isUnrestricted = (access: Access): boolean => access.scopes === null && isAdministrator(access);
 
 function indexed(access: Access, action: Action): Indexed {

@@ -37,7 +37,7 @@ export const clientsRefused = defineFailure('access.programs_refused', 'forbidde
     grantId === null ? { message: 'A token by OAuth may not do this: get a service token with the key.' } : {},
 });
 
-/** A grant of more than the caller has: nobody gives what they lack. */
+/** A grant of more permissions than the caller has. */
 export const grantExceeds = defineFailure('access.grant_exceeds', 'forbidden', {
   message: 'This would give more than the caller may do.',
   detail: ({ action, resource }: { action: Action; resource: string }) => ({
@@ -65,7 +65,7 @@ export const companySuspended = defineFailure('company.suspended', 'forbidden', 
   'managed-tables': 'COMPANY_SUSPENDED',
 });
 
-/** The route does not exist, or the caller is not to know that it does. */
+/** The route does not exist, or its existence is hidden from the caller. */
 export const unknownRoute = defineFailure('request.unknown_route', 'missing', {
   message: 'There is no such route.',
   portuguese: 'Rota não encontrada.',

@@ -13,7 +13,7 @@ export interface Excess {
 const NOTHING: ActionRules = { deny: [], allow: [], legacy: [] };
 
 /** The maximum number of comparisons of patterns, some tens of milliseconds: two hostile sets of policies could need billions. */
-const COMPARISONS = 1_000_000;
+const MAX_COMPARISONS = 1_000_000;
 
 /**
  * Checks whether `granted` is wider than `granter`'s own access; returns an example if so, else null. Nobody may grant
@@ -33,7 +33,7 @@ export function findExcess(granter: Access, granted: Grants, held?: Grants): Exc
   if (isUnrestricted(granter)) return null;
   const gift = compileAccess({ ...granted, isOwner: false });
   const before = held && compileAccess({ ...held, isOwner: false });
-  const budget = { left: COMPARISONS };
+  const budget = { left: MAX_COMPARISONS };
   for (const action of ALL_ACTIONS) {
     const given = rulesFor(gift, action);
     const own = rulesFor(granter, action);

@@ -17,8 +17,8 @@ export function requireMayGrant(granter: Principal, granted: Grants, held?: Gran
 }
 
 /**
- * Runs a write by which the caller could come to act as a principal: refused where that one may do more than the caller. It is
- * applied only while the principal's permissions are those that were checked.
+ * Runs a write that would let the caller act as another principal; rejected if that principal has more permissions than the
+ * caller. The write is applied only if the principal's permissions are still those that were checked.
  */
 export async function writeWithoutEscalation<T>(
   { db, actor }: { db: ControlDb; actor: Principal },

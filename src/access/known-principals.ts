@@ -31,8 +31,8 @@ const groups = new Map<string, { group: CompiledGroup; members: number }>();
 const bytesOfGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.length;
 
 /**
- * The isolate's cache of principals, by credential. It is never right by itself: the company's gate is asked at each request
- * whether the version under which it was read still holds.
+ * The isolate's cache of principals, by credential. An entry must not be used unverified: at each request the company's gate is
+ * asked whether the version under which the entry was read is still current.
  */
 const principalCache = new RecentlyUsed<string, CachedPrincipal>(
   CAPACITY_BYTES,
@@ -98,7 +98,7 @@ export function formatCredential(actor: Principal): string {
   return actor.client ? `oauth:${own}:${actor.client.id.slice(0, CLIENT_LENGTH)}` : own;
 }
 
-/** A credential as a request presents it, checked as far as that goes without asking anybody. */
+/** A credential as a request presents it, checked as far as possible without a call to a database or Durable Object. */
 export interface PresentedCredential {
   /** The name of the credential: the key under which its principal is cached. */
   credential: string;

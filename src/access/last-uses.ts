@@ -9,7 +9,7 @@ const PRECISION_MS = 60_000;
 export interface LastUse {
   used: readonly UsedCredential[];
   recordedAt: number | null;
-  /** Recorded by this isolate, so that the next use may wait for others to be recorded with. */
+  /** Whether this isolate recorded it, so that the next use may wait for the batch. */
   isGathered: boolean;
 }
 

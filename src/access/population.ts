@@ -38,7 +38,7 @@ export const parseGroups = ({ groups: text }: GroupSet): string[] => JSON.parse(
  * Everybody of the caller's company who may act, with their groups: people in all their accounts, service accounts in theirs. Without
  * those that the caller may not see.
  */
-function everybody(caller: Principal): SQL {
+function selectActivePrincipals(caller: Principal): SQL {
   const { companyId } = caller;
   const isListedUser = isNotDenied(users.id, deniedEverywhere(caller, 'user'));
   const isListedAccount = isNotDenied(serviceAccounts.id, deniedEverywhere(caller, 'named_service_account'));
@@ -76,7 +76,9 @@ const groupsAsJson = (companyId: string, type: Principal['kind'], id: SQL, accou
 
 /** Counts the principals of each set of groups, owners apart: those with the same groups may do the same. */
 export const countGroupSets = (db: ControlDb, caller: Principal): Promise<(GroupSet & { count: number })[]> =>
-  db.all(sql`select "isOwner", groups, count(*) as count from ${everybody(caller)} group by "isOwner", groups`);
+  db.all(
+    sql`select "isOwner", groups, count(*) as count from ${selectActivePrincipals(caller)} group by "isOwner", groups`,
+  );
 
 /** Reads a page of the principals with such groups: people first, by name. */
 export const readPrincipalsOfGroupSets = (
@@ -86,7 +88,7 @@ export const readPrincipalsOfGroupSets = (
   { page, perPage }: { page: number; perPage: number },
 ): Promise<(NamedPrincipal & GroupSet)[]> => {
   const wanted = JSON.stringify(groupSets.map(makeGroupSetKey));
-  return db.all(sql`select * from ${everybody(caller)} where "isOwner" || groups in (select value from json_each(${wanted}))
+  return db.all(sql`select * from ${selectActivePrincipals(caller)} where "isOwner" || groups in (select value from json_each(${wanted}))
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
 
@@ -101,14 +103,14 @@ export const readAffectedPrincipals = (
     eq(groupBindings.companyId, caller.companyId),
     inArray(groupBindings.groupId, idList(groupIds)),
   )}`;
-  return db.all(sql`select * from ${everybody(caller)} where id in (${ofGroups} union select value from ${idList(principalIds)})
+  return db.all(sql`select * from ${selectActivePrincipals(caller)} where id in (${ofGroups} union select value from ${idList(principalIds)})
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
 
 export const makeGroupSetKey = ({ isOwner, groups: text }: GroupSet): string => `${isOwner}${text}`;
 
 /** Documents that are read in one go: a megabyte at the most. */
-const DOCUMENTS = 50;
+const DOCUMENTS_PER_BATCH = 50;
 
 /**
  * Reads the grants and denials of groups, by their ids, compiled.
@@ -158,7 +160,7 @@ async function readDocuments(
     if (managed) documents.set(id, keep(managed.document));
     return !managed;
   });
-  for (const part of splitIntoParts(own, DOCUMENTS, () => 1)) {
+  for (const part of splitIntoParts(own, DOCUMENTS_PER_BATCH, () => 1)) {
     const found = await db
       .select({ id: policies.id, document: policies.document })
       .from(policies)
@@ -190,7 +192,10 @@ export function accessCompiler(companyId: string, grants: ReadonlyMap<string, Gr
   });
 }
 
-/** All of a company's access that names one of some ids: the part that a change of those can change. */
+/**
+ * Builds the queries for all access data of a company that mentions one of the ids: the only part that a change of these
+ * records can affect.
+ */
 export function buildNamingQueries(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
   const named = idList(ids);
   const text = (column: unknown) => sql<string>`${column}`;

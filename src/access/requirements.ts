@@ -19,7 +19,7 @@ export function requireOwner(actor: Principal): void {
  * Throws unless the caller is a user without an OAuth client: for routes about the user's own session, password or second
  * factor.
  */
-export function requirePerson(actor: Principal): void {
+export function requireUserWithoutClient(actor: Principal): void {
   if (actor.kind !== 'user') throw peopleOnly();
 }
 
@@ -38,13 +38,13 @@ export function requireActionOn(actor: Principal, action: Action, resource: stri
   throw accessDenied(action, resource);
 }
 
-/** Refuses those whom a Deny keeps from an action that needs no Allow. */
+/** Throws if a Deny applies to the caller, for an action that needs no Allow. */
 export function requireNotDenied(actor: Principal, action: Action): void {
   const resource = resourceArn(action, actor.companyId);
   if (decide(actor.access, action, resource).decided_by.kind === 'deny') throw accessDenied(action, resource);
 }
 
-/** Whether an action is allowed on a resource, where a refusal is not the end of the request. */
+/** Whether an action is allowed on a resource; unlike `requireAction` it does not throw. */
 export const isAllowed = (actor: Principal, action: Action, resourceId: string): boolean =>
   decide(actor.access, action, resourceArn(action, actor.companyId, resourceId)).allowed;
 
@@ -63,7 +63,10 @@ export function isMet(requirement: () => void): boolean {
   }
 }
 
-/** Throws unless something allows the caller at least one of the actions, before anything is told of the request itself. */
+/**
+ * Throws unless the caller is allowed at least one of the actions on some resource, before the response reveals anything about
+ * the request.
+ */
 export function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
   if (actor.access.isOwner && actor.access.scopes === null) return;
   const [first] = actions;

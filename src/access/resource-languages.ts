@@ -16,9 +16,9 @@ export const comparisonBudget = (): Budget => ({ left: 3_000_000 });
 
 /** The two forms of a resource: all of them at once, or a name that begins like this. */
 const ANY_RESOURCE = '*';
-const NAMES_BEGIN = 'arn:svc:';
+const ARN_PREFIX = 'arn:svc:';
 
-/** Stand for all characters that no pattern asks for: the first that is not asked for is taken. */
+/** Candidates for a character that occurs in none of the patterns: the first unused one is taken. */
 const FILLER_CHARACTERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
 
 /**
@@ -44,7 +44,7 @@ export function shortestDifference(some: ResourceLanguage, other: ResourceLangua
     const unlike = { allow: isAllowed ? [automaton('*')] : near(otherAllow), deny: near(denied) };
     shortest = search(automaton(pattern), near(deny), unlike, shortest?.length ?? Infinity, budget) ?? shortest;
   }
-  return shortest && NAMES_BEGIN + shortest.join('');
+  return shortest && ARN_PREFIX + shortest.join('');
 }
 
 /** Whether a resource is in a language. */
@@ -62,7 +62,7 @@ function dropContainedPatterns(patterns: readonly string[], budget: Budget): str
   );
 }
 
-/** A pattern that fits another one as text contains it. */
+/** Whether one of the patterns contains `pattern`: it does if it matches the other pattern's text. */
 const contains = (patterns: readonly string[], pattern: string, budget: Budget): boolean =>
   patterns.some((wide) => spend(budget) && compile(wide)(pattern));
 
@@ -174,9 +174,9 @@ interface Place {
 }
 
 /**
- * A shortest text after the beginning of all names that fits `wanted`, none of `deny`, and either none of `other.allow` or one of
- * `other.deny`.
- * @param below only one that is shorter than this
+ * Finds a shortest text, after the common prefix of all names, that matches `wanted`, none of `deny`, and either none of
+ * `other.allow` or one of `other.deny`.
+ * @param below only texts shorter than this
  */
 function search(
   wanted: Automaton,
@@ -193,7 +193,7 @@ function search(
       (state, at) =>
         at >= begin && at < end && state === (asked === 'accepted' ? all[at]?.characters.length : all[at]?.everything),
     );
-  /** The states that still decide something; null where nothing that is looked for comes any more. */
+  /** Reduces the states to those that can still affect the result; null where no text that is searched for can follow. */
   const deciding = (states: number[]): number[] | null => {
     if (states[0] === DEAD || isIn(states, 1, otherAt, 'everything')) return null;
     // Whatever comes, the other denies it.
@@ -213,7 +213,7 @@ function search(
     states.map((state, at) => (state === DEAD ? DEAD : step(all[at] as Automaton, state, character)));
 
   const first = deciding(
-    [...NAMES_BEGIN].reduce(
+    [...ARN_PREFIX].reduce(
       after,
       all.map(() => 0),
     ),

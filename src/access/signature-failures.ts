@@ -26,7 +26,7 @@ export const signedRequestsOnly = defineFailure('signature.token_sent', 'unauthe
 });
 
 /** A person's token on a route that takes a service account's token or signature. */
-export const machinesOnly = defineFailure('signature.person_token_sent', 'unauthenticated', {
+export const serviceAccountsOnly = defineFailure('signature.person_token_sent', 'unauthenticated', {
   message: 'This route takes signed requests or service tokens, not the tokens of people.',
   detail: { field: 'authorization', reason: 'malformed', takes: 'signature' },
 });

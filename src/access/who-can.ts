@@ -24,7 +24,7 @@ export interface AllowedPrincipal {
  * Everybody of the caller's company whom the evaluator allows an action on a resource; nobody who is inactive, invited or deleted.
  * Those who are in the same groups are decided once.
  */
-export async function whoCan(
+export async function findAllowedPrincipals(
   db: ControlDb,
   caller: Principal,
   { action, resource }: { action: Action; resource: string },
@@ -46,8 +46,8 @@ export async function whoCan(
 }
 
 /**
- * The decisions that allow, by the key of who is alike. Each group is decided once: for somebody in several, a Deny of one comes before
- * an Allow of another, as the evaluator has it.
+ * The decisions that allow the action, by group set key (principals with the same groups). Each group is decided once; for
+ * principals in several groups, a Deny of one group takes precedence over an Allow of another, as in the evaluator.
  */
 export function decideAll(
   groupSets: readonly GroupSet[],

@@ -21,8 +21,8 @@ interface AccessAffectingWrites {
 }
 
 /**
- * The tables that authentication and access are read from: who lives, and who may do what. Every other table of the control
- * database touches neither.
+ * The tables that authentication and access are read from: which principals exist and are active, and their permissions. No
+ * other table of the control database affects either.
  */
 const ACCESS_AFFECTING_WRITES: readonly AccessAffectingWrites[] = [
   {
@@ -62,29 +62,30 @@ const ACCESS_AFFECTING_WRITES: readonly AccessAffectingWrites[] = [
 const byName = new Map(ACCESS_AFFECTING_WRITES.map((touching) => [getTableName(touching.table), touching]));
 
 /** Each write in a statement, and the table that it writes. */
-const WRITES = /\b(insert(?: or \w+)? into|replace into|update(?! set\b)(?: or \w+)?|delete from)\s+["`]?(\w+)["`]?/gi;
+const WRITE_PATTERN =
+  /\b(insert(?: or \w+)? into|replace into|update(?! set\b)(?: or \w+)?|delete from)\s+["`]?(\w+)["`]?/gi;
 
 /** Whether a statement writes. When in doubt, it does. */
-export const writes = (sql: string): boolean => sql.search(WRITES) !== -1;
+export const writes = (sql: string): boolean => sql.search(WRITE_PATTERN) !== -1;
 
 /** The columns that a statement sets, whatever its table. */
-const SETS = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
+const SET_COLUMN_PATTERN = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 
 const cachedAnswers = new Map<string, boolean>();
 
 /** Statements that are remembered: those of a Worker are some hundreds, but lists make some longer than others. */
 const MAX_CACHED_ANSWERS = 2000;
 
-/** Whether a statement changes permissions, or who lives. When in doubt, it does. */
+/** Whether a statement changes permissions, or which principals exist or are active. When in doubt, true. */
 export function touchesAccess(sql: string): boolean {
   const remembered = cachedAnswers.get(sql);
   if (remembered !== undefined) return remembered;
-  const touches = [...sql.matchAll(WRITES)].some(([, verb = '', table = '']) => touchesTable(verb, table, sql));
+  const touches = [...sql.matchAll(WRITE_PATTERN)].some(([, verb = '', table = '']) => affectsAccess(verb, table, sql));
   if (cachedAnswers.size < MAX_CACHED_ANSWERS) cachedAnswers.set(sql, touches);
   return touches;
 }
 
-function touchesTable(verb: string, table: string, sql: string): boolean {
+function affectsAccess(verb: string, table: string, sql: string): boolean {
   const rule = byName.get(table);
   if (!rule) return false;
   const kind = verb.toLowerCase();
@@ -92,11 +93,11 @@ function touchesTable(verb: string, table: string, sql: string): boolean {
   if (kind.startsWith('replace')) return true;
   if (kind.startsWith('insert') && (rule.insert ?? / or replace /i.test(verb))) return true;
   const isUpdate = kind.startsWith('update') || /\bdo update set\b/i.test(sql);
-  return isUpdate && (rule.update === 'all' || setsOne(sql, rule.update));
+  return isUpdate && (rule.update === 'all' || setsAnyColumn(sql, rule.update));
 }
 
-function setsOne(sql: string, columns: readonly SQLiteColumn[]): boolean {
-  const set = new Set([...sql.matchAll(SETS)].map(([, column]) => column));
+function setsAnyColumn(sql: string, columns: readonly SQLiteColumn[]): boolean {
+  const set = new Set([...sql.matchAll(SET_COLUMN_PATTERN)].map(([, column]) => column));
   return columns.some(({ name }) => set.has(name));
 }
 

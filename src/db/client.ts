@@ -130,9 +130,9 @@ export function countChangedRows(result: unknown): number {
 const readings = new WeakMap<ControlDb, Map<string, Promise<unknown>>>();
 
 /**
- * Reads something once for a request, however often it is asked for: finding the resource that a permission is about and
- * answering it take one message.
- * @param key names it among all that a request reads this way
+ * Reads something once for a request, however often it is requested: authorization and the handler then share one query for the
+ * same resource.
+ * @param key identifies the read among all that a request makes this way
  */
 export function readOnce<T>(db: ControlDb, key: string, read: () => PromiseLike<T>): Promise<T> {
   const known = readings.get(db) ?? new Map<string, Promise<unknown>>();

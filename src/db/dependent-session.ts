@@ -1,6 +1,6 @@
 import { writes } from './access-changes.ts';
 import { concurrentChange } from './failures.ts';
-import { RUNS } from './guarded-session.ts';
+import { EXECUTING_METHODS } from './guarded-session.ts';
 import { failUnlessUnchanged, isReadConflict, type RecordedRead, sameRows } from './read-sets.ts';
 import type { RehearsingSession } from './rehearsing-session.ts';
 
@@ -8,7 +8,10 @@ import type { RehearsingSession } from './rehearsing-session.ts';
 export interface Dependency {
   /** Reads of the control database with their rows. */
   reads: readonly RecordedRead[];
-  /** Reads again after a change by others. @throws where the writes are not meant for the new state */
+  /**
+   * Reads again after a change by others.
+   * @throws if the writes must not be applied to the new state
+   */
   renew(): Promise<readonly RecordedRead[]>;
 }
 
@@ -20,8 +23,8 @@ export interface DependentSession extends RehearsingSession {
    */
   recordReads<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly RecordedRead[] }>;
   /**
-   * Runs `work`. Its next write is applied only while all rows that the dependency read are unchanged, and all that a dependency
-   * around this one has read. Its later writes depend on nothing.
+   * Runs `work`. Its first write is applied only if all rows that the dependency read, and those of any enclosing dependency,
+   * are unchanged. Its later writes depend on nothing.
    */
   runDependentWrite<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
 }
@@ -47,8 +50,8 @@ export function dependentSession(session: RehearsingSession): DependentSession {
     const bind = statement.bind.bind(statement);
     statement.bind = (...values) => watch(bind(...values), { ...query, values });
     const isWrite = writes(query.sql);
-    if (remembered && !isWrite) rememberAlone(statement, query, remembered);
-    if (!remembered && isWrite) for (const name of RUNS) Object.assign(statement, { [name]: refuseAlone });
+    if (remembered && !isWrite) recordSingleRead(statement, query, remembered);
+    if (!remembered && isWrite) for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: refuseAlone });
     return statement;
   };
 
@@ -119,7 +122,7 @@ const both = (one: Dependency, other: Dependency): Dependency => ({
 });
 
 /** Remembers a read that is no part of a batch. */
-function rememberAlone(statement: D1PreparedStatement, query: Query, into: RecordedRead[]): void {
+function recordSingleRead(statement: D1PreparedStatement, query: Query, into: RecordedRead[]): void {
   const raw = statement.raw.bind(statement) as () => Promise<unknown[][]>;
   const all = statement.all.bind(statement);
   const note = <R>(result: R, rows: unknown[][]): R => {
@@ -135,8 +138,8 @@ function rememberAlone(statement: D1PreparedStatement, query: Query, into: Recor
       const result = await all();
       return note(result, toRows(result));
     },
-    run: refuseUnknown,
-    first: refuseUnknown,
+    run: throwUnsupportedRead,
+    first: throwUnsupportedRead,
   });
 }
 
@@ -144,6 +147,6 @@ function refuseAlone(): never {
   throw new Error('This depends on what was read: use `commit`.');
 }
 
-function refuseUnknown(): never {
+function throwUnsupportedRead(): never {
   throw new Error('What is remembered is read by a select.');
 }

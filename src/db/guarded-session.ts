@@ -14,14 +14,14 @@ export interface GuardedSession {
 }
 
 /** The methods that run a statement alone. */
-export const RUNS = ['all', 'raw', 'run', 'first'] as const;
+export const EXECUTING_METHODS = ['all', 'raw', 'run', 'first'] as const;
 
 /** Fails, and the batch with it, once the deadline is past by the database's own clock. */
-const FENCE = `select case when unixepoch('subsec') * 1000 > ? then json('too late') end`;
+const DEADLINE_CHECK = `select case when unixepoch('subsec') * 1000 > ? then json('too late') end`;
 
 /**
- * Whether an error is the database's refusal of the fence's text, which is no JSON. Nothing else reads JSON that it has not
- * written.
+ * Whether an error comes from the deadline check, whose text is invalid JSON. All other statements read only JSON that this
+ * service has written.
  */
 const isTooLate = (error: unknown): boolean => /malformed JSON/.test(String(error));
 
@@ -34,7 +34,7 @@ export function guardedSession(session: D1DatabaseSession): GuardedSession {
     touching.add(statement);
     const bind = statement.bind.bind(statement);
     statement.bind = (...values) => mark(bind(...values));
-    for (const name of RUNS) Object.assign(statement, { [name]: refuseAlone });
+    for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: refuseAlone });
     return statement;
   };
 
@@ -48,7 +48,7 @@ export function guardedSession(session: D1DatabaseSession): GuardedSession {
       const latest = announced.at(-1);
       if (!latest) throw new Error('This changes access: use `ctx.changeAccess`.');
       const [, ...results] = await session
-        .batch([session.prepare(FENCE).bind(latest.deadline), ...statements])
+        .batch([session.prepare(DEADLINE_CHECK).bind(latest.deadline), ...statements])
         .catch((error) => {
           throw isTooLate(error) ? accessNotChanged().because(error) : error;
         });

@@ -1,4 +1,4 @@
-import { RUNS } from './guarded-session.ts';
+import { EXECUTING_METHODS } from './guarded-session.ts';
 
 /** The greatest age of the data in a replica's answer. */
 const MAX_AGE_MS = 5_000;
@@ -35,7 +35,7 @@ function trackBookmarks(session: D1DatabaseSession, tell: (bookmark: string) => 
   const watched = (statement: D1PreparedStatement): D1PreparedStatement => {
     const bind = statement.bind.bind(statement);
     statement.bind = (...values) => watched(bind(...values));
-    for (const name of RUNS) {
+    for (const name of EXECUTING_METHODS) {
       const run = (statement[name] as (...given: unknown[]) => Promise<unknown>).bind(statement);
       Object.assign(statement, { [name]: (...given: unknown[]) => told(run(...given)) });
     }

@@ -1,5 +1,5 @@
 import { writes } from './access-changes.ts';
-import { type GuardedSession, RUNS } from './guarded-session.ts';
+import { EXECUTING_METHODS, type GuardedSession } from './guarded-session.ts';
 
 /** A query with its values. */
 export interface Query {
@@ -18,27 +18,31 @@ export interface Observed {
 /** A D1 session whose batches can be rehearsed. */
 export interface RehearsingSession extends GuardedSession {
   /**
-   * Runs `work`, whose batches change nothing: each is run by the database as it stands, constraints and triggers included, and
-   * undone. It answers what it would have answered, but that rows which a write returns are empty.
-   * @param observed is given what can be read before the batch, and could be after it
+   * Runs `work` as a dry run: each batch is executed by the database, constraints and triggers included, and rolled back.
+   * `work` gets the results that it would have got, except that rows returned by writes are empty.
+   * @param observed receives the rows of its queries before the batch and after it
    */
   rehearse<T>(observed: Observed, work: () => Promise<T>): Promise<T>;
 }
 
 /**
- * Makes the batch fail, and tells in the error what was read before: D1 has neither transactions nor savepoints, and nothing else
- * leaves a batch that is undone. The path is no path of JSON, which the database's message quotes.
+ * Makes the batch fail with an error that contains the rows read before: D1 has neither transactions nor savepoints, and only a
+ * failing batch is rolled back. The text is deliberately an invalid JSON path, because the database quotes such a path in its
+ * error message.
  */
 const REPORT_SQL = `select json_extract('{}', 'rehearsed:' || hex(json_array(`;
 const REPORT_PATTERN = /rehearsed:((?:[0-9A-F]{2})+)/;
 
-/** Fails in any case: should the statement before it ever answer, nothing is applied all the same. */
+/** Always fails, so that the batch is rolled back even if the statement before it unexpectedly succeeds. */
 const FAIL = 'select abs(-9223372036854775808)';
 
 /** More columns than any statement returns. */
 const EMPTY_ROW = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, null]));
 
-/** Adds to a session that it can rehearse. @param database runs what is rehearsed, and is watched by nobody */
+/**
+ * Adds `rehearse` to a session.
+ * @param database runs the rehearsed batches directly, without the checks of the session
+ */
 export function rehearsingSession(session: GuardedSession, database: D1DatabaseSession): RehearsingSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
   let rehearsed: Observed | null = null;
@@ -47,14 +51,14 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
     queries.set(statement, query);
     const bind = statement.bind.bind(statement);
     statement.bind = (...values) => watch(bind(...values), { ...query, values });
-    if (writes(query.sql)) for (const name of RUNS) Object.assign(statement, { [name]: refuseAlone });
+    if (writes(query.sql)) for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: refuseAlone });
     return statement;
   };
   const prepared = ({ sql, values }: Query) => database.prepare(sql).bind(...values);
 
   /** Runs the queries and these reads after them, and undoes it all. @returns the rows of the reads */
   const readAfter = async (before: readonly Query[], reads: readonly Query[]): Promise<unknown[][][]> => {
-    const told = await Promise.all(reads.map((read) => asJson(database, read)));
+    const told = await Promise.all(reads.map((read) => toJsonQuery(database, read)));
     const tell = {
       sql: `${REPORT_SQL}${told.map(({ sql }) => `json((${sql}))`).join(', ')})))`,
       values: told.flatMap(({ values }) => values),
@@ -117,8 +121,8 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
 const makeResult = (results: unknown[], changes = 0) =>
   ({ success: true, results, meta: { changes } }) as unknown as D1Result;
 
-/** A read whose rows come as one text: a list of lists. */
-async function asJson(database: D1DatabaseSession, { sql, values }: Query): Promise<Query> {
+/** Rewrites a read so that it returns all rows as one JSON text: a list of lists. */
+async function toJsonQuery(database: D1DatabaseSession, { sql, values }: Query): Promise<Query> {
   const [names = []] = await database
     .prepare(`select * from (${sql}) limit 0`)
     .bind(...values)

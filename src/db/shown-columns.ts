@@ -46,32 +46,32 @@ import { vizApiEndpoints } from './schema/viz-api-endpoints.ts';
 import { webhookEndpoints } from './schema/webhooks.ts';
 
 /** The reasons why a column is not exported. */
-const BECAUSE = {
+const HIDING_REASONS = {
   secret: 'a secret, or what secrets are made of or known by',
   work: 'of work under way, without meaning afterwards',
   derived: 'follows from the rest',
 };
-type Because = keyof typeof BECAUSE;
+type HidingReason = keyof typeof HIDING_REASONS;
 
 /** A table of the control database, and of each column whether it is exported, or why not. */
 export interface Kind {
   table: SQLiteTable;
   columns: Readonly<Record<string, true | string>>;
-  /** Of a table that is not exported: the columns that tell the person whom a row is about something. */
+  /** For a table that is not exported: the columns that are disclosed to the person whom a row is about. */
   personal?: readonly string[];
 }
 
 /** The names in a text, which stand with a space between them. */
 type Names<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Names<Rest> : Text;
 
-/** A table that is exported. It does not compile while a column stands neither among those shown nor under a reason. */
+/** Declares an exported table. It does not compile until every column is listed, either as shown or as hidden for a reason. */
 function kind<T extends SQLiteTable, Shown extends string, Hidden extends string = never>(
   table: T,
   shown: [keyof T['_']['columns']] extends [Names<Shown | Hidden>] ? Shown : `${Shown} and which more?`,
-  hidden: { [Reason in Because]?: Hidden } = {},
+  hidden: { [Reason in HidingReason]?: Hidden } = {},
 ): Kind {
   const entries = Object.entries<string>(hidden).flatMap(([reason, names]) =>
-    names.split(' ').map((name) => [name, BECAUSE[reason as Because]] as const),
+    names.split(' ').map((name) => [name, HIDING_REASONS[reason as HidingReason]] as const),
   );
   const isShown = Object.fromEntries(shown.split(' ').map((name) => [name, true as const]));
   return { table, columns: { ...isShown, ...Object.fromEntries(entries) } };
@@ -211,29 +211,29 @@ export const KINDS: readonly Kind[] = [
     vizApiEndpoints,
     'id companyId name slug description visualizationId cacheSeconds status version createdAt updatedAt',
   ),
-  notExported(companyErasures, BECAUSE.work),
-  notExported(dataJobs, BECAUSE.work),
-  notExported(mailRequests, BECAUSE.work, 'id', 'companyId', 'kind', 'email', 'notice', 'about', 'requestedAt'),
-  notExported(outbox, BECAUSE.work),
-  notExported(events, BECAUSE.work),
-  notExported(embedKeys, BECAUSE.secret),
-  notExported(embedRevocations, BECAUSE.work),
-  notExported(passwordlessCodes, BECAUSE.secret, 'companyId', 'purpose', 'email', 'expiresAt', 'usedAt'),
-  notExported(usedTotpSteps, BECAUSE.work, 'companyId', 'factorId', 'step'),
-  notExported(backupCodes, BECAUSE.secret, 'companyId', 'factorId'),
-  notExported(pendingSecondFactors, BECAUSE.secret, 'companyId', 'userId', 'purpose', 'createdAt', 'expiresAt'),
-  notExported(passwordResets, BECAUSE.secret, 'companyId', 'userId', 'expiresAt', 'usedAt'),
-  notExported(ssoLogins, BECAUSE.secret),
-  notExported(ssoAssertions, BECAUSE.work),
-  notExported(ssoCodes, BECAUSE.secret, 'companyId', 'userId', 'expiresAt'),
+  notExported(companyErasures, HIDING_REASONS.work),
+  notExported(dataJobs, HIDING_REASONS.work),
+  notExported(mailRequests, HIDING_REASONS.work, 'id', 'companyId', 'kind', 'email', 'notice', 'about', 'requestedAt'),
+  notExported(outbox, HIDING_REASONS.work),
+  notExported(events, HIDING_REASONS.work),
+  notExported(embedKeys, HIDING_REASONS.secret),
+  notExported(embedRevocations, HIDING_REASONS.work),
+  notExported(passwordlessCodes, HIDING_REASONS.secret, 'companyId', 'purpose', 'email', 'expiresAt', 'usedAt'),
+  notExported(usedTotpSteps, HIDING_REASONS.work, 'companyId', 'factorId', 'step'),
+  notExported(backupCodes, HIDING_REASONS.secret, 'companyId', 'factorId'),
+  notExported(pendingSecondFactors, HIDING_REASONS.secret, 'companyId', 'userId', 'purpose', 'createdAt', 'expiresAt'),
+  notExported(passwordResets, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt', 'usedAt'),
+  notExported(ssoLogins, HIDING_REASONS.secret),
+  notExported(ssoAssertions, HIDING_REASONS.work),
+  notExported(ssoCodes, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt'),
   notExported(spentPasskeyChallenges, 'of no company'),
   notExported(spentSocialTokens, 'of no company'),
   notExported(oauthPublicClients, 'of no company'),
   notExported(oauthDevices, 'of no company'),
-  notExported(userCounts, BECAUSE.derived),
+  notExported(userCounts, HIDING_REASONS.derived),
   notExported(
     accountUsers,
-    BECAUSE.derived,
+    HIDING_REASONS.derived,
     'companyId',
     'accountId',
     'userId',
@@ -242,7 +242,7 @@ export const KINDS: readonly Kind[] = [
     'updatedAt',
     'lastLoginAt',
   ),
-  notExported(accountUserCounts, BECAUSE.derived),
+  notExported(accountUserCounts, HIDING_REASONS.derived),
 ];
 
 export const selectColumns = (table: SQLiteTable, isMeant: (name: string) => boolean): SQLiteColumn[] =>
@@ -257,8 +257,8 @@ export function listPersonalColumns(table: SQLiteTable): SQLiteColumn[] {
 }
 
 /** The names of columns whose number is a time. */
-const TIME = /_(?:at|until)$|^occurrence$/;
+const TIME_COLUMN_PATTERN = /_(?:at|until)$|^occurrence$/;
 
 /** A value of a column as exports have it: times in ISO 8601. */
 export const viewValue = ({ name }: SQLiteColumn, value: unknown): unknown =>
-  typeof value === 'number' && TIME.test(name) ? new Date(value).toISOString() : value;
+  typeof value === 'number' && TIME_COLUMN_PATTERN.test(name) ? new Date(value).toISOString() : value;

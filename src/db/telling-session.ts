@@ -1,4 +1,4 @@
-import { RUNS } from './guarded-session.ts';
+import { EXECUTING_METHODS } from './guarded-session.ts';
 
 /** The tables whose triggers write events. A test holds them against the migrations. */
 export const EVENT_TABLES = [
@@ -55,7 +55,7 @@ export function eventWatchingSession(
     telling.add(statement);
     const bind = statement.bind.bind(statement);
     statement.bind = (...values) => watch(bind(...values));
-    for (const name of RUNS) {
+    for (const name of EXECUTING_METHODS) {
       const run = statement[name].bind(statement) as (...values: unknown[]) => Promise<unknown>;
       Object.assign(statement, {
         [name]: async (...values: unknown[]) => {

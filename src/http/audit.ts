@@ -45,7 +45,7 @@ export const auditRequests =
       ip: c.req.header('cf-connecting-ip') ?? null,
       durationMs: clock.now() - occurredAt,
       count: 1,
-      used: { requests: isKnown(facts) ? 1 : 0, executions: facts.meter.executions },
+      used: { requests: isAuthenticatedCaller(facts) ? 1 : 0, executions: facts.meter.executions },
     };
     facts.meter.isTold = true;
     c.executionCtx.waitUntil(
@@ -70,7 +70,7 @@ function joinOwnIds(companyId: string | null, ids: readonly string[]): string | 
 }
 
 /** Whether the caller is an authenticated user, service account or outsider. */
-const isKnown = ({ actor }: RequestFacts): boolean =>
+const isAuthenticatedCaller = ({ actor }: RequestFacts): boolean =>
   actor?.kind === 'user' || actor?.kind === 'service_account' || actor?.kind === 'outsider';
 
 /** The ids that a path, a body or an answer gives: those of them that are such as we mint. */

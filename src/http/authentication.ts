@@ -30,13 +30,12 @@ export interface AuthenticatedPrincipal {
 }
 
 /**
- * Finds the sender of a request, and counts it. The isolate's cached data about the principal is good if the company's gate
- * says so, which is asked in any case: one way for the request. Otherwise the control database is asked after the gate, so
- * that its answer is known to be no older than the version that the gate gave.
- *
- * Only the control database knows the owner of a key that is not cached. It is asked before the gate, so its answer holds
- * for this request alone, whose authorization stands at the time of its reading; the next one asks again.
- * @param limits takes the state of the limits, for the answer's headers, also of a request that they refuse
+ * Authenticates the sender of a request, and counts the request. Cached data about the principal is valid only if the company's
+ * gate confirms its version; the gate is called in any case, so this costs one round trip. Without valid cached data the
+ * control database is read after the gate was called, so that the data is no older than the version that the gate returned.
+ * Only the control database knows the owner of a key that is not cached. It is then read before the gate is called, so its data
+ * is valid for this request only, which is authorized as of the time of reading; the next one reads again.
+ * @param limits receives the state of the rate limits, for the response's headers, also if they reject the request
  */
 export async function authenticatePrincipal(
   ctx: Context,
@@ -97,7 +96,7 @@ interface GateResult {
 }
 
 /** The time that a company's gate has to answer. After that, a request goes on without it. */
-const GATE_MS = 3_000;
+const GATE_TIMEOUT_MS = 3_000;
 
 /** Asks the company's gate, which counts the request and checks its nonce, date and key. */
 async function askGate(
@@ -116,7 +115,7 @@ async function askGate(
   const ask = <T>(call: (gate: DurableObjectStub<OrganizationGate>) => Promise<T>) =>
     callObject(bindings.ORGANIZATION_GATE, companyId, call);
   const verdict = await withinTime(
-    GATE_MS,
+    GATE_TIMEOUT_MS,
     ask(async (gate) => await gate.admit(admission)),
   ).catch((error) => admitWithoutGate(companyId, admission, error));
   const refusal = toRefusal(verdict, counted, ctx.now());
@@ -143,12 +142,12 @@ function toRefusal(verdict: Admittance, counted: LimitState[], now: number): Fai
 
 const WINDOW_MS = MINUTE_MS;
 
-/** Counted by this isolate alone, while gates are away. */
-const countedHere = new FixedWindows(WINDOW_MS);
+/** Requests counted by this isolate alone, while gates do not respond. */
+const isolateCounters = new FixedWindows(WINDOW_MS);
 
 /**
- * Decides in the place of a gate that does not answer: counts in this isolate alone. @throws for requests that need the gate: for
- * nonces and keys
+ * Decides in place of a gate that does not respond, counting requests in this isolate alone.
+ * @throws for requests that need the gate: those with nonces or idempotency keys
  */
 function admitWithoutGate(
   companyId: string,
@@ -161,8 +160,8 @@ function admitWithoutGate(
   const now = clock.now();
   return {
     refused: null,
-    organization: countedHere.take(`organization ${companyId}`, limits.organization, now),
-    principal: countedHere.take(`principal ${principalId}`, limits.principal, now),
+    organization: isolateCounters.take(`organization ${companyId}`, limits.organization, now),
+    principal: isolateCounters.take(`principal ${principalId}`, limits.principal, now),
     access: null,
     key: null,
   };

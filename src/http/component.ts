@@ -4,7 +4,7 @@ const CURRENT = 'https://assets.invalid/embed/current';
 /** Headers that let scripts of any site load the component, also where that site isolates itself. */
 const ANY_SITE = { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' };
 /** Lets caches keep an answer for five minutes, so that a site runs an older version at most that long. */
-const SHORTLY = 'public, max-age=300';
+const CACHE_FIVE_MINUTES = 'public, max-age=300';
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
 /** Leads to the present version of the component. */
@@ -12,7 +12,7 @@ export async function componentRedirect(assets: Fetcher): Promise<Response> {
   const name = await currentName(assets);
   return new Response(null, {
     status: 302,
-    headers: { ...ANY_SITE, Location: `/embed/${name}`, 'Cache-Control': SHORTLY },
+    headers: { ...ANY_SITE, Location: `/embed/${name}`, 'Cache-Control': CACHE_FIVE_MINUTES },
   });
 }
 
@@ -29,7 +29,7 @@ export async function componentResponse(assets: Fetcher, name: string): Promise<
     headers: {
       ...ANY_SITE,
       'Content-Type': 'text/javascript; charset=utf-8',
-      'Cache-Control': name === current ? FOR_EVER : SHORTLY,
+      'Cache-Control': name === current ? FOR_EVER : CACHE_FIVE_MINUTES,
       'X-Content-Type-Options': 'nosniff',
     },
   });

@@ -10,7 +10,7 @@ export interface DeepParameter {
   value: string;
 }
 
-const PART = /^([^[\]]+)\[([^[\]]*)\]\[([^[\]]*)\]$/;
+const PARAMETER_PATTERN = /^([^[\]]+)\[([^[\]]*)\]\[([^[\]]*)\]$/;
 
 /**
  * Returns a function that gathers the parameters of a query that belong to its deep objects, which the schema names by
@@ -35,11 +35,11 @@ function gather(names: string[], query: Record<string, Sent | Sent[]>): Record<s
   const gathered = new Map<string, DeepParameter[]>();
   const rest: [string, unknown][] = [];
   for (const [key, values] of Object.entries(query)) {
-    const [, named, column = '', operator = ''] = PART.exec(key) ?? [];
+    const [, named, column = '', operator = ''] = PARAMETER_PATTERN.exec(key) ?? [];
     const name = named ?? key;
     const meant = names.find((each) => key.startsWith(`${each}[`));
     if (meant !== undefined && named === undefined)
-      throw invalid([{ field: shorten(key, SHOWN), message: howTo(meant) }]);
+      throw invalid([{ field: shorten(key, MAX_SHOWN_NAME_LENGTH), message: howTo(meant) }]);
     if (!names.includes(name)) {
       rest.push([key, values]);
       continue;
@@ -72,7 +72,7 @@ const howTo = (name: string): string =>
 const MAX_PARAMETERS = 1000;
 
 /** Characters of a name that an answer repeats. */
-const SHOWN = 80;
+const MAX_SHOWN_NAME_LENGTH = 80;
 
 /**
  * `{ column: { operator: value } }` as the parameters `name[column][operator]=value` of an address. A list of values is
@@ -82,10 +82,10 @@ const SHOWN = 80;
 export function deepParameters(name: string, object: unknown): DeepParameter[] {
   if (!isObject(object)) throw invalid([{ field: name, message: howTo(name) }]);
   const parameters = Object.entries(object).flatMap(([column, operators]) => {
-    const field = `${name}[${shorten(column, SHOWN)}]`;
+    const field = `${name}[${shorten(column, MAX_SHOWN_NAME_LENGTH)}]`;
     if (!isObject(operators)) throw invalid([{ field, message: 'must be an object of operators' }]);
     return Object.entries(operators).flatMap(([operator, value]) =>
-      toTexts(`${field}[${shorten(operator, SHOWN)}]`, operator, value).map((text) => ({
+      toTexts(`${field}[${shorten(operator, MAX_SHOWN_NAME_LENGTH)}]`, operator, value).map((text) => ({
         column,
         operator,
         value: text,

@@ -44,8 +44,8 @@ export type RouteAccess =
   | { decidedBy: string; anyOf?: readonly Action[] };
 
 /**
- * The ARN of the resource that the first parameter of the path names. For one that is not there it is the ARN of all of the
- * type, so that only those who may act on all of them are told.
+ * Returns the ARN of the resource that the first parameter of the path names. For a resource that does not exist it is the ARN
+ * of all resources of the type, so that only callers who may act on all of them learn that it does not exist.
  */
 export type LocateResource = (ctx: PrincipalContext, id: string) => Promise<string>;
 
@@ -117,11 +117,11 @@ export interface Versioned {
   /** Fields that do not count: times of last use, and counters. */
   ignoredFields: readonly string[];
   /**
-   * Fields that the answer has only where the query asks for them. They count for who has that answer already, and not for a
-   * write of the record.
+   * Fields that the response has only where the query requests them. They count for `If-None-Match`, but not for the version
+   * that a write of the record checks.
    */
   optionalFields?: readonly string[];
-  /** The version as the answer itself tells it, else undefined; then the version is no digest. */
+  /** Reads the version from the response itself, which then replaces the digest; undefined where the response contains none. */
   readVersion?: (shown: object) => string | undefined;
   /**
    * Whether the database or the service checks in a write that the version is still current; for `service` see
@@ -130,7 +130,7 @@ export interface Versioned {
   checkedBy: 'database' | 'service';
 }
 
-/** Versions an answer by all of its fields but these; the database checks `If-Match`. */
+/** Computes a response's version from all of its fields except these; the database checks `If-Match`. */
 export const versioned = (...without: string[]): Versioned => ({ ignoredFields: without, checkedBy: 'database' });
 
 /** The headers of a protocol that others define, such as resumable uploads. */
@@ -154,14 +154,15 @@ export interface Contract {
   /** The action under which the audit trail records a way of signing in, which needs no permission: `auth:login`. */
   recordedAs?: string;
   /**
-   * The only callers, besides what `access` asks for. `administrators`: only they and the owner may, for what the route changes
-   * leads to everything. `people`: no service account may, for it is about a person's own session, password or second factor.
-   * `owner`: the company's owner alone may.
+   * A further restriction of the callers, besides `access`. `administrators`: only administrators and the owner, for routes
+   * whose changes could give access to everything. `people`: no service accounts, for routes about a user's own session,
+   * password or second factor. `owner`: the company's owner alone.
    */
   only?: 'administrators' | 'people' | 'owner';
   /**
-   * Whether programs that somebody let in are taken, where that does not follow from `access`: they are let in for actions, so
-   * that a route which asks for none refuses them, and one that is decided by the data asks for some.
+   * Whether access tokens of OAuth clients are accepted, where that does not follow from `access`. Clients are authorized for
+   * actions, so by default they are rejected by routes that require none, and accepted by `decidedBy` routes, which require
+   * some.
    */
   forPrograms?: boolean;
   /** An action whose Deny keeps principals off the route. Nobody needs an Allow of it. */
@@ -194,7 +195,10 @@ export interface Contract {
   openQuery?: true;
   /** The JSON body. */
   body?: ZodType;
-  /** Runs the reading of the JSON body, where a try counts whatever is sent, or a wrong form has a failure of its own. */
+  /**
+   * Wraps reading the JSON body, for routes where an attempt counts even if its body is invalid, or where an invalid body has
+   * its own failure.
+   */
   wrapBodyRead?: (ctx: Context, read: () => Promise<unknown>) => Promise<void>;
   /**
    * The fields of a multipart body, for the description only: the handler reads the stream itself. Beside a `body`, the
@@ -215,18 +219,19 @@ export interface Contract {
   /** For a POST that asks for something and changes nothing, so that it may be repeated. It ignores an idempotency key. */
   safe?: true;
   /**
-   * A check before an answer is repeated under an idempotency key, where more than `access` decides that and it depends on other
-   * data than the caller's access. Where no GET of the surface shows the resource of the path, it also checks that this is there.
+   * A check before a stored response is repeated under an idempotency key, for routes where more than `access` decides and it
+   * depends on data other than the caller's access. Where no GET of the surface shows the resource of the path, it also checks
+   * that the resource exists.
    * @throws as the service does
    */
   checkBeforeReplay?: (ctx: PrincipalContext, params: Record<string, string>) => Promise<unknown>;
   /** Where `access` is `pending`: the member of the body with the token of somebody in the middle of signing in. */
   pendingTokenField?: string;
-  /** For a write: members that the GET of the record shows, and that it changes by other means than a member of the same name. */
+  /** For a write: members shown by the record's GET that the write changes, although its body has no member of that name. */
   alsoChanges?: readonly string[];
   /**
-   * For a write with a body: what changes members that the GET of the record shows, and that no member of the same name changes on
-   * this surface. Another member of the body, or a route of another surface.
+   * For a write with a body: how to change members that the record's GET shows but that no body member of the same name changes
+   * on this surface. The value names another member of the body, or a route of another surface.
    */
   changedBy?: Readonly<Record<string, string>>;
   /** For a POST whose body is made of what the GET of the path's record shows: the member that it is made of. */
@@ -256,7 +261,9 @@ export interface Contract {
   fails?: readonly FailureType[];
   /** Failures that are told in another shape than the surface's, and redirects of a page, by status. */
   otherAnswers?: Readonly<Record<number, ZodType | RawReturns>>;
-  /** Whether pages of any origin may call it and read its answer: nobody who calls shows more than the page itself knows. */
+  /**
+   * Whether pages of any origin may call it and read the response: a call reveals nothing that the page does not already know.
+   */
   anyOrigin?: true;
 }
 
@@ -303,9 +310,9 @@ export interface Route {
 }
 
 /**
- * Performs another route, for the same caller and inside of this request: authorized, validated and recorded as that route, whose
- * failures are thrown. Credential and limits are those of the request.
- * @param ask makes the input; a failure that it throws is recorded as one of that route, too
+ * Performs another route for the same caller within this request: it is authorized, validated and recorded as that route, and
+ * its failures are thrown. Credential and rate limits are those of the request.
+ * @param ask makes the route's input; a failure that it throws is also recorded as a failure of that route
  */
 export type Perform = (route: Route, ask: () => RouteInput) => Promise<unknown>;
 

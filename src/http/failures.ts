@@ -8,7 +8,7 @@ import {
   ownerOnly,
   peopleOnly,
 } from '../access/failures.ts';
-import { machinesOnly, signedRequestsOnly } from '../access/signature-failures.ts';
+import { serviceAccountsOnly, signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
 import { acceptsOAuthClients, type Contract, getAction, type RouteAccess, takesNoBody } from './endpoint.ts';
@@ -112,7 +112,7 @@ export const idempotencyAnswerTooLarge = defineFailure('idempotency.answer_too_l
   ...everywhere('IDEMPOTENCY_ANSWER_TOO_LARGE'),
 });
 
-/** The place that remembers idempotency keys cannot be asked. */
+/** The object that stores idempotency keys does not respond. */
 export const repetitionUnknown = defineFailure('idempotency.unknown', 'unavailable', {
   message:
     'The server cannot check at the moment whether this request was made before. Send it again with the same key.',
@@ -130,7 +130,7 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
     ...(body || takesNoBody(contract) || isSigned ? [bodyTooLarge] : []),
     ...(isSigned ? [replayUnknown] : []),
     ...(isSigned && credential === 'signature' && access !== 'operator' ? [signedRequestsOnly] : []),
-    ...(isSigned && credential === 'machine' ? [machinesOnly] : []),
+    ...(isSigned && credential === 'machine' ? [serviceAccountsOnly] : []),
     ...(contract.method === 'get' ? [] : [accessNotChanged]),
     ...(contract.dryRun ? [accessTooComplex, invalid] : []),
     ...(takesIdempotencyKey(contract)

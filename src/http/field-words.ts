@@ -25,12 +25,12 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: 'must be a UUID',
 };
 
-/** Has zod tell the refused values, which `sayIssue` looks at. */
-export const WITH_VALUES = { reportInput: true } as const;
+/** The option that makes zod include the invalid values in its issues; they are needed for the messages. */
+export const REPORT_INPUT_VALUES = { reportInput: true } as const;
 
 /**
- * The message of an issue. What is missing or empty is told so, whatever words of its own a schema has for wrong values: programs
- * go by the reason that the words have.
+ * The message of an issue. A missing or empty value is reported as such, even where the schema has its own message for wrong
+ * values: clients rely on the `reason` that is derived from the message.
  */
 export function sayIssue({ code, input, message }: Pick<z.core.$ZodIssue, 'code' | 'input' | 'message'>): string {
   if (input === undefined && code === 'invalid_value') return 'is required';
@@ -38,8 +38,11 @@ export function sayIssue({ code, input, message }: Pick<z.core.$ZodIssue, 'code'
   return message;
 }
 
-/** The first problem of each field, of at most `most`: the next ones of the same value only repeat it with other limits. */
-export function firstOfEach(problems: Iterable<FieldProblem>, most = Number.POSITIVE_INFINITY): FieldProblem[] {
+/**
+ * Returns the first problem of each field, for at most `most` fields: further problems of the same value only repeat it with
+ * other limits.
+ */
+export function selectFirstProblems(problems: Iterable<FieldProblem>, most = Number.POSITIVE_INFINITY): FieldProblem[] {
   const first = new Map<string, FieldProblem>();
   for (const problem of problems) {
     if (!first.has(problem.field)) first.set(problem.field, problem);
@@ -55,7 +58,7 @@ const MAX_VALUES = 500;
  * The message for a field that a schema refuses and has no message of its own for: in English, which `texts/errors` says in other
  * languages.
  */
-function wordsFor(issue: Issue): string {
+function makeIssueMessage(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
@@ -67,7 +70,7 @@ function wordsFor(issue: Issue): string {
     case 'invalid_format':
       return FORMATS[issue.format] ?? 'has not the expected form';
     case 'invalid_value':
-      return issue.input === undefined ? 'is required' : sayOneOf(issue.values);
+      return issue.input === undefined ? 'is required' : formatAllowedValues(issue.values);
     case 'unrecognized_keys':
       return `${UNKNOWN_FIELD}: ${issue.keys
         .map((key) => JSON.stringify(key))
@@ -75,7 +78,9 @@ function wordsFor(issue: Issue): string {
         .slice(0, MAX_VALUES)}`;
     case 'invalid_union':
       if (discriminated(issue) === undefined) return 'is required';
-      return Array.isArray(issue.options) ? sayOneOf(issue.options) : 'fits none of the forms that it can have';
+      return Array.isArray(issue.options)
+        ? formatAllowedValues(issue.options)
+        : 'fits none of the forms that it can have';
     default:
       return 'is not valid';
   }
@@ -85,7 +90,7 @@ function wordsFor(issue: Issue): string {
 const discriminated = ({ input, discriminator }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): unknown =>
   typeof discriminator === 'string' && isRecord(input) ? input[discriminator] : input;
 
-const sayOneOf = (values: readonly unknown[]): string =>
+const formatAllowedValues = (values: readonly unknown[]): string =>
   values.length === 1 ? `must be exactly ${values[0]}` : `must be one of ${values.join(', ').slice(0, MAX_VALUES)}`;
 
 function atLeast({ origin, minimum, inclusive }: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall>): string {
@@ -103,4 +108,4 @@ function atMost({ origin, maximum, inclusive }: z.core.$ZodRawIssue<z.core.$ZodI
 
 const LISTS: readonly string[] = ['array', 'set', 'map', 'object', 'file'];
 
-z.config({ customError: (issue) => wordsFor(issue as Issue) });
+z.config({ customError: (issue) => makeIssueMessage(issue as Issue) });

@@ -27,7 +27,7 @@ import type { RequestFacts } from './request-checks.ts';
 /** Larger answers are not kept. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
-/** The idempotency key of a request whose sender is known, and how to tell the place that keeps it. */
+/** The idempotency key of a request whose sender is known, with functions that notify the object that stores the key. */
 export interface HeldKey {
   state: KeyState;
   use: KeyUse;
@@ -72,8 +72,9 @@ export async function keyedRequest(
 ): Promise<KeyedRequest | Failure | null> {
   const key = c.req.header('idempotency-key');
   if (key === undefined || !takesIdempotencyKey(contract) || isDryRun(c.req, contract)) return null;
-  if (!/^[\x21-\x7e]{1,255}$/.test(key)) return misused('must be 1 to 255 visible ASCII characters, without spaces');
-  if (isForm(c.req)) return misused('cannot be used with a form: send the request without it');
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    return makeInvalidKeyFailure('must be 1 to 255 visible ASCII characters, without spaces');
+  if (isForm(c.req)) return makeInvalidKeyFailure('cannot be used with a form: send the request without it');
   try {
     await boundBody(c.req, getBodyLimit(contract));
     const { url } = c.req.raw;
@@ -105,14 +106,16 @@ async function computeDigests({ KEY_DERIVATION_SECRETS }: Config, hash: string):
   return [await keyedDigest(keys, purpose, hash), ...(await keyedDigests(keys, purpose, hash))];
 }
 
-const misused = (message: string): Failure => invalid([{ field: 'Idempotency-Key', message }]);
+const makeInvalidKeyFailure = (message: string): Failure => invalid([{ field: 'Idempotency-Key', message }]);
 
-/** Leaves the key free of a request that does not come as far as its handler. */
+/** Releases the idempotency key of a request that does not reach its handler. */
 export async function giveUpKey(key: RequestKey): Promise<void> {
   if (key !== null && !(key instanceof Failure) && key.state.state === 'begun') await key.end({ state: 'undone' });
 }
 
-/** Does a request under an idempotency key once: its answer is kept, and given again to a repetition. */
+/**
+ * Executes a request with an idempotency key only once: its response is stored, and returned again if the request is repeated.
+ */
 export const doOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const key = c.get('key');
   if (key === null) return next();
@@ -133,7 +136,7 @@ async function replayResponse(c: HonoContext<HttpEnv>, { state, use }: HeldKey):
   if (state.state === 'reused') throw idempotencyKeyReused();
   if (state.state === 'in_use') throw idempotencyKeyInUse(Math.max(1, Math.ceil((state.until - context.now()) / 1000)));
   if (state.state !== 'kept') throw idempotencyAnswerTooLarge();
-  const { status, headers, body, resourceIds, recordedAs, access } = await unsealed(context, use, state.answer);
+  const { status, headers, body, resourceIds, recordedAs, access } = await decryptResponse(context, use, state.answer);
   if (access === null || access !== (await describeAccess(context.actor))) throw idempotencyAccessChanged();
   const facts = c.get('facts');
   try {
@@ -187,15 +190,15 @@ async function storeResponse(c: HonoContext<HttpEnv>, key: HeldKey): Promise<voi
     ...(recordedAs && { recordedAs }),
     access: await describeAccess(context.actor),
   };
-  await key.end({ state: 'kept', answer: await sealed(context, key.use, kept) });
+  await key.end({ state: 'kept', answer: await encryptResponse(context, key.use, kept) });
 }
 
 const makeContext = ({ senderId, key }: KeyUse) => `idempotency:${senderId}:${key}`;
 
-const sealed = ({ config }: Context, use: KeyUse, answer: StoredResponse): Promise<string> =>
+const encryptResponse = ({ config }: Context, use: KeyUse, answer: StoredResponse): Promise<string> =>
   encrypt(config.ENCRYPTION_KEYS, JSON.stringify(answer), makeContext(use));
 
-async function unsealed({ config }: Context, use: KeyUse, answer: string): Promise<StoredResponse> {
+async function decryptResponse({ config }: Context, use: KeyUse, answer: string): Promise<StoredResponse> {
   const text = await decrypt(config.ENCRYPTION_KEYS, answer, makeContext(use)).catch((error) => {
     // Its key is gone; what is sure is that the request was done.
     throw idempotencyAnswerTooLarge().because(error);
@@ -203,7 +206,10 @@ async function unsealed({ config }: Context, use: KeyUse, answer: string): Promi
   return JSON.parse(text);
 }
 
-/** All of a body that is small enough to be kept; else a stream of it, of which no more was read than is kept. */
+/**
+ * Returns the whole body if it is small enough to be stored; otherwise a stream of it, after reading no more than the maximum
+ * size.
+ */
 async function readBeginning(
   body: ReadableStream<Uint8Array>,
 ): Promise<{ beginning: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>; whole: boolean }> {
@@ -213,12 +219,15 @@ async function readBeginning(
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
     chunks.push(chunk.value);
     bytes += chunk.value.byteLength;
-    if (bytes > MAX_RESPONSE_BYTES) return { beginning: continued(chunks, reader), whole: false };
+    if (bytes > MAX_RESPONSE_BYTES) return { beginning: continueStream(chunks, reader), whole: false };
   }
   return { beginning: new Uint8Array(await new Blob(chunks).arrayBuffer()), whole: true };
 }
 
-function continued(chunks: Uint8Array[], rest: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
+function continueStream(
+  chunks: Uint8Array[],
+  rest: ReadableStreamDefaultReader<Uint8Array>,
+): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {
       const chunk = chunks.length > 0 ? { done: false, value: chunks.shift() } : await rest.read();

@@ -9,13 +9,14 @@ import { findIllFormedText, shorten } from '../kernel/text.ts';
 import { readUnread, type UnreadList } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
-import { firstOfEach, sayIssue, WITH_VALUES } from './field-words.ts';
+import { REPORT_INPUT_VALUES, sayIssue, selectFirstProblems } from './field-words.ts';
 import { findExcess, type JsonBounds } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
 /**
- * Deeper than any sensible value, and far below the depth at which a parser or a database runs out of stack; one value for
- * eight bytes of the largest body; and more names than any schema has, or anybody gives to values of his own.
+ * The limits of a JSON body: a depth above any sensible value and far below that at which a parser or a database runs out of
+ * stack; one value for eight bytes of the largest body; and more different names than any schema has or any sensible
+ * user-defined object needs.
  */
 export const JSON_BOUNDS: JsonBounds = { depth: 100, signs: 131_072, names: 10_000 };
 
@@ -26,7 +27,7 @@ const MAX_WORDS = 1000;
 export interface CompareRecord {
   /** Returns the problems of members of a body that its schema does not know. */
   unknownProblems(c: HonoContext<HttpEnv>, body: unknown): Promise<FieldProblem[]>;
-  /** Returns a body without the members of these names that are as the record has them; null where none is. */
+  /** Returns a body without those of the named members whose values equal the record's; null where there are none. */
   withoutKept(c: HonoContext<HttpEnv>, body: unknown, names: readonly string[]): Promise<unknown>;
 }
 
@@ -62,11 +63,11 @@ async function parseBody(
   value: unknown,
   withoutKept: ((names: readonly string[]) => Promise<unknown>) | null,
 ) {
-  const parsed = await schema.safeParseAsync(value === undefined ? {} : value, WITH_VALUES);
+  const parsed = await schema.safeParseAsync(value === undefined ? {} : value, REPORT_INPUT_VALUES);
   const names = new Set(parsed.error?.issues.map(({ path: [name] }) => String(name)));
   if (!withoutKept || !isRecord(value) || names.size === 0) return parsed;
   const rest = await withoutKept([...names]);
-  return rest === null ? parsed : schema.safeParseAsync(rest, WITH_VALUES);
+  return rest === null ? parsed : schema.safeParseAsync(rest, REPORT_INPUT_VALUES);
 }
 
 /**
@@ -75,7 +76,7 @@ async function parseBody(
  */
 export const invalidBody = (refused: Pick<z.ZodError, 'issues'> | undefined, unknown: FieldProblem[] = []): Failure =>
   invalid(
-    firstOfEach(eachProblem(refused?.issues ?? [], unknown), MAX_PROBLEMS).map(({ field, message }) => ({
+    selectFirstProblems(eachProblem(refused?.issues ?? [], unknown), MAX_PROBLEMS).map(({ field, message }) => ({
       field: shorten(field, MAX_WORDS),
       message: shorten(message, MAX_WORDS),
     })),
@@ -148,7 +149,10 @@ function parsed(request: HonoRequest, parse: () => unknown): unknown {
   }
 }
 
-/** Half of a surrogate pair, which JSON can write, is no text that could be kept or shown. Rows refuse theirs row by row. */
+/**
+ * Parses JSON and rejects texts with half of a surrogate pair, which JSON allows but which can be neither stored nor shown.
+ * Table rows are checked row by row elsewhere.
+ */
 function parseText(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const path = HALF_A_PAIR.test(text) ? findIllFormedText(value) : null;

@@ -20,7 +20,7 @@ import {
   type Versioned,
 } from './endpoint.ts';
 import { takesIdempotencyKey } from './failures.ts';
-import { WITH_VALUES } from './field-words.ts';
+import { REPORT_INPUT_VALUES } from './field-words.ts';
 import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { type CompareRecord, isForm, readJson, saysJson } from './json-body.ts';
 import { bySpecificity, honoPath, listParameters } from './paths.ts';
@@ -100,7 +100,7 @@ function middlewares(
     surface.credential === 'signature' ? [bounded, ...checks] : read.body ? [...checks, ofJson(bounded)] : checks;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   // What others append to an address is theirs, however they write it.
-  if (!contract.openQuery) chain.push(refuseNamelessParameters, wellEncoded);
+  if (!contract.openQuery) chain.push(refuseNamelessParameters, rejectBrokenEncoding);
   if (declaredQuery(contract) || !contract.openQuery)
     chain.push(zValidator('query', getQuerySchema(contract), requireValid, PARSING) as MiddlewareHandler);
   if (read.body) chain.push(ofJson(receive(read, readJson(read, compareRecord(read, endpoints)))));
@@ -111,7 +111,7 @@ function middlewares(
 const NO_MEMBERS = z.object({});
 
 const PARSING = {
-  validationFunction: (schema: ZodType, query: unknown) => schema.safeParseAsync(query, WITH_VALUES),
+  validationFunction: (schema: ZodType, query: unknown) => schema.safeParseAsync(query, REPORT_INPUT_VALUES),
 };
 
 function receive({ wrapBodyRead }: Contract, read: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> {
@@ -131,7 +131,7 @@ function compareRecord(contract: Contract, endpoints: Endpoint[]): CompareRecord
   };
 }
 
-const wellEncoded: MiddlewareHandler<HttpEnv> = async (c, next) => {
+const rejectBrokenEncoding: MiddlewareHandler<HttpEnv> = async (c, next) => {
   refuseBrokenText(c.req.url);
   await next();
 };
@@ -220,7 +220,7 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
     if (isKnown(c.req.header('if-none-match'), tag)) return c.body(null, 304);
   }
   if (contract.returns.status === 204) return c.body(null, 204);
-  const made = madeId(result);
+  const made = readCreatedIds(result);
   if (named.length === 0) facts.resourceIds = [...made, ...attached];
   const under = contract.createdUnder ?? (isRead ? c.req.path : undefined);
   if (contract.returns.status === 201 && under && made.length > 0) c.header('Location', `${under}/${made[0]}`);
@@ -281,7 +281,7 @@ function handleWhenChanged(
 }
 
 /** The id of the record in an answer, under the name its surface gives it. */
-function madeId(result: unknown): string[] {
+function readCreatedIds(result: unknown): string[] {
   const { id, _id, job_id, export_id, organization } = Object(result);
   return collectIds(id ?? _id ?? job_id ?? export_id ?? organization?.id);
 }

@@ -14,8 +14,8 @@ export const makeChallenge =
     `Bearer resource_metadata="${baseUrl}${RESOURCE_METADATA_PATH}${path}"`;
 
 /**
- * The error that a challenge names (RFC 6750, section 3.1): the token that was sent is not valid, or the scopes of an OAuth client
- * do not suffice, with those that would. Null where neither refused the request.
+ * The error that a challenge names (RFC 6750, section 3.1): `invalid_token`, or `insufficient_scope` with the scopes that an
+ * OAuth client would need. Null where neither is why the request was rejected.
  */
 export function findTokenError(failure: Error, actor: Actor | null, authorization = ''): string | null {
   if (invalidToken.matches(failure)) return /^Bearer +\S/i.test(authorization) ? 'error="invalid_token"' : null;

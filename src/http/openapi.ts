@@ -62,7 +62,7 @@ const SECURITY_SCHEMES = {
   operator: { type: 'http', scheme: 'bearer', description: 'The platform operator’s token.' },
 } as const;
 
-const ABOUT =
+const API_INTRODUCTION =
   'Every answer carries `x-correlation-id`, and `X-RateLimit-Limit`, `-Remaining` and `-Reset` (Unix time in seconds) of the ' +
   'limit with the fewest requests left. Errors are worded in English, Portuguese or Spanish, by `Accept-Language`; programs tell ' +
   'them apart by their codes, and what is wrong with a field by `reason` and `limits`. The examples are requests that were really made; secrets in them are not shown, and long lists are cut.';
@@ -122,7 +122,7 @@ export function describe(
       info: {
         title: 'Data Console API',
         version,
-        description: ABOUT,
+        description: API_INTRODUCTION,
         contact: { name: 'Data Console', url: consoleUrl },
       },
       tags: [
@@ -206,7 +206,7 @@ function forGenerators(): Override {
     // Other members are refused. What was read and is sent back is taken too, which a schema cannot say.
     if (io === 'input' && jsonSchema.properties) jsonSchema.additionalProperties ??= false;
     // Of a parameter, the path ends with its own name. Some clients must send each member of a body that has a default.
-    if (io === 'input' && path.length > 2) sayDefault(jsonSchema, path.join('/'), defaults);
+    if (io === 'input' && path.length > 2) describeDefault(jsonSchema, path.join('/'), defaults);
   };
 }
 
@@ -214,7 +214,11 @@ function forGenerators(): Override {
  * Says the default of a member in its description. A schema around another comes after it, with a description of its own.
  * @param defaults the sentences so far, by place
  */
-function sayDefault(schema: Parameters<Override>[0]['jsonSchema'], place: string, defaults: Map<string, string>): void {
+function describeDefault(
+  schema: Parameters<Override>[0]['jsonSchema'],
+  place: string,
+  defaults: Map<string, string>,
+): void {
   if (schema.default !== undefined) {
     if (!isNothing(schema.default)) defaults.set(place, `\`${toText(schema.default)}\` when not sent.`);
     delete schema.default;

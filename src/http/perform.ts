@@ -3,7 +3,7 @@ import { Failure, MAX_PROBLEMS } from '../kernel/failure.ts';
 import { unknownMembers } from '../kernel/members.ts';
 import { collectIds, resourceParameters } from './audit.ts';
 import type { Route, RouteInput } from './endpoint.ts';
-import { WITH_VALUES } from './field-words.ts';
+import { REPORT_INPUT_VALUES } from './field-words.ts';
 import { invalidBody } from './json-body.ts';
 import { getQuerySchema, requireValid } from './query.ts';
 import { authorize, authorizeQuery, type RequestFacts } from './request-checks.ts';
@@ -47,12 +47,12 @@ async function performSteps(
   const { actor } = context as PrincipalContext;
   await authorize(contract, context as PrincipalContext, (name) => params[name]);
   authorizeQuery(contract, actor, (name) => query[name]);
-  const parsedQuery = getQuerySchema(contract).safeParse(query, WITH_VALUES);
+  const parsedQuery = getQuerySchema(contract).safeParse(query, REPORT_INPUT_VALUES);
   requireValid(parsedQuery);
   const unknown = contract.body
     ? unknownMembers(contract.body, body).take(MAX_PROBLEMS).map(unknownProblem).toArray()
     : [];
-  const parsedBody = await contract.body?.safeParseAsync(body, WITH_VALUES);
+  const parsedBody = await contract.body?.safeParseAsync(body, REPORT_INPUT_VALUES);
   if (parsedBody?.error || unknown.length > 0) throw invalidBody(parsedBody?.error, unknown);
   return handle({
     ctx: context,

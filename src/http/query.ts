@@ -3,7 +3,7 @@ import { type FieldProblem, invalid } from '../kernel/failure.ts';
 import { shorten } from '../kernel/text.ts';
 import { gatherDeepObjects } from './deep-object.ts';
 import type { Contract } from './endpoint.ts';
-import { firstOfEach, sayIssue } from './field-words.ts';
+import { sayIssue, selectFirstProblems } from './field-words.ts';
 import { queryFlag } from './list-query.ts';
 
 /** The schema of a route's query. Parameters that the route does not know are refused, unless it says otherwise. */
@@ -31,7 +31,7 @@ const closed = (query: z.ZodType): z.ZodType =>
 /** @throws invalid naming each wrong parameter */
 export function requireValid(result: { success: boolean; error?: { issues: readonly z.core.$ZodIssue[] } }): void {
   if (result.success) return;
-  throw invalid(firstOfEach(result.error?.issues.flatMap(findProblems) ?? []));
+  throw invalid(selectFirstProblems(result.error?.issues.flatMap(findProblems) ?? []));
 }
 
 /** Refuses parameters without a name, which the router leaves out of what it reads. */
@@ -56,8 +56,11 @@ export function refuseBrokenText(url: string): void {
   const broken = query.split('&').filter((parameter) => parameter.match(ENCODED)?.some(isBroken));
   if (broken.length === 0) return;
   const names = new Set(broken.flatMap((parameter) => [...new URLSearchParams(parameter).keys()]));
-  const problem = (name: string) => ({ field: shorten(name, UNKNOWN.characters), message: 'must be UTF-8' });
-  throw invalid([...names].slice(0, UNKNOWN.names).map(problem));
+  const problem = (name: string) => ({
+    field: shorten(name, MAX_REPORTED_UNKNOWN.characters),
+    message: 'must be UTF-8',
+  });
+  throw invalid([...names].slice(0, MAX_REPORTED_UNKNOWN.names).map(problem));
 }
 
 function isBroken(encoded: string): boolean {
@@ -70,15 +73,15 @@ function isBroken(encoded: string): boolean {
 }
 
 /** The maximum number of parameters that an answer says are unknown, and the maximum number of characters of their names. */
-const UNKNOWN = { names: 20, characters: 80 };
+const MAX_REPORTED_UNKNOWN = { names: 20, characters: 80 };
 
 const NO_PARAMETER = 'is not a parameter of this route';
 
 const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
   issue.code === 'unrecognized_keys'
     ? issue.keys
-        .slice(0, UNKNOWN.names)
-        .map((key) => ({ field: shorten(key, UNKNOWN.characters), message: NO_PARAMETER }))
+        .slice(0, MAX_REPORTED_UNKNOWN.names)
+        .map((key) => ({ field: shorten(key, MAX_REPORTED_UNKNOWN.characters), message: NO_PARAMETER }))
     : [{ field: issue.path.join('.'), message: sayParameter(issue) }];
 
 /** A parameter's limits are told for an empty value, too: most are numbers. */

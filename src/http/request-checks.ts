@@ -9,7 +9,7 @@ import {
   requireAnyOf,
   requireNotDenied,
   requireOwner,
-  requirePerson,
+  requireUserWithoutClient,
 } from '../access/requirements.ts';
 import type {
   Authenticate,
@@ -48,11 +48,11 @@ export interface RequestFacts {
    * The ids of its path, in order, or of the resource it made where the path names none; then those of its body that it attaches.
    */
   resourceIds: string[];
-  /** The route that it had done in its place, and how that one would have answered. */
+  /** The route that this request performed (`Perform`), and the status that it would have returned. */
   performed: { contract: Contract; status: number } | null;
   /** The action that its handler recorded it as, and the ids of others that it is about. */
   recordedAs?: { action: Action; ids: readonly string[] };
-  /** Set for a dry run: it asked what its route would change, and changed nothing. */
+  /** Set for a dry run, which reports what its route would change and changes nothing. */
   isDryRun?: true;
   /** Counts its use of resources. */
   meter: Meter;
@@ -233,7 +233,7 @@ export async function authorize(contract: Contract, ctx: PrincipalContext, param
   if (unlessDenied) requireNotDenied(ctx.actor, unlessDenied);
   await authorizeAccess(contract, ctx, parameter);
   if (contract.only === 'administrators') requireAdministrator(ctx.actor);
-  if (contract.only === 'people') requirePerson(ctx.actor);
+  if (contract.only === 'people') requireUserWithoutClient(ctx.actor);
   if (contract.only === 'owner') requireOwner(ctx.actor);
 }
 

@@ -61,7 +61,7 @@ export interface Surface {
   families: Record<FailureKind, FamilyWording>;
   /** Its language for callers that ask for none. */
   language: Locale;
-  /** Set where it speaks that language to everybody: to programs, whose protocol has no other. */
+  /** Set where every caller gets that language: callers are programs whose protocol has no other. */
   hasOneLanguage?: true;
   /** Schema of an error body, for the API's description, and the field of it that holds the code. */
   errorBody: ZodObject;

@@ -7,7 +7,7 @@ import type { Contract } from './endpoint.ts';
 import { type HttpEnv, readOrigin, toFailure } from './mount.ts';
 import { type Authentication, isTokenAccess } from './request-checks.ts';
 
-const PRIVATE: Header = ['Cache-Control', 'private, no-store'];
+const NO_STORE_HEADER: Header = ['Cache-Control', 'private, no-store'];
 const NO_REFERRER: Header = ['Referrer-Policy', 'no-referrer'];
 const ANY_PAGE: Header = ['Access-Control-Allow-Origin', '*'];
 
@@ -27,7 +27,7 @@ export function crossOrigin(
     const asked = openerByKind(c.req.path);
     if (asked === null) {
       await ofAll(c, next);
-      if (c.get('facts').contract?.credential === 'external') setHeaders(c, [PRIVATE]);
+      if (c.get('facts').contract?.credential === 'external') setHeaders(c, [NO_STORE_HEADER]);
       return;
     }
     const isPreflight = c.req.method === 'OPTIONS';
@@ -36,7 +36,7 @@ export function crossOrigin(
     const viewer = isPreflight && c.res.ok ? await readViewer(c, asked.open, asked.token) : knownViewer(c);
     // Too many requests are refused before it is known whose pages the token names. Any page may read so: it shows nothing.
     const reader = viewer === null && c.res.status === 429 ? [ANY_PAGE] : allowedReader(viewer, c.req.header('origin'));
-    setHeaders(c, [EXPOSED, PRIVATE, NO_REFERRER, ...reader]);
+    setHeaders(c, [EXPOSED, NO_STORE_HEADER, NO_REFERRER, ...reader]);
     c.res.headers.append('Vary', 'Origin');
   };
 }

@@ -18,7 +18,8 @@ import type { Call } from './versions.ts';
 type Schema = z.core.$ZodType;
 
 /**
- * The record of a write's path, for a body that may hold members that the write does not know, and the routes that change them.
+ * The record at the path of a write, whose body may contain members that the write does not know, and the routes that change
+ * these members.
  */
 export interface NamedRecord {
   /** The GET that shows it, where there is one on the surface. */
@@ -51,9 +52,9 @@ const replaces = ({ method, body }: Contract, member: string): boolean =>
   (method === 'put' || method === 'patch') && body !== undefined && !!ownMember(knownMembers(body), member);
 
 /**
- * Returns the problems of a body's members that its route does not know. No problem are members that the GET of the path's record
- * shows with an equal value: they were read and are sent back.
- * @throws missing where the resource of the path is not there
+ * Returns the problems of a body's members that its route does not know. Members that the GET of the path's record shows with
+ * an equal value are accepted: the caller has read them and sends them back.
+ * @throws missing where the resource of the path does not exist
  */
 export async function unknownProblems(
   body: unknown,
@@ -71,7 +72,7 @@ export async function unknownProblems(
   const shown = await shownRecord(contract, record, call, sent);
   // What does not count for the version moves, but for an id: that is left out where the version is made without it.
   const moves = (name: string): boolean =>
-    MOVING.test(name) ||
+    VOLATILE_MEMBERS.test(name) ||
     (!name.endsWith('_id') && record.reading?.contract.versioned?.ignoredFields.includes(name) === true);
   const isRight = ({ path, value, within }: UnknownMember): boolean => {
     if ((shown === undefined || path.length > 1) && isOfView(contract, record, path)) return true;
@@ -86,8 +87,8 @@ export async function unknownProblems(
 }
 
 /**
- * Returns a body without the members of these names that the GET of the path's record shows with the same value, or null where
- * there are none: what another surface, or an earlier rule, gave the record may be sent back.
+ * Returns a body without those of the named members that the GET of the path's record shows with the same value, or null where
+ * there are none: a value that was stored by another surface or under an earlier rule may be sent back unchanged.
  */
 export async function withoutKept(
   body: unknown,
@@ -103,7 +104,7 @@ export async function withoutKept(
   if (!isRecord(body) || !isRecord(shown)) return null;
   const known = knownMembers(contract.body as Schema);
   const isKept = (name: string) =>
-    staysWithout(ownMember(known, name)) &&
+    staysUnchangedIfOmitted(ownMember(known, name)) &&
     names.includes(name) &&
     Object.hasOwn(shown, name) &&
     isSame(body[name], shown[name], () => false);
@@ -113,7 +114,7 @@ export async function withoutKept(
 }
 
 /** Whether a member that is not sent is left as it is: it has no default that would take its place. */
-function staysWithout(schema: Schema | undefined): boolean {
+function staysUnchangedIfOmitted(schema: Schema | undefined): boolean {
   if (schema === undefined || schema._zod.optin !== 'optional') return false;
   for (
     let at = (schema as z.core.$ZodTypes)._zod.def;
@@ -137,8 +138,9 @@ export const unknownProblem = ({ path }: UnknownMember): FieldProblem => ({
 });
 
 /**
- * Whether a member is one that the record is shown with, of a body that is made of what somebody has read: whoever is shown less
- * of the record, or nothing, may send that on, and is told nothing of what the record has.
+ * Whether a member is one that the record's GET can show, for a body that is built from what a GET returned. Such members may
+ * be sent by a caller who sees only a part of the record, or nothing, and the response reveals nothing about the record's
+ * values.
  */
 function isOfView({ bodySourceField }: Contract, { reading }: NamedRecord, path: readonly string[]): boolean {
   const returns = reading?.contract.returns;
@@ -194,10 +196,10 @@ function includedBy({ query }: Contract, sent: readonly string[]): { include?: s
   return asked === undefined ? {} : { include: asked };
 }
 
-/** Times, counters and who was last: they change by themselves, or with any other change. */
-const MOVING = /_at$|_count$|^version$|^updated_by/;
+/** The names of members that change by themselves or with any other change: times, counters, and who made the last change. */
+const VOLATILE_MEMBERS = /_at$|_count$|^version$|^updated_by/;
 
-/** Whether two JSON values are the same, but for members that move. Members may stand in any order. */
+/** Whether two JSON values are equal, in any order of members, ignoring the members for which `moves` returns true. */
 function isSame(one: unknown, other: unknown, moves: (name: string) => boolean): boolean {
   if (Array.isArray(one) && Array.isArray(other))
     return one.length === other.length && one.every((item, index) => isSame(item, other[index], moves));

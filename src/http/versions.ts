@@ -73,10 +73,10 @@ export function versionedBy({ method, path, versionPath: other = path }: Contrac
 }
 
 /**
- * Runs the handler of a write for the version that `If-Match` names. The rows that the GET reads of the control database are read
- * first; the write is applied only while all of them are the same. Where they are not, the version decides: the change meanwhile
- * may be one that does not count.
- * @throws preconditionFailed where there is another version
+ * Runs the handler of a write for the version that `If-Match` names. The rows that the GET reads from the control database are
+ * read first; the write is applied only if all of them are still the same. If they are not, the version is computed again: the
+ * change in between may be one that does not affect it.
+ * @throws preconditionFailed where the version differs
  */
 export async function forVersion(
   ifMatch: string | undefined,

@@ -25,8 +25,8 @@ const seconds = z
 const waitQuery = z.object({ wait: seconds });
 
 /**
- * Asks by one query, which filters by the company, for a text of each of these records that is another one after each change.
- * It may be asked again after the context was closed, and then opens what it needs anew.
+ * Reads, by one query that filters by the company, a stamp of each of these records: a text that differs after each change. It
+ * may be called again after the context was closed, and then reopens what it needs.
  */
 export type ReadStamps = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
@@ -55,24 +55,30 @@ interface Wait {
   endsAt: number;
 }
 
-/** The requests of one company that wait for records of one kind. One of them looks for all. */
+/** The requests of one company that wait for records of one kind. One of them polls for all. */
 interface Watch {
   waits: Set<Wait>;
   /** The stamp of each record at the last look: null for a record that was not there. */
   seen: ReadonlyMap<string, string | null>;
-  /** When that look began. */
+  /** When the last poll began. */
   seenAt: number;
   nextLookAt: number;
 }
 
-/** Companies' watches, by the kind of record. A request may end without a word, so that each of its waits is forgotten by its time. */
+/**
+ * Companies' watches, by the kind of record. A request can be cut off without cleaning up, so each wait expires by itself at
+ * its `endsAt`.
+ */
 const watches = new Map<ReadStamps, Map<string, Watch>>();
 
-/** The time between two looks into the database. Milliseconds. */
-const EVERY_MS = 1_000;
-/** The time between two checks by each waiting request whether another one has looked, which cost no query. Milliseconds. */
-const GLANCE_MS = 250;
-/** The time after which another request looks, as the one that began to is gone. Milliseconds. */
+/** The time between two polls of the database. Milliseconds. */
+const POLL_INTERVAL_MS = 1_000;
+/**
+ * The time between two checks by each waiting request for the result of another request's poll; they cost no query.
+ * Milliseconds.
+ */
+const RECHECK_INTERVAL_MS = 250;
+/** The time after which another request polls because the one that was polling did not finish. Milliseconds. */
 const RESUME_AFTER_MS = 10_000;
 
 function openWatch(stamps: ReadStamps, companyId: string): Watch {
@@ -83,7 +89,7 @@ function openWatch(stamps: ReadStamps, companyId: string): Watch {
     waits: new Set(),
     seen: new Map(),
     seenAt: 0,
-    nextLookAt: performance.now() + EVERY_MS,
+    nextLookAt: performance.now() + POLL_INTERVAL_MS,
   };
   companies.set(companyId, watch);
   return watch;
@@ -104,7 +110,7 @@ async function readWatchedStamps(watch: Watch, stamps: ReadStamps, ctx: CompanyC
     watch.seen = new Map(ids.map((id) => [id, found.get(id) ?? null]));
     watch.seenAt = beganAt;
   } finally {
-    watch.nextLookAt = beganAt + EVERY_MS;
+    watch.nextLookAt = beganAt + POLL_INTERVAL_MS;
   }
 }
 
@@ -126,9 +132,9 @@ export interface WaitingRequest {
 }
 
 /**
- * Answers a GET as soon as the record has another version than the caller knows, at the latest after `seconds`. While it waits it
- * holds nothing open, and takes no place. All that wait in this isolate for records of one kind and company ask for their changes
- * by one query a second together; a changed record is shown only to a caller that is let in anew.
+ * Responds to a GET as soon as the record's version differs from the one that the caller knows, at the latest after `seconds`.
+ * While a request waits it holds no connection and no slot. All requests of this isolate that wait for records of one kind and
+ * company poll together, by one query a second; a changed record is shown only after its caller has been authorized again.
  */
 export async function whenChanged(awaited: WaitingRequest): Promise<object> {
   const { stamps, ctx, id, seconds, release, isKnown, show, showAnew } = awaited;
@@ -155,7 +161,7 @@ export async function whenChanged(awaited: WaitingRequest): Promise<object> {
         const shown = await showAnew();
         if (!(await isKnown(shown))) return shown;
       }
-      await pause(Math.min(GLANCE_MS, endsAt - performance.now()));
+      await pause(Math.min(RECHECK_INTERVAL_MS, endsAt - performance.now()));
     }
   } finally {
     watch.waits.delete(wait);

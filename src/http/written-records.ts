@@ -18,8 +18,8 @@ export const writtenRecord = {
 };
 
 /**
- * The GETs that show the record which a write answers: those that answer the same schema, and the one that its contract names.
- * Where a service decides who may read, it asks the same of who writes.
+ * Returns the GETs that show the record which a write returns: those with the same response schema, and the one that its
+ * contract names. GETs whose service decides who may read are omitted: the same rule applies to the caller of the write.
  */
 export function findReaders(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
   if (contract.method === 'get' || !idField(getShape(contract))) return [];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Bindings, readConfig } from '../config.ts';
 import type { AuditRecord } from '../logs/audit-record.ts';
-import { keepInLog } from '../modules/company-log/service.ts';
+import { storeInLog } from '../modules/company-log/service.ts';
 import { formatLimiterName } from '../objects/ip-limiter.ts';
 import { withinJurisdiction } from '../objects/jurisdiction.ts';
 import { callObject } from '../platform/objects.ts';
@@ -33,7 +33,7 @@ const auditMessage = z.object({
  * no log.
  */
 export async function keepAuditRecord(env: Bindings, record: AuditRecord): Promise<void> {
-  if (record.companyId !== null || record.principalType !== 'anonymous') return keepInLog(env, 'audit', record);
+  if (record.companyId !== null || record.principalType !== 'anonymous') return storeInLog(env, 'audit', record);
   const { IP_LIMITER } = withinJurisdiction(env, readConfig(env).DATA_JURISDICTION);
   await callObject(IP_LIMITER, formatLimiterName(record.ip), async (limiter) => await limiter.countStranger(record));
 }

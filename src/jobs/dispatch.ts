@@ -4,7 +4,7 @@ import { type CompanyContext, openContext } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
 import { readCompanyState } from '../modules/companies/service.ts';
 import { continueExport } from '../modules/company-exports/jobs.ts';
-import { keepInLog } from '../modules/company-log/service.ts';
+import { storeInLog } from '../modules/company-log/service.ts';
 import { writeResult } from '../modules/data-api/jobs.ts';
 import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckQuestions } from '../modules/knowledge/questions/jobs.ts';
@@ -77,9 +77,9 @@ async function run(
       return message.type === 'webhooks.tell' ? undefined : await keepMessage(context, message);
     switch (message.type) {
       case 'upload.analyse':
-        return await thenTell(context, analyseUpload(context, message.jobId));
+        return await collectEventsAfter(context, analyseUpload(context, message.jobId));
       case 'upload.load':
-        return await thenTell(context, loadUpload(context, message.jobId));
+        return await collectEventsAfter(context, loadUpload(context, message.jobId));
       case 'knowledge.generate':
         return await runBatch(context, message.jobId);
       case 'data.write':
@@ -87,7 +87,7 @@ async function run(
       case 'schedules.run':
         return await runSchedules(context);
       case 'knowledge.recheck':
-        return await thenTell(context, recheckItems(context, message));
+        return await collectEventsAfter(context, recheckItems(context, message));
       case 'knowledge.recheck_questions':
         return await recheckQuestions(context, message);
       case 'webhooks.tell':
@@ -99,7 +99,7 @@ async function run(
       case 'webhooks.backfill':
         return await backfillAudit(context, message);
       case 'share.keep':
-        return await keepInLog(env, 'share', shareEventMessage.parse(message.event));
+        return await storeInLog(env, 'share', shareEventMessage.parse(message.event));
       case 'webhooks.disabled':
         return await mailDisabled(context, message.endpointId);
     }
@@ -116,7 +116,7 @@ async function run(
  * Tells webhook endpoints what happened in the company's Postgres: these messages come after its changes, and again until they are
  * handled, so that nothing is forgotten. Work that is done is not done again because its events cannot be read.
  */
-async function thenTell(context: CompanyContext, work: Promise<void>): Promise<void> {
+async function collectEventsAfter(context: CompanyContext, work: Promise<void>): Promise<void> {
   await work;
   try {
     await collectEvents(context);

@@ -1,6 +1,6 @@
 import type { Bindings } from '../config.ts';
 import { clock } from '../kernel/clock.ts';
-import { keepDeadLetters, type Resend } from '../modules/dead-letters/service.ts';
+import { type Resend, storeDeadLetters } from '../modules/dead-letters/service.ts';
 import { log } from '../platform/log.ts';
 import { consumeAuditRecords } from './audit-queue.ts';
 import { dispatch } from './dispatch.ts';
@@ -61,6 +61,6 @@ async function keepDead(queue: string, batch: MessageBatch, env: Bindings): Prom
     sentAt: timestamp.getTime(),
     diedAt: clock.now(),
   }));
-  await keepDeadLetters(env.FILES, letters);
+  await storeDeadLetters(env.FILES, letters);
   log('messages_died', { queue, count: letters.length });
 }

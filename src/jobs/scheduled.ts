@@ -11,7 +11,7 @@ import { purgeAskedQuestions } from '../modules/knowledge/ask/service.ts';
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
-import { mailLetIn, purgeGrants } from '../modules/oauth/service.ts';
+import { purgeGrants, sendFirstUseMail } from '../modules/oauth/service.ts';
 import { eraseEnded } from '../modules/organizations/end/service.ts';
 import { sendDueMessages } from '../modules/outbox/service.ts';
 import { purgeChallenges } from '../modules/passkeys/service.ts';
@@ -67,7 +67,7 @@ async function runParts(origin: Origin): Promise<void> {
           schedule_paused: mailPaused,
           schedule_consent: mailConsent,
           webhook_disabled: mailWebhookDisabled,
-          program_let_in: mailLetIn,
+          program_let_in: sendFirstUseMail,
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       messages: () => sendDueMessages(context),

@@ -43,7 +43,7 @@ export function mixed(colour: Colour, other: Colour, share: number): Colour {
 }
 
 /** Black or white, whichever is read better on a colour: always with a contrast of more than 4.5. */
-export const inkOn = (colour: Colour): Colour =>
+export const chooseTextColour = (colour: Colour): Colour =>
   contrast('#ffffff', colour) >= contrast('#000000', colour) ? '#ffffff' : '#000000';
 
 const STEPS = 20;

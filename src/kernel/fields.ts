@@ -65,14 +65,14 @@ export const displayName = z
 /** A description that people write: of limited length, may be empty. */
 export const description = z.string().max(2000);
 
-const IDS = 100;
+const MAX_IDS = 100;
 
 /** A list of ids in a body, each once. Whether they are there is for the service to say. */
 export const idsInput = (minimum = 0) =>
   z
     .array(z.string().min(1).max(100))
     .min(minimum)
-    .max(IDS)
+    .max(MAX_IDS)
     .transform((ids) => [...new Set(ids)]);
 
 /** Whether JSON is an object. */

@@ -66,12 +66,12 @@ export const contentType = (ending: FileExtension): string =>
 const BINARY: ReadonlySet<FileExtension> = new Set(['xlsx', 'parquet', 'zip']);
 
 /** Characters that a system refuses in the name of a file, or that have a meaning there. */
-const NO_NAME = /[\p{Cc}\p{Cf}\p{Cs}\\/:*?"<>|]/gu;
+const FORBIDDEN_IN_FILE_NAMES = /[\p{Cc}\p{Cf}\p{Cs}\\/:*?"<>|]/gu;
 const MAX_NAME = 150;
 
 /** The name of a file, in Unicode, as every system takes it. */
 export const fileName = (name: string, ending: string): string =>
-  `${[...name.replace(NO_NAME, '_')].slice(0, MAX_NAME).join('')}.${ending}`;
+  `${[...name.replace(FORBIDDEN_IN_FILE_NAMES, '_')].slice(0, MAX_NAME).join('')}.${ending}`;
 
 /** The headers of a file that is made to be taken away. RFC 6266: a name for all, and one in Unicode. */
 export function fileHeaders(name: string, ending: FileExtension): Record<string, string> {

@@ -11,7 +11,7 @@ const EXAMPLE_SUFFIXES = ['test', 'example', 'invalid'];
 
 const THIS_MACHINE = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** Public names that stand for whatever private address one writes before them, or for one's own machine. */
+/** Public DNS domains that resolve to the private address written in a subdomain, or to the local machine. */
 const REBINDING_DOMAINS = [
   ...['nip.io', 'sslip.io', 'xip.io', 'xip.name', 'ip6.name', 'backname.io', 'traefik.me', 'local.gd', 'localdev.me'],
   ...['localtest.me', 'lvh.me', 'vcap.me', 'fuf.me', 'lacolhost.com', 'localho.st', 'smackaho.st', 'yoogle.com'],
@@ -52,12 +52,12 @@ export function addressProblem(address: string, allowPrivate: boolean): string |
 export const isThisMachine = (hostname: string): boolean => THIS_MACHINE.includes(hostname);
 
 /** Whether a host, as `URL.hostname` gives it, is an IP address and no name. */
-export const isWrittenAddress = (hostname: string): boolean =>
+export const isIpAddress = (hostname: string): boolean =>
   hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
 
 /** @param hostname as `URL.hostname` gives it: IPv4 in dotted decimal, IPv6 in brackets, names in ASCII and lower case */
 export function isPublicHost(hostname: string, allowExamples = false): boolean {
-  if (isWrittenAddress(hostname)) {
+  if (isIpAddress(hostname)) {
     return hostname.startsWith('[') ? isPublicIpv6(hostname.slice(1, -1)) : isPublicIpv4(hostname);
   }
   return isPublicName(hostname.replace(/\.$/, ''), allowExamples);

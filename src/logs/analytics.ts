@@ -97,7 +97,7 @@ export function readAnalytics(
     // Records stand in the order of their times: each is read once for all intervals together.
     series: starts.flatMap((start, n) => {
       const end = starts[n + 1] ?? Number.MAX_SAFE_INTEGER;
-      const parts = within(tables, { lower: { at: start, id: '' }, upper: { at: end, id: '' } });
+      const parts = clipToRange(tables, { lower: { at: start, id: '' }, upper: { at: end, id: '' } });
       return parts.length > 0 ? [{ start, ...countIn(sql, parts, wanted) }] : [];
     }),
     top: {
@@ -138,7 +138,7 @@ function countIn(sql: SqlStorage, tables: readonly DayTable[], wanted: LogFieldF
 }
 
 /** The parts of a range that the tables cover. */
-const within = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
+const clipToRange = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
   tables.flatMap(({ name, ...own }) => {
     const common = intersect(own, range);
     return common ? [{ name, ...common }] : [];

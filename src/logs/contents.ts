@@ -5,10 +5,12 @@ import { TABLES } from './tables.ts';
  * A summary of a file, which often spares reading it: for each field that lists are narrowed by, the number of records with each
  * value; where there are too many values, a Bloom filter, which only tells that a value is absent.
  */
-type Contents = Record<string, { counts: Record<string, number> } | { bloom: string }> & { [TOGETHER]?: Together };
+type Contents = Record<string, { counts: Record<string, number> } | { bloom: string }> & {
+  [COMBINATIONS_KEY]?: CombinationCounts;
+};
 
 /** The number of records with the same values of all counted fields: for a filter by several fields. */
-interface Together {
+interface CombinationCounts {
   /** The fields, under the name that stored contents have for them. */
   members: string[];
   /** The values, and after them how many records have these. */
@@ -16,7 +18,7 @@ interface Together {
 }
 
 /** A name that no field has. */
-const TOGETHER = '';
+const COMBINATIONS_KEY = '';
 
 /** The maximum number of values of a field, and most of their combinations, that are counted. */
 const COUNTED_VALUES = 1000;
@@ -39,11 +41,11 @@ export function summarizeContents(kind: LogKind, records: readonly Logged[]): st
     if (isCounted) counted.push(field);
     contents[field] = isCounted ? { counts: Object.fromEntries(counts) } : { bloom: makeBloom([...counts.keys()]) };
   }
-  const together = counted.length > 1 ? countTogether(counted, records) : null;
-  return JSON.stringify({ ...contents, ...(together && { [TOGETHER]: together }) });
+  const together = counted.length > 1 ? countCombinations(counted, records) : null;
+  return JSON.stringify({ ...contents, ...(together && { [COMBINATIONS_KEY]: together }) });
 }
 
-function countTogether(fields: string[], records: readonly Logged[]): Together | null {
+function countCombinations(fields: string[], records: readonly Logged[]): CombinationCounts | null {
   const counts = new Map<string, number>();
   for (const record of records) {
     const values = JSON.stringify(fields.map((field) => (record as unknown as Record<string, unknown>)[field] ?? null));
@@ -68,10 +70,13 @@ export function countFrom(text: string, values: LogFilter['values']): number | n
     return mayHold(of.bloom, value) ? null : 0;
   });
   if (known.includes(0)) return 0;
-  return known.length === 1 ? (known[0] as number | null) : countFromTogether(contents[TOGETHER], asked);
+  return known.length === 1 ? (known[0] as number | null) : countFromTogether(contents[COMBINATIONS_KEY], asked);
 }
 
-function countFromTogether(together: Together | undefined, asked: [field: string, value: string][]): number | null {
+function countFromTogether(
+  together: CombinationCounts | undefined,
+  asked: [field: string, value: string][],
+): number | null {
   if (!together) return null;
   const { members, rows } = together;
   const places = asked.map(([field, value]) => [members.indexOf(field), value] as const);

@@ -100,9 +100,9 @@ export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent:
 export const forgetTables = (sql: SqlStorage): boolean => cachedDayTables.delete(sql);
 
 /**
- * Takes over the one table for all days of the version before. It stays the table of the days that it reaches into, until they
- * have moved: nothing is copied. Records that that version adds when it serves again, after a roll back, go into the tables of
- * their days. May be repeated.
+ * Takes over the single table for all days of the previous version of the service. It remains the table of the days that it
+ * covers, until they are moved: nothing is copied. If the previous version runs again after a rollback, the records that it
+ * adds go into the tables of their days. May be repeated.
  */
 export function takeOverFormerTables(sql: SqlStorage): void {
   sql.exec('CREATE TABLE IF NOT EXISTS former_tables (kind TEXT PRIMARY KEY, endAt INTEGER NOT NULL) WITHOUT ROWID');

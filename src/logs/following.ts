@@ -4,9 +4,9 @@ import { lastMoved, partAfter, partFor } from './parts.ts';
 import { isThere, newestOrOldest, recordsIn } from './rows.ts';
 
 /**
- * The next records for a follower of a log, who reads it in its own order up to a cursor, also in the files of days that were
- * moved meanwhile. Of a record that is kept later for a time before the cursor, or for a time that was moved, the key alone is
- * noted, so that it is told too, and no record is written twice.
+ * The next records for a follower of a log, which reads it in the log's order from a cursor on, including the files of days
+ * that were moved meanwhile. If a record arrives late, with a time before the cursor or on a moved day, its key alone is noted,
+ * so that it is delivered too without being written twice.
  */
 export interface FollowedRecords {
   /** The number of times that somebody has begun to follow. */

@@ -9,7 +9,7 @@ const RETENTION_MS = 14 * DAY_MS;
 const SECRET = 'forgotten_secret';
 
 /** Texts that may identify a person: ids and addresses. */
-const MARKS = /[0-9a-f]{24}|[^\s"\\/,;:=&?<>()[\]]+@[^\s"\\/,;:=&?<>()[\]]*\w/g;
+const PERSON_ID_PATTERN = /[0-9a-f]{24}|[^\s"\\/,;:=&?<>()[\]]+@[^\s"\\/,;:=&?<>()[\]]*\w/g;
 
 /**
  * Creates the table of persons who were taken out of a log, as digests under a secret of its object: earlier records may wait in
@@ -47,7 +47,7 @@ const computeDigest = (secret: string, mark: string): string => createHmac('sha2
 
 /** Returns the forgotten persons that a record names. */
 function findForgottenPersons(sql: SqlStorage, secret: string, record: Logged): Person[] {
-  const marks = new Set(JSON.stringify(record).toLowerCase().match(MARKS));
+  const marks = new Set(JSON.stringify(record).toLowerCase().match(PERSON_ID_PATTERN));
   const ip = 'ip' in record && typeof record.ip === 'string' ? [record.ip] : [];
   const byDigest = new Map([...marks, ...ip].map((mark) => [computeDigest(secret, mark), mark]));
   const found = sql

@@ -28,7 +28,10 @@ export function redactedText(text: string, { ids, email, pseudonym }: Person): s
   return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escaped(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
 }
 
-/** Whether a record is of something that they did: it says so, or nobody is known who did it from where they were. */
+/**
+ * Whether a record is of something that the person did: it names them as the actor, or it names no actor and comes from one of
+ * their addresses.
+ */
 function isActionOf(record: Record<string, unknown>, { ids, email, ips }: Person): boolean {
   const who = ACTOR_MEMBERS.map((name) => record[name]).filter((each) => typeof each === 'string');
   if (who.length === 0) return typeof record.ip === 'string' && ips.includes(record.ip);
@@ -36,8 +39,8 @@ function isActionOf(record: Record<string, unknown>, { ids, email, ips }: Person
 }
 
 /**
- * The JSON value with the pseudonym in the place of the person, wherever they stand in it. A record of something they did loses
- * the traces of where from, and one that is theirs by its id loses their name.
+ * Replaces the person by the pseudonym throughout a JSON value. A record of something they did loses the address and browser,
+ * and one that is theirs by its id loses their name.
  */
 export function redactValue(value: unknown, person: Person): unknown {
   if (typeof value === 'string') return redactedText(value, person);

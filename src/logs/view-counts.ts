@@ -20,7 +20,7 @@ const readMark = (sql: SqlStorage): Mark =>
   sql.exec<Mark & Record<string, number | string>>('SELECT since, at, id FROM views_counted').one();
 
 /** The events that stand for one share seen: they name it. Events that stand for several are counted by `addViews` alone. */
-const VIEWED = ['share.resolved', 'share.executed'];
+const VIEW_EVENT_TYPES = ['share.resolved', 'share.executed'];
 
 /**
  * Adds events to the counts that are not in them yet, a slice of them. So nobody writes a row for each view: they are counted
@@ -41,7 +41,7 @@ export function countViews(sql: SqlStorage): boolean {
          GROUP BY shareId
        ON CONFLICT DO UPDATE SET viewCount = viewCount + excluded.viewCount,
          lastAccessedAt = max(lastAccessedAt, excluded.lastAccessedAt)`,
-      ...[lower.at, lower.id, upper.at, upper.id, JSON.stringify(VIEWED)],
+      ...[lower.at, lower.id, upper.at, upper.id, JSON.stringify(VIEW_EVENT_TYPES)],
     );
   }
   sql.exec('UPDATE views_counted SET at = ?, id = ?', last.at, last.id);
@@ -58,7 +58,7 @@ export function lateViews(sql: SqlStorage, events: readonly Logged<'share'>[]): 
 export function countLate(sql: SqlStorage, events: readonly Logged<'share'>[]): void {
   const { since } = readMark(sql);
   for (const { shareId, type, occurredAt } of events) {
-    if (shareId === null || !VIEWED.includes(type) || occurredAt < since) continue;
+    if (shareId === null || !VIEW_EVENT_TYPES.includes(type) || occurredAt < since) continue;
     addViews(sql, { shareId, viewCount: type === 'share.executed' ? 1 : 0, lastAccessedAt: occurredAt });
   }
 }

@@ -16,9 +16,9 @@ const CAPACITY = 5_000;
 const EVERYBODY = '';
 
 /**
- * The version of each principal's access, and whether it is being changed. Data that was read while a version held, and no change
- * was under way, is right for as long as that version holds.
- * It is all on disk: a restart neither forgets a change that is under way nor makes everybody be read anew.
+ * The version of each principal's access, and whether it is being changed. Data that was read under a version while no change
+ * was in progress is valid as long as that version is current. Everything is stored on disk: after a restart, changes in
+ * progress are still known and cached data stays valid.
  */
 export class AccessVersions {
   readonly #sql: SqlStorage;
@@ -42,7 +42,7 @@ export class AccessVersions {
     return `${this.#epoch}.${this.#versions.get(EVERYBODY) ?? 0}.${this.#versions.get(principal) ?? 0}`;
   }
 
-  /** A change begins: until it is over, nothing that is known of those it affects holds. */
+  /** Begins a change: until it ends, cached data about the affected principals is invalid. */
   begin({ id, affected }: AnnouncedChange, now: number): void {
     this.#changes.set(id, { affected, until: now + CHANGE_MS });
     this.#sql.exec(

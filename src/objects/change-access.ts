@@ -17,7 +17,7 @@ const ANNOUNCE_MS = 5_000;
  */
 const APPLY_MS = 15_000;
 
-interface Changing {
+interface AnnounceTables {
   db: ControlDb;
   gates: DurableObjectNamespace<OrganizationGate>;
 }
@@ -28,7 +28,7 @@ interface Changing {
  * made.
  */
 export async function changeAccess<T>(
-  { db, gates }: Changing,
+  { db, gates }: AnnounceTables,
   { companyId, principals }: AffectedPrincipals,
   work: () => Promise<T>,
 ): Promise<T> {

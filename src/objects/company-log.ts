@@ -41,7 +41,7 @@ import { eraseStorage } from './erase-storage.ts';
 /** The maximum duration of a run that moves records. */
 const RUN_MS = 20_000;
 /** The time until late records are put in their place, and until a step that failed is tried again. */
-const SOON_MS = 5_000;
+const LATE_RECORDS_DELAY_MS = 5_000;
 const RETRY_MS = 5 * MINUTE_MS;
 
 const NAME = 'name';
@@ -59,7 +59,7 @@ export interface Redaction {
 }
 
 /** The time until followers of the log are told that there is more, and until they are told again, where they could not be. */
-const FOLLOWED_MS = 5_000;
+const NOTIFY_FOLLOWERS_DELAY_MS = 5_000;
 
 interface Environment {
   FILES: R2Bucket;
@@ -203,8 +203,9 @@ export class CompanyLog extends DurableObject<Environment> {
     countLate(this.#sql, lateSeen);
     countUsed(this.#sql, used);
     if (written > 0) forgetCounts(this.#sql, kind, news);
-    await this.#wakeBy(clock.now() + (late.length > 0 || isFull(this.#sql) ? SOON_MS : DAY_MS));
-    if (written > 0 && followedKinds(this.#sql).includes(kind)) await this.#wakeBy(clock.now() + FOLLOWED_MS);
+    await this.#wakeBy(clock.now() + (late.length > 0 || isFull(this.#sql) ? LATE_RECORDS_DELAY_MS : DAY_MS));
+    if (written > 0 && followedKinds(this.#sql).includes(kind))
+      await this.#wakeBy(clock.now() + NOTIFY_FOLLOWERS_DELAY_MS);
     return written;
   }
 
@@ -341,7 +342,7 @@ export class CompanyLog extends DurableObject<Environment> {
       await this.env.WEBHOOKS.send({ type: 'webhooks.stream', companyId });
     } catch (error) {
       logError('followers_not_told', error);
-      await this.#wakeBy(clock.now() + FOLLOWED_MS);
+      await this.#wakeBy(clock.now() + NOTIFY_FOLLOWERS_DELAY_MS);
     }
   }
 

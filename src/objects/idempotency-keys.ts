@@ -33,7 +33,7 @@ const RETENTION_MS = DAY_MS;
 export const LEASE_MS = MINUTE_MS;
 
 /** An object may hold 10 GB. Beyond this, answers are not kept any more; that requests were done still is. */
-const ROOM_BYTES = 4 * 1024 ** 3;
+const MAX_STORAGE_BYTES = 4 * 1024 ** 3;
 
 interface Row extends Record<string, SqlStorageValue> {
   digest: string;
@@ -54,7 +54,7 @@ export class IdempotencyKeys {
   readonly #roomBytes: number;
   readonly #days: Set<number>;
 
-  constructor(sql: SqlStorage, roomBytes = ROOM_BYTES) {
+  constructor(sql: SqlStorage, roomBytes = MAX_STORAGE_BYTES) {
     this.#sql = sql;
     this.#roomBytes = roomBytes;
     const tables = sql.exec<{ name: string }>(

@@ -23,9 +23,9 @@ export interface Admission {
 }
 
 /**
- * The gate's answer about a request. `access` is the version of the principal's access: data read under it holds. It is null
- * while that access is being changed: then only the control database knows. `key` is the state of the idempotency key, null where
- * there is none or a limit refuses the request.
+ * The gate's result for a request. `access` is the version of the principal's access: data that was cached under it is valid.
+ * It is null while that access is being changed: then the control database must be read. `key` is the state of the idempotency
+ * key, null where there is none or a limit rejects the request.
  */
 export type Admittance =
   | { refused: 'nonce_reused' | 'clock_skew' }

@@ -31,8 +31,8 @@ const RUN_TRIES = 900;
 /** The time for which the endpoint's settings are cached, unless a change is announced. Milliseconds. */
 const ENDPOINT_CACHE_MS = 1_000;
 /**
- * The time after which an object that may not send looks again: of a suspended company, and of a paused endpoint, which is told
- * when it is not.
+ * The time after which an object that may not send checks again: for a suspended company, and for a paused endpoint, which is
+ * also notified when it is resumed.
  */
 const SUSPENDED_RECHECK_MS = MINUTE_MS;
 const PAUSED_RECHECK_MS = HOUR_MS;

@@ -59,7 +59,7 @@ export function validateDocument(document: unknown, path = 'document'): FieldPro
 
   if (document === undefined) return [{ field: path, message: REQUIRED }];
   if (!isRecord(document)) return [{ field: path, message: 'must be an object with version and statements' }];
-  refuseOthers(document, ['version', 'statements'], path, report);
+  reportUnknownFields(document, ['version', 'statements'], path, report);
   const { version, statements } = document;
   if (version !== POLICY_VERSION)
     report(`${path}.version`, version === undefined ? REQUIRED : `must be "${POLICY_VERSION}"`);
@@ -90,7 +90,7 @@ function checkStatement(statement: unknown, path: string, sids: Set<string>, rep
     report(path, 'must be an object with effect, actions and resources');
     return;
   }
-  refuseOthers(statement, ['sid', 'effect', 'actions', 'resources'], path, report);
+  reportUnknownFields(statement, ['sid', 'effect', 'actions', 'resources'], path, report);
   const { sid, effect, actions, resources } = statement;
   if (sid !== undefined) {
     if (typeof sid !== 'string' || !SID.test(sid)) {
@@ -135,7 +135,12 @@ function resourceProblem(pattern: string): string | null {
   return reachesArns && RESOURCE.test(pattern) ? null : 'must be "*" or a resource ARN pattern (arn:svc:…)';
 }
 
-function refuseOthers(value: Record<string, unknown>, known: readonly string[], path: string, report: Report): void {
+function reportUnknownFields(
+  value: Record<string, unknown>,
+  known: readonly string[],
+  path: string,
+  report: Report,
+): void {
   for (const field of Object.keys(value)) {
     if (!known.includes(field)) report(`${path}.${cut(field, 64)}`, 'is not a field of the policy language');
   }

@@ -1,5 +1,5 @@
 /** The header with data about a cached text. */
-const ABOUT = 'X-About';
+const METADATA_HEADER = 'X-About';
 
 /** A text that is cached at the edge, and the data about it. */
 export interface CachedText {
@@ -11,7 +11,7 @@ export interface CachedText {
 export async function findCached(cache: string, address: string): Promise<CachedText | undefined> {
   const found = await (await caches.open(cache)).match(address);
   // Another version of this program may have kept it in another form.
-  const about = found?.headers.get(ABOUT) ?? null;
+  const about = found?.headers.get(METADATA_HEADER) ?? null;
   return found && about !== null ? { body: found.body, about: decodeURIComponent(about) } : undefined;
 }
 
@@ -22,6 +22,6 @@ export async function putCached(
   text: string,
   { seconds, about = '' }: { seconds: number; about?: string },
 ): Promise<void> {
-  const headers = { 'Cache-Control': `max-age=${seconds}`, [ABOUT]: encodeURIComponent(about) };
+  const headers = { 'Cache-Control': `max-age=${seconds}`, [METADATA_HEADER]: encodeURIComponent(about) };
   await (await caches.open(cache)).put(address, new Response(text, { headers }));
 }

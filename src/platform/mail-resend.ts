@@ -89,12 +89,12 @@ function buildBody(mail: object, attachments: readonly Attached[]): BodyInit {
  * receiver's address.
  */
 function refusal(status: number, body: Uint8Array | null): MailRefused {
-  const code = `${status} ${nameIn(body) ?? 'unknown'}`;
+  const code = `${status} ${readErrorName(body) ?? 'unknown'}`;
   const permanent = status >= 400 && status < 500 && !TRANSIENT.has(status);
   return new MailRefused(`The mail service did not take the mail: ${code}.`, { code, permanent });
 }
 
-function nameIn(body: Uint8Array | null): string | undefined {
+function readErrorName(body: Uint8Array | null): string | undefined {
   try {
     const { name } = JSON.parse(new TextDecoder().decode(body ?? undefined)) as { name?: unknown };
     return typeof name === 'string' ? name.slice(0, 100) : undefined;

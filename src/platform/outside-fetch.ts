@@ -1,11 +1,11 @@
 import { resolve4, resolve6 } from 'node:dns/promises';
 import { clock } from '../kernel/clock.ts';
-import { addressProblem, isPublicHost, isWrittenAddress } from '../kernel/public-address.ts';
+import { addressProblem, isIpAddress, isPublicHost } from '../kernel/public-address.ts';
 import { RecentlyUsed } from '../kernel/recently-used.ts';
 import { withinTime } from '../kernel/time-limit.ts';
 
-/** A name is looked up again after this long: between two tries of a webhook it may have come to lead elsewhere. */
-const LOOKED_UP_MS = 30_000;
+/** The time for which a DNS lookup is valid: between two attempts of a webhook the name may have been pointed elsewhere. */
+const LOOKUP_CACHE_MS = 30_000;
 const LOOKUP_TIMEOUT_MS = 5_000;
 /** DNS errors which say that a name has no addresses of a kind, where others may have been found. */
 const NO_ADDRESS = ['ENOTFOUND', 'ENODATA'];
@@ -40,12 +40,12 @@ export async function fetchOutside(address: string, init: RequestInit, allowPriv
 
 async function expectPublicName(hostname: string): Promise<void> {
   const now = clock.now();
-  if (isWrittenAddress(hostname) || (lookedUp.get(hostname) ?? 0) > now) return;
+  if (isIpAddress(hostname) || (lookedUp.get(hostname) ?? 0) > now) return;
   const looks = Promise.all([resolve4, resolve6].map((resolve) => resolve(hostname).catch(noAddress)));
   const found = (await withinTime(LOOKUP_TIMEOUT_MS, looks)).flat();
   if (found.length === 0) throw new Error(`${hostname} has no address`);
   if (!found.map(asHostname).every((host) => isPublicHost(host))) throw new AddressRefused('must be on a public host');
-  lookedUp.set(hostname, now + LOOKED_UP_MS);
+  lookedUp.set(hostname, now + LOOKUP_CACHE_MS);
 }
 
 function noAddress(error: NodeJS.ErrnoException): string[] {

@@ -35,8 +35,8 @@ function compute(password: string, salt: Uint8Array, cost: Cost, tagLength: numb
 }
 
 /**
- * As the library's own `setup.js`, which has a memory of 65 MiB: half of all that an isolate may use, for as long as it lives.
- * The modules are the library's but for the least memory that they import.
+ * Loads the library as its own `setup.js` does, but with less memory: that one's 65 MiB, half of what an isolate may use, would
+ * never be freed. The modules are the library's, except for the minimum memory that they import.
  */
 function load(): computeHash {
   const memory = new WebAssembly.Memory(PAGES);

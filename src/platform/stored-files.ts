@@ -9,7 +9,7 @@ export async function deleteObjects(bucket: Pick<R2Bucket, 'delete'>, keys: read
 }
 
 /** The end of the key of a note that names an unfinished upload in parts: no list of objects shows one. */
-const NOTE = '/upload-under-way';
+const UPLOAD_NOTE_SUFFIX = '/upload-under-way';
 
 /** Begins an upload in parts, noted below `folder` until that is deleted. One that was noted there before is abandoned. */
 export async function beginUpload(
@@ -18,9 +18,9 @@ export async function beginUpload(
   key: string,
   options: R2MultipartOptions,
 ): Promise<R2MultipartUpload> {
-  await abandonUploads(bucket, [folder + NOTE]);
+  await abandonUploads(bucket, [folder + UPLOAD_NOTE_SUFFIX]);
   const upload = await bucket.createMultipartUpload(key, options);
-  await bucket.put(folder + NOTE, JSON.stringify({ key, uploadId: upload.uploadId }));
+  await bucket.put(folder + UPLOAD_NOTE_SUFFIX, JSON.stringify({ key, uploadId: upload.uploadId }));
   return upload;
 }
 
@@ -28,7 +28,7 @@ export async function beginUpload(
  * Abandons the uploads that these objects, of all kinds, note: their uploaded parts are deleted. One that has ended is no error.
  */
 export async function abandonUploads(bucket: R2Bucket, objects: readonly string[]): Promise<void> {
-  for (const noted of objects.filter((key) => key.endsWith(NOTE))) {
+  for (const noted of objects.filter((key) => key.endsWith(UPLOAD_NOTE_SUFFIX))) {
     const note = await (await bucket.get(noted))?.json<{ key: string; uploadId: string }>();
     if (!note) continue;
     await bucket

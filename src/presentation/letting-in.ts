@@ -1,8 +1,8 @@
 /** The data for the page of `/oauth/authorize` and `/oauth/device`. JSON, as it travels. */
 export interface LetInView {
-  /** The request of a program; null while its code is to be typed, or where the person cannot be asked. */
+  /** The OAuth client's request; null until the device code is entered, or where the user cannot be asked. */
   asked: AskedView | null;
-  /** The reason why the person cannot be asked: the program is not known, or they are not to be redirected there. */
+  /** Why the user cannot be asked for consent: the OAuth client is unknown, or its redirect URI is not allowed. */
   problem: 'client' | 'redirect' | null;
   /** The code that the address of `/oauth/device` brought along. */
   user_code: string | null;

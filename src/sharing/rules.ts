@@ -33,7 +33,7 @@ export interface ViewerRules {
   /** Whether the viewer may download results, which are those that the other rules leave. */
   downloads: boolean;
   /**
-   * Slugs whose terms can be enforced nowhere, because their filter or parameter is gone or changed, or because the viewer lacks
+   * Slugs whose terms cannot be enforced, because their filter or parameter was deleted or changed, or because the viewer lacks
    * the attribute that decides: nothing is shown then.
    */
   unenforceable: readonly string[];

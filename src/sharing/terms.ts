@@ -21,7 +21,7 @@ export interface Input extends Parameter {
   appliesTo: readonly string[];
   /** Ids of those that have such a parameter and are not given the value: the filter is not for them. */
   skips: readonly string[];
-  /** The attributes of a viewer that its value always is, for viewers: all of them at once. */
+  /** The viewer attributes that set its value for viewers: it is always what all of them allow. */
   viewerAttributes: readonly string[];
   /** Ids of those among `skips` whose own parameter is bound to an attribute: they cannot be shown to viewers. */
   unbound: readonly string[];

@@ -59,7 +59,7 @@ export function isNoValue(input: unknown): boolean {
   return input === undefined || input === null || input === '' || (Array.isArray(input) && input.length === 0);
 }
 
-const refused = (problem: string): CoercedValue => ({ problem });
+const makeProblem = (problem: string): CoercedValue => ({ problem });
 
 const TEXT = `must be text of at most ${MAX_TEXT_LENGTH} characters`;
 const NUMBER = 'must be a number';
@@ -68,18 +68,18 @@ const DATE = 'must be a date such as "2024-01-31"';
 const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
   text: (input) => {
     const text = scalarText(input);
-    return text === undefined ? refused(TEXT) : { value: { type: 'text', value: text } };
+    return text === undefined ? makeProblem(TEXT) : { value: { type: 'text', value: text } };
   },
   select: (input) => {
     const text = scalarText(input);
-    return text === undefined ? refused('must be one value') : { value: { type: 'list', values: [text] } };
+    return text === undefined ? makeProblem('must be one value') : { value: { type: 'list', values: [text] } };
   },
   multi_select: listOfTexts,
   number: (input) => {
     const text = numberText(input);
-    return text === undefined ? refused(NUMBER) : { value: { type: 'number', value: text } };
+    return text === undefined ? makeProblem(NUMBER) : { value: { type: 'number', value: text } };
   },
-  date: (input) => (isDate(input) ? { value: { type: 'date', value: input } } : refused(DATE)),
+  date: (input) => (isDate(input) ? { value: { type: 'date', value: input } } : makeProblem(DATE)),
   date_range: dateRange,
 };
 
@@ -99,9 +99,9 @@ function scalarText(input: unknown): string | undefined {
 
 function listOfTexts(input: unknown): CoercedValue {
   const list = Array.isArray(input) ? input : [input];
-  if (list.length > MAX_LIST_LENGTH) return refused(`must hold at most ${MAX_LIST_LENGTH} values`);
+  if (list.length > MAX_LIST_LENGTH) return makeProblem(`must hold at most ${MAX_LIST_LENGTH} values`);
   const values = list.map(scalarText);
-  if (values.some((value) => value === undefined)) return refused('must be a list of values');
+  if (values.some((value) => value === undefined)) return makeProblem('must be a list of values');
   return { value: { type: 'list', values: [...new Set(values as string[])] } };
 }
 
@@ -122,14 +122,14 @@ function isDate(input: unknown): input is string {
 
 function dateRange(input: unknown): CoercedValue {
   const problem = 'must be { "from": date, "to": date }; either end may be left out';
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return refused(problem);
-  if (Object.keys(input).some((field) => field !== 'from' && field !== 'to')) return refused(problem);
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return makeProblem(problem);
+  if (Object.keys(input).some((field) => field !== 'from' && field !== 'to')) return makeProblem(problem);
   const { from, to } = input as { from?: unknown; to?: unknown };
   const ends = [from, to].map((end) => (isNoValue(end) ? null : isDate(end) ? end : undefined));
-  if (ends.includes(undefined)) return refused(problem);
+  if (ends.includes(undefined)) return makeProblem(problem);
   const [first, last] = ends as [string | null, string | null];
   if (first === null && last === null) return { value: null };
-  if (first !== null && last !== null && first > last) return refused('must not end before it begins');
+  if (first !== null && last !== null && first > last) return makeProblem('must not end before it begins');
   return { value: { type: 'range', from: first, to: last } };
 }
 

@@ -118,9 +118,9 @@ export function alterColumns(table: string, actions: string[]): string {
 const TEMPORARY_NAME = '$aside';
 
 /**
- * Renames columns of a table of schema `public`, all in one statement; they may exchange their names. PostgreSQL takes each
- * by itself, and reads the whole table's definition anew for it: so each is renamed once, after whichever has the name that
- * it gets, and only one of those that pass theirs round in a circle stands aside first.
+ * Renames columns of a table of schema `public`, all in one statement; they may swap names. PostgreSQL processes each rename
+ * separately and rereads the table's definition for it. So each column is renamed only once, after the column that holds its
+ * new name; only in a cycle does one column get a temporary name first.
  */
 export function renameColumns(table: string, renames: readonly { from: string; to: string }[]): string {
   const waiting = new Map(renames.map((rename) => [rename.from, rename]));

@@ -17,10 +17,10 @@ export function newClient(connectionString: string, wsProxy: string | undefined)
 }
 
 /**
- * Says when the database lets a connection wait for `milliseconds`, although the way to it is open: Neon's proxy answers the
- * WebSocket itself, and holds what follows while it wakes the compute. How far away the database is makes no difference.
- * To be called once `connect` was.
- * @param waiting called with true then, and with false when the database answers after that
+ * Reports when the database makes a connection wait for `milliseconds` although the network path to it is open: Neon's proxy
+ * accepts the WebSocket itself, and holds back what follows while it wakes the compute. The distance to the database makes no
+ * difference. To be called after `connect`.
+ * @param waiting called with true then, and with false when the database responds after that
  */
 export function watchWaking(client: Client, milliseconds: number, waiting: (isWaiting: boolean) => void): void {
   const { connection } = client as unknown as { connection: { once(event: string, listener: () => void): void } };

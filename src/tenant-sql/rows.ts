@@ -91,8 +91,8 @@ export const selectRow = (table: string, columns: Column[], rowId: string, maxBy
 });
 
 /**
- * The same, and nobody else changes the row until the transaction ends. The table is locked as the write will, and before:
- * whoever locks it against writes and changes the row would wait for this, and this for them.
+ * Selects one row like `selectRow`, and locks it until the transaction ends. The table is locked first, in the mode of the
+ * later write: otherwise this and a transaction that locks the table against writes and changes the row would deadlock.
  */
 export function lockRow(
   table: string,

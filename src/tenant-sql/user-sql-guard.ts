@@ -66,7 +66,9 @@ export const listValues = ({ called, fields, named }: NamesToCheck): string[] =>
 /** The name that made `CHECK_NAMES` fail. */
 export const refusedBy = (error: Error): string => /"(.*)"/s.exec(error.message)?.[1] ?? 'a name';
 
-/** The first place in a statement of a refused name, as `findNames` or `refusedBy` tells it. */
+/**
+ * Returns the index of the first occurrence in a statement of a rejected name, as returned by `findNames` or `readRefusedName`.
+ */
 export const indexOfName = (sql: string, name: string): number | undefined =>
   sqlTokens(sql).find((token) => {
     const spelling = sql.slice(token.start, token.end);

@@ -49,7 +49,7 @@ export interface UserSqlLimits {
   /** The maximum number of bytes received from PostgreSQL. */
   bytes: number;
   milliseconds: number;
-  /** The service looks something up by itself: this is no execution of people's SQL. */
+  /** Set for the service's own lookups, which do not count as executions of users' SQL. */
   ours?: true;
   /** The time by which it must be done, by `performance.now()`, however long it waited for those that it was sent with. */
   endsAt?: number;
@@ -89,7 +89,7 @@ export async function runUserSql(
  */
 export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatement[]): Promise<UserSqlResult>[] {
   const prepared = statements.map(({ statement, limits }) => {
-    const names = namesIn(statement);
+    const names = listNamesToCheck(statement);
     if (names instanceof Failure) return names;
     return new UserSqlRun(makeSteps(statement, names, limits), limits, () => sql.drop());
   });
@@ -122,7 +122,7 @@ function send(client: Client, runs: UserSqlRun[]): void {
 }
 
 /** The names in a statement that are left to be checked by the database, or why it is refused. */
-export function namesIn(statement: CompiledSql): NamesToCheck | Failure {
+export function listNamesToCheck(statement: CompiledSql): NamesToCheck | Failure {
   const names = findNames(statement.text);
   return 'refused' in names ? queryRefused().because(notAvailable(names.refused)) : names;
 }
@@ -143,7 +143,7 @@ const notAvailable = (name: string): Error => new NameRefused(name);
  * The index of a statement's text at which it failed: where PostgreSQL found it wrong, or where a name stands that is refused.
  * Undefined where nobody says.
  */
-export function failedAt({ text }: CompiledSql, { cause }: Failure): number | undefined {
+export function findFailedIndex({ text }: CompiledSql, { cause }: Failure): number | undefined {
   if (cause instanceof NameRefused) return indexOfName(text, cause.refused);
   const position = isPostgresError(cause) ? Number(cause.position) : Number.NaN;
   return Number.isInteger(position) ? indexAfter(text, characterOfStatement(position) - 1) : undefined;

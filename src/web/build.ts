@@ -179,7 +179,10 @@ const linkedWithin = (html: string): string =>
     return guide ? `<a href="#${guide === 'README' ? folder : guide}"` : '<a';
   });
 
-/** The component for pages of others, in one file. Its name changes with its content. */
+/**
+ * The web component with which other sites embed dashboards and visualizations, bundled into one file. Its name changes with
+ * its content.
+ */
 async function componentScript(): Promise<{ name: string; script: Uint8Array }> {
   const { outputFiles } = await build({
     absWorkingDir: PROJECT,

@@ -1,40 +1,43 @@
-/** The prefix of messages between an embedded page and the page around it: see "Messages" in embed/README.md. */
-const PREFIX = 'data-console:';
+/** The prefix of message types between an embedded page and its host page: see "Messages" in embed/README.md. */
+const MESSAGE_PREFIX = 'data-console:';
 
 /** The time that an embedded page waits for its host to say whether it renews tokens. Milliseconds. */
 const GREETING_MS = 2_000;
-/** The maximum number of messages that are kept until it is clear whether they may be taken. */
-const MAX_EARLY = 50;
+/** The maximum number of messages buffered until the allowed origins are known. */
+const MAX_BUFFERED_MESSAGES = 50;
 
-/** The messages that the page around may send. Those about tokens are taken of anyone: a token is looked at before it is used. */
+/**
+ * The messages that the host page may send. Those about tokens are accepted from any origin, as each token is checked before
+ * use.
+ */
 type Incoming = 'parameters' | 'theme' | 'token' | 'token-failed' | 'token-refused';
-const ABOUT_TOKENS: ReadonlySet<string> = new Set<Incoming>(['token', 'token-failed', 'token-refused']);
+const TOKEN_MESSAGES: ReadonlySet<string> = new Set<Incoming>(['token', 'token-failed', 'token-refused']);
 
-/** Messages that are sent only to an origin that may know the content shown. */
+/** Messages that are sent only to an allowed origin, as they reveal the content shown. */
 type Outgoing = 'ready' | 'parameters' | 'click';
 type Message = Record<string, unknown>;
 type Listener = (message: Message, origin: string) => void;
 
-/** The page around this one. */
+/** The host page: the one that embeds this page in a frame. */
 export interface Host {
-  /** Calls `listener` for messages of the page around, once it is clear that its origin may send them. */
+  /** Calls `listener` for messages of the host page; except for those about tokens, only if its origin is allowed. */
   on(type: Incoming, listener: Listener): void;
-  /** Names the origins that may have this page in theirs, as soon as the token says so; empty for any. */
+  /** Sets the origins that may embed this page, which the token specifies; empty for any. */
   allowOrigin(origins: readonly string[]): void;
   /** Sends the host page a message, as soon as its origin is known to be an allowed one. */
   send(type: Outgoing, message?: object): void;
-  /** Tells it the code of a failure, which anyone may know who may show this page. */
+  /** Sends the code of a failure to the host page, whatever its origin: the code is not confidential. */
   sendError(code: string): void;
-  /** Asks for another token. That says nothing of this page, so anyone may hear it. */
+  /** Requests a new token from the host page, whatever its origin: the request reveals nothing about this page. */
   requestToken(): void;
   /** Whether it renews tokens. */
   renewsTokens(): Promise<boolean>;
 }
 
 /**
- * Begins to talk with the page around this one. No other frame is heard. The browser shows this page only within origins that
- * `frame-ancestors` allows; if the token names origins, the sender's must be one of them too.
- * @returns undefined where there is none
+ * Connects to the host page; messages of other frames are ignored. The browser shows this page only within origins that
+ * `frame-ancestors` allows; if the token specifies origins, the sender's must be one of them, too.
+ * @returns undefined if this page is not embedded
  */
 export function connectHost(): Host | undefined {
   if (parent === window) return undefined;
@@ -52,11 +55,11 @@ export function connectHost(): Host | undefined {
   // A frame that is being removed is its own parent, which must be sent nothing.
   const hostWindow = parent;
   const post = (type: string, to: string, message: object = {}) =>
-    parent === hostWindow && hostWindow.postMessage({ ...message, type: PREFIX + type }, to);
+    parent === hostWindow && hostWindow.postMessage({ ...message, type: MESSAGE_PREFIX + type }, to);
 
   function dispatch(type: string, message: Message): void {
-    if (ABOUT_TOKENS.has(type) || isTrusted()) listeners.get(type)?.(message, origin);
-    else if (allowed === undefined && early.length < MAX_EARLY) early.push([type, message]);
+    if (TOKEN_MESSAGES.has(type) || isTrusted()) listeners.get(type)?.(message, origin);
+    else if (allowed === undefined && early.length < MAX_BUFFERED_MESSAGES) early.push([type, message]);
   }
 
   function flush(): void {
@@ -68,13 +71,13 @@ export function connectHost(): Host | undefined {
 
   addEventListener('message', (event: MessageEvent<unknown>) => {
     const { type, ...message } = Object(event.data) as Message;
-    if (event.source !== hostWindow || typeof type !== 'string' || !type.startsWith(PREFIX)) return;
+    if (event.source !== hostWindow || typeof type !== 'string' || !type.startsWith(MESSAGE_PREFIX)) return;
     origin = event.origin;
-    if (type === `${PREFIX}host`) {
+    if (type === `${MESSAGE_PREFIX}host`) {
       renews = message.renews === true;
       greeted.resolve();
       dispatch('parameters', message);
-    } else dispatch(type.slice(PREFIX.length), message);
+    } else dispatch(type.slice(MESSAGE_PREFIX.length), message);
     flush();
   });
   post('hello', '*');
@@ -100,8 +103,8 @@ export function connectHost(): Host | undefined {
 }
 
 /**
- * Tells this page's height to the page around it, now and on every change. Anyone who may show this page may know its height, so
- * the message names no origin.
+ * Reports this page's height to the host page, now and on every change, whatever its origin: any page that may embed this one
+ * may know its height.
  */
 export function sendHeight(): void {
   if (parent === window) return;
@@ -110,7 +113,7 @@ export function sendHeight(): void {
     const height = Math.ceil(document.body.getBoundingClientRect().height);
     if (height === sent) return;
     sent = height;
-    parent.postMessage({ type: `${PREFIX}height`, height }, '*');
+    parent.postMessage({ type: `${MESSAGE_PREFIX}height`, height }, '*');
   };
   new ResizeObserver(send).observe(document.body);
   // Browsers draw no frame that is out of view, and only drawing tells the observer above. A change is measured at once.

@@ -1,6 +1,6 @@
 /**
- * Calls `print` when the page is about to be printed, and after.
- * @returns ends that
+ * Calls `print` with true before the page is printed, and with false afterwards.
+ * @returns a function that stops this
  */
 export function onPrint(print: (isPrinted: boolean) => void): () => void {
   let isPrinting = false;

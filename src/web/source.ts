@@ -16,7 +16,9 @@ export type Opened =
   | { kind: 'item'; item: SharedItemView; options: EmbedOptions; branding: ViewBranding }
   | { kind: 'sign_in'; companySlug: string };
 
-/** Results, and how old they are (ms). While the database wakes there are new ones in a moment. */
+/**
+ * Results with their age (ms). `waking`: they are outdated, since the database is still waking; new ones follow within seconds.
+ */
 export interface Executed {
   results: ViewResult[];
   age: number;
@@ -36,20 +38,23 @@ export interface Source {
 /** The formats in which results are downloaded. */
 export type FileFormat = 'csv' | 'xlsx';
 
-/** The execution that answers a file. */
+/** The path of an execution that responds with a file. */
 export const downloadPath = (base: string, visualizationId: string, format: FileFormat): string =>
   `${base}/execute?${new URLSearchParams({ format, visualization_id: visualizationId })}`;
 
-/** The way to the API below a token's address, which may come to be another token's. */
+/** Access to the API paths of a token, which may be replaced by a newer token. */
 export interface TokenAccess {
   /** Describes the shared item. @throws ApiProblem */
   info(): Promise<TokenView>;
-  /** Asks below the address. @throws ApiProblem */
+  /**
+   * Calls `work` with the base path of the current token.
+   * @throws ApiProblem
+   */
   ask<T>(work: (base: string) => Promise<T>): Promise<T>;
 }
 
-/** The source behind a token. */
-export function sourceBehind({ info, ask }: TokenAccess): Source {
+/** Creates the data source of the item that a token gives access to. */
+export function createTokenSource({ info, ask }: TokenAccess): Source {
   return {
     async open() {
       const view = await info();
@@ -68,7 +73,7 @@ export function sourceBehind({ info, ask }: TokenAccess): Source {
   };
 }
 
-/** The source of a visualization alone: it has parameters without lists of values. */
+/** Makes a source for a single visualization, whose parameters have no lists of options: requesting options fails. */
 export const withoutOptions = (source: Source): Source => ({
   ...source,
   options: async () => {
@@ -76,16 +81,19 @@ export const withoutOptions = (source: Source): Source => ({
   },
 });
 
-/** The source behind the link of a share. */
-export function publicShare(token: string): Source {
+/** Creates the data source for a share's public link. */
+export function createPublicShareSource(token: string): Source {
   const base = `/api/v1/public/shares/${token}`;
-  return sourceBehind({ info: () => call(`${base}/resolve`), ask: (work) => work(base) });
+  return createTokenSource({ info: () => call(`${base}/resolve`), ask: (work) => work(base) });
 }
 
 export const optionsPath = (slug: string, search: string): string =>
   `${encodeURIComponent(slug)}/options${search === '' ? '' : `?${new URLSearchParams({ search })}`}`;
 
-/** Executes, by a call that is told what else it has to do. A dashboard answers `results`, a single visualization `result`. */
+/**
+ * Executes a request and reads its response: `results` for a dashboard, `result` for a single visualization.
+ * @param execute makes the call; passes `more` on to it
+ */
 export async function runExecution(
   execute: (more: { onTime: (time: number) => void }) => Promise<ViewResponse>,
 ): Promise<Executed> {

@@ -7,7 +7,7 @@ import { LOCALE, TEXTS } from './texts.ts';
 const ROWS_PER_PAGE = 100;
 /** The maximum number of rows that are printed. */
 const MAX_PRINTED = 500;
-/** The number of ways to make a table less wide on paper: see styles/print.css. */
+/** The highest level (`data-tight`) of making a table narrower for paper: see styles/print.css. */
 const MAX_TIGHT = 4;
 
 type Order = { column: number; descending: boolean } | undefined;
@@ -15,13 +15,16 @@ type Order = { column: number; descending: boolean } | undefined;
 /** A result as a table. */
 export interface Table {
   element: HTMLElement;
-  /** Holds all rows that are printed, or again those that were shown. */
+  /** Shows the rows for printing, up to the maximum; with false, restores the rows shown before. */
   print(isPrinted: boolean): void;
   /** Whether a part of it is out of view. */
   isCut(): boolean;
-  /** The arrangement that its viewer made: order, rows and scrolling. */
+  /** Returns the viewer's sort order, number of rows and scroll position. */
   arranged(): Arranged;
-  /** Does the same to this one, which is on the page, if it has the same columns. */
+  /**
+   * Applies a sort order, number of rows and scroll position of another table to this one, if their columns are equal. This one
+   * must be in the document.
+   */
   arrange(as: Arranged): void;
 }
 
@@ -81,7 +84,7 @@ export function buildTable(
 
   function show(rows: number): void {
     visible = rows;
-    const sorted = order ? data.rows.toSorted(comparing(order)) : data.rows;
+    const sorted = order ? data.rows.toSorted(makeRowComparator(order)) : data.rows;
     body.replaceChildren(...sorted.slice(0, visible).map((row) => buildRow(row, data.columns, texts, choose)));
     body.querySelector('button')?.setAttribute('tabindex', '0');
     more.hidden = total <= visible;
@@ -89,7 +92,7 @@ export function buildTable(
     stretch();
   }
 
-  /** Makes rows a little higher, so that the lowest in view is cut where it is seen that there are more. */
+  /** Makes rows slightly higher, so that the last visible one is clearly cut off, which shows that more rows follow. */
   function stretch(): void {
     table.style.removeProperty('--stretch');
     const { clientHeight, scrollHeight, scrollTop } = area;
@@ -107,7 +110,7 @@ export function buildTable(
     tellView();
   }
 
-  /** Says which rows are in view, and on which sides there are more. */
+  /** Updates the text that says which rows are in view, and the marks of the sides on which there are more. */
   function tellView(): void {
     const { scrollLeft, scrollTop, clientWidth, clientHeight, scrollWidth, scrollHeight } = area;
     const sides = {
@@ -157,7 +160,7 @@ export function buildTable(
   };
 }
 
-/** The share of the lowest row that is in view, at most; the rest of it at least. */
+/** The maximum visible share of the last row in view, where it is cut off; the minimum is 1 less this. */
 const MAX_SEEN_SHARE = 0.7;
 
 /** Counts the rows before the first for which `isSo` is true, as it is for all after it. */
@@ -204,9 +207,10 @@ function buildRow(
 }
 
 /**
- * Compares numbers by value and all else as text in the page's language; empty cells come last in either direction.
+ * Returns a comparator of rows: numbers by value, all else as text in the page's language; empty cells come last in either
+ * direction.
  */
-const comparing =
+const makeRowComparator =
   ({ column, descending }: NonNullable<Order>) =>
   (first: ViewCell[], second: ViewCell[]): number => {
     const [a, b] = [first[column] ?? null, second[column] ?? null];

@@ -17,7 +17,7 @@ export const LOCALE: Locale = parseLocale(PAGE?.documentElement.lang) ?? DEFAULT
 /** The texts of the page. */
 export const TEXTS: PageTexts = (await LANGUAGES[LOCALE]()).texts;
 
-/** The words for a failure. The server's message is in English, for those who write programs. */
+/** The text for an error code in the page's language; the server's English message is for developers. */
 export function failureText(code: string): string {
   const known: Partial<Record<string, string>> = TEXTS.failures;
   return known[code] ?? TEXTS.broken;

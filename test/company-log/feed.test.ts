@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/config.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { AuditRecord } from '../../src/logs/audit-record.ts';
-import { keepInLog } from '../../src/modules/company-log/service.ts';
+import { storeInLog } from '../../src/modules/company-log/service.ts';
 import type { ShareEvent } from '../../src/sharing/share-event.ts';
 import { call } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
@@ -42,7 +42,7 @@ const anEvent = (): ShareEvent => ({
 });
 const some = (count: number) => Array.from({ length: count }, aRecord);
 const keepAll = (records: AuditRecord[], bindings: object = {}) =>
-  Promise.all(records.map((record) => keepInLog({ ...env, ...bindings } as Bindings, 'audit', record)));
+  Promise.all(records.map((record) => storeInLog({ ...env, ...bindings } as Bindings, 'audit', record)));
 const idsOf = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
 const listStoredIds = async () => idsOf(await recordsOf('audit', company));
 
@@ -82,7 +82,7 @@ describe("the delivery of records to a company's log", () => {
     const bindings = { ...env, COMPANY_LOG } as unknown as Bindings;
     const [record] = some(1) as [AuditRecord];
     const event = anEvent();
-    await Promise.all([keepInLog(bindings, 'share', event), keepInLog(bindings, 'audit', record)]);
+    await Promise.all([storeInLog(bindings, 'share', event), storeInLog(bindings, 'audit', record)]);
     expect(calls).toEqual([2]);
     expect([await listStoredIds(), idsOf(await recordsOf('share', company))]).toEqual([[record.id], [event.id]]);
   });

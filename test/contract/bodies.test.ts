@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import { failureResponse } from '../../src/http/answer.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
-import { WITH_VALUES } from '../../src/http/field-words.ts';
+import { REPORT_INPUT_VALUES } from '../../src/http/field-words.ts';
 import { readJson } from '../../src/http/json-body.ts';
 import type { Surface } from '../../src/http/surface.ts';
 import { Failure } from '../../src/kernel/failure.ts';
@@ -123,7 +123,7 @@ it.each(BODIES)(
         Array.from({ length: length + 1 }, () => UNREADABLE),
       );
       expect([place, [...unknownMembers(schema as z.ZodType, body)]]).toEqual([place, []]);
-      await schema?.safeParseAsync(body, WITH_VALUES);
+      await schema?.safeParseAsync(body, REPORT_INPUT_VALUES);
     }
   },
 );

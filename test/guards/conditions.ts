@@ -58,7 +58,8 @@ function conditionsOfPostgres(source: string): Found[] {
       .map(({ 0: text, index }) => ({ in: '', text, start: from + index, end: from + index + text.length }))
       .filter(
         ({ text }) =>
-          !/^(?:AND )?(?:id = \$1|company_id = \$[12]|\$\{KEY\})$/.test(text.trim()) && !/RETURNING/.test(text),
+          !/^(?:AND )?(?:id = \$1|company_id = \$[12]|\$\{\w+_KEY_CONDITION\})$/.test(text.trim()) &&
+          !/RETURNING/.test(text),
       );
   });
 }

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   countRows,
-  type PageOf,
+  type PageSource,
   type Position,
   selectFollowing,
   selectWindow,
 } from '../../src/modules/managed-tables/row-pages.ts';
-import { type AskedFilter, readSelection } from '../../src/modules/managed-tables/selection.ts';
+import { readSelection, type SentFilter } from '../../src/modules/managed-tables/selection.ts';
 import { parseSort } from '../../src/modules/managed-tables/sort.ts';
 import type { Column } from '../../src/tenant-sql/columns.ts';
 import type { Statement } from '../../src/tenant-sql/rows.ts';
@@ -258,7 +258,7 @@ describe('the query plan of a page of rows', () => {
     return rows.map((row) => row['QUERY PLAN']).join('\n');
   }
 
-  const pageOf = (filter: AskedFilter[], sortBy?: string): PageOf => ({
+  const pageOf = (filter: SentFilter[], sortBy?: string): PageSource => ({
     ...readSelection({ filter, search: '' }, columns),
     table: 'large',
     order: parseSort(sortBy, columns),

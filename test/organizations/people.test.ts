@@ -5,9 +5,9 @@ import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Person } from '../../src/logs/redaction.ts';
 import { redactedText, redactValue } from '../../src/logs/redaction.ts';
-import { keepInLog } from '../../src/modules/company-log/service.ts';
+import { storeInLog } from '../../src/modules/company-log/service.ts';
 import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts';
-import { getName, HELD_TABLES } from '../../src/modules/organizations/end/control-store.ts';
+import { COMPANY_TABLES, getName } from '../../src/modules/organizations/end/control-store.ts';
 import { STORES } from '../../src/modules/organizations/end/stores.ts';
 import { append, aRecord, daysAgo, settle } from '../company-log/support.ts';
 import { aSchedule, hasAgreed } from '../schedules/support.ts';
@@ -183,7 +183,7 @@ describe('the stored data about a person', () => {
   });
 
   it('has columns of its own in every table with rows about persons, none of them a secret', () => {
-    const shown = HELD_TABLES.filter(({ about }) => about).map(({ table }) => ({
+    const shown = COMPANY_TABLES.filter(({ about }) => about).map(({ table }) => ({
       table: getName(table),
       names: listPersonalColumns(table).map(({ name }) => name),
     }));
@@ -391,7 +391,7 @@ describe('the erasure of a person', () => {
     await must(company.as.delete(of(email)));
     const late = [...theirs, about].map((event) => ({ ...event, id: newId(Date.now()), companyId: company.id }));
     for (const event of late) await deliver({ type: 'share.keep', companyId: company.id, event });
-    await keepInLog(env, 'audit', { ...record, id: newId(Date.now()), companyId: company.id } as never);
+    await storeInLog(env, 'audit', { ...record, id: newId(Date.now()), companyId: company.id } as never);
     const kept = await recordsOf('share', company.id);
     expect(late.every((event) => kept.some((each) => each.id === event.id && each.actorEmail !== email))).toBe(true);
     expect(await placesOf([id, outsiderId, email])).toEqual([]);
@@ -458,6 +458,6 @@ describe('the pseudonym of an erased person', () => {
 describe('the list of stores with data about people', () => {
   it('says of each store and table what it holds about people', () => {
     expect(STORES.filter(({ people }) => people === undefined)).toEqual([]);
-    expect(HELD_TABLES.filter(({ about }) => about === undefined).map(({ table }) => getName(table))).toEqual([]);
+    expect(COMPANY_TABLES.filter(({ about }) => about === undefined).map(({ table }) => getName(table))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contrast, inkOn, mixed, parseColour, readable, TEXT_CONTRAST } from '../../src/kernel/colours.ts';
+import { chooseTextColour, contrast, mixed, parseColour, readable, TEXT_CONTRAST } from '../../src/kernel/colours.ts';
 import { contrastProblems, STANDARD_COLOURS } from '../../src/presentation/branding.ts';
 import { theme } from '../../src/presentation/branding-fields.ts';
 
@@ -35,8 +35,8 @@ describe('colours', () => {
   it('always have a readable text colour, and can be made readable', () => {
     fc.assert(
       fc.property(aColour, aColour, (colour, ground) => {
-        expect(contrast(inkOn(ground), ground)).toBeGreaterThan(TEXT_CONTRAST);
-        const made = readable(colour, [ground], TEXT_CONTRAST, inkOn(ground));
+        expect(contrast(chooseTextColour(ground), ground)).toBeGreaterThan(TEXT_CONTRAST);
+        const made = readable(colour, [ground], TEXT_CONTRAST, chooseTextColour(ground));
         expect(contrast(made, ground)).toBeGreaterThanOrEqual(TEXT_CONTRAST);
         if (contrast(colour, ground) >= TEXT_CONTRAST) expect(made).toBe(colour);
       }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isMadeOf } from '../../src/modules/users/passwords.ts';
+import { consistsOfKnownWords } from '../../src/modules/users/passwords.ts';
 
 const KNOWN = ['jose.lima@acme', 'José Lima', 'Acme Analytics Ltda.', 'acme-analytics'];
 
@@ -14,7 +14,7 @@ describe('the check of a password for its user’s own words', () => {
     'Acme_Lima_20260101',
     'analytics12345678',
   ])('refuses %s', (password) => {
-    expect(isMadeOf(password, KNOWN)).toBe(true);
+    expect(consistsOfKnownWords(password, KNOWN)).toBe(true);
   });
 
   it.each([
@@ -26,10 +26,10 @@ describe('the check of a password for its user’s own words', () => {
     'vK3#pQz81!mm',
     '',
   ])('accepts %j', (password) => {
-    expect(isMadeOf(password, KNOWN)).toBe(false);
+    expect(consistsOfKnownWords(password, KNOWN)).toBe(false);
   });
 
   it('ignores words too short to name anybody', () => {
-    expect(isMadeOf('al-2026-x', ['Al', 'Bo'])).toBe(false);
+    expect(consistsOfKnownWords('al-2026-x', ['Al', 'Bo'])).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isOfShares } from '../../src/modules/webhooks/event-types.ts';
+import { isShareEventType } from '../../src/modules/webhooks/event-types.ts';
 import { aContext, CONTEXTS_PATH, dashboardGrant, portalCodeOf, requestCode } from '../share-portal/support.ts';
 import { type ApiResponse, call, type Sending } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
@@ -184,7 +184,7 @@ const WAITING = "outbox where company_id = ? and message ->> '$.event.type' = ?"
 describe('a change of a share, context or embed', () => {
   it('is tested in this file for every route that writes an event about it', () => {
     const told = Object.entries(ROUTE_EVENTS).flatMap(([route, types]) =>
-      typeof types !== 'string' && types.some(isOfShares) ? route : [],
+      typeof types !== 'string' && types.some(isShareEventType) ? route : [],
     );
     expect(told.toSorted()).toEqual([...Object.keys(CHANGES), ...CHANGES_NOTHING].toSorted());
   });

@@ -33,8 +33,8 @@ export const companies = sqliteTable(
     branding: json<Branding>('branding').notNull().default({}),
     logo: json<Logo>('logo'),
     /**
-     * When the company was suspended: since then nobody of it, or for it, is let in, and nothing runs for it. Null while it is
-     * active.
+     * When the company was suspended: since then all requests by or for it are rejected, and no background work runs for it.
+     * Null while it is active.
      */
     suspendedAt: timestamp('suspended_at'),
     /** When the operator had the company ended, and when its erasure begins; null unless it is to end. It is suspended then. */

@@ -30,8 +30,8 @@ export const oauthPublicClients = sqliteTable(
 );
 
 /**
- * The permission of a person for a program to act for them: begun by their consent, in force once the program has exchanged its
- * code. Codes and refresh tokens are kept only as SHA-256.
+ * A user's permission for an OAuth client to act on their behalf: created by their consent, effective once the client has
+ * exchanged its code. Codes and refresh tokens are stored only as SHA-256.
  */
 export const oauthGrants = sqliteTable(
   'oauth_grants',
@@ -72,7 +72,10 @@ export const oauthGrants = sqliteTable(
   ],
 );
 
-/** Programs without a browser that wait for somebody to type their code. They belong to no company until somebody does. */
+/**
+ * Device authorizations: OAuth clients without a browser that wait for a user to enter their code. They belong to no company
+ * until then.
+ */
 export const oauthDevices = sqliteTable(
   'oauth_devices',
   {

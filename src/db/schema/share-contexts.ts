@@ -13,7 +13,10 @@ export const shareContexts = sqliteTable(
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull(),
-    /** Counts changes of the grants: whoever may change a context may do so only as it was when that was decided. */
+    /**
+     * Counts changes of the grants: a change of the context is applied only if its version is still the one for which the
+     * caller was authorized.
+     */
     version: integer('version').notNull(),
     ...timestamps(),
   },

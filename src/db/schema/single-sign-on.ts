@@ -28,7 +28,7 @@ export const ssoConfigurations = sqliteTable('sso_configurations', {
   clientSecret: text('client_secret'),
   /** The addresses that people may be sent back to. */
   redirectUris: json<string[]>('redirect_uris').notNull(),
-  /** Whether people whom the provider knows and we do not become users. */
+  /** Whether unknown people who sign in through the provider become users (just-in-time provisioning). */
   jitProvisioning: flag('jit_provisioning').notNull(),
   ...timestamps(),
 });

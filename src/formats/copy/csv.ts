@@ -2,7 +2,7 @@ import type { Dialect } from '../csv/dialect.ts';
 import type { Encoding } from '../text/decode.ts';
 
 /** The quote character given to COPY for a file that has no quotes: a control character that occurs in no text. */
-export const NEVER_QUOTE = 1;
+export const NO_QUOTE_BYTE = 1;
 
 /**
  * Builds the options, inside of `WITH (…)`, with which COPY reads a CSV file unchanged. Empty values become null in
@@ -10,7 +10,7 @@ export const NEVER_QUOTE = 1;
  * @param columns quoted names of the table's columns, in the order of the fields
  */
 export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string[]): string {
-  const quote = literal(dialect.quote ?? String.fromCharCode(NEVER_QUOTE));
+  const quote = literal(dialect.quote ?? String.fromCharCode(NO_QUOTE_BYTE));
   return [
     'FORMAT csv',
     `DELIMITER ${literal(dialect.delimiter)}`,

@@ -15,7 +15,10 @@ export interface HtmlFile<T> {
   begin(): SheetOutput<T>;
 }
 
-/** The runtime hands over each element and text by itself, which takes far longer than to read it. */
+/**
+ * The maximum number of elements and texts of a page: the runtime reports each by a separate call, which takes far longer than
+ * parsing.
+ */
 const MAX_EVENTS = 1_500_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 const BLOCK_BYTES = 64 * 1024;
@@ -91,7 +94,8 @@ async function convertAs<T>(file: HtmlFile<T>, recoder: Recoder): Promise<Conver
 }
 
 /**
- * Counts the bytes that the runtime hands over, of both passes, and keeps a failure, which the runtime would report as its own.
+ * Limits the number of elements and texts that the runtime reports, in both passes together, and stores a failure, which the
+ * runtime would report as its own.
  */
 class EventBudget {
   failure: unknown;

@@ -35,13 +35,17 @@ export function readJpeg(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
       scans += 1;
       end = endOfScan(view, end);
     }
-    if (!isAside(marker)) kept.push(bytes.subarray(at, end));
+    if (!isMetadataMarker(marker)) kept.push(bytes.subarray(at, end));
     at = end;
   }
 }
 
-/** Whether a marker begins data besides the picture: comments, and data of programs, but for the colour transform. */
-const isAside = (marker: number): boolean => marker === COM || (marker > APP0 && marker <= APP15 && marker !== APP14);
+/**
+ * Whether a marker begins metadata, which is left out: comments, and application segments except APP0 and APP14, which defines
+ * the colour transform.
+ */
+const isMetadataMarker = (marker: number): boolean =>
+  marker === COM || (marker > APP0 && marker <= APP15 && marker !== APP14);
 
 /** The place of the next marker: within a scan, 0xFF is followed by 0 or by a restart marker. */
 function endOfScan(view: DataView, from: number): number {

@@ -4,7 +4,7 @@ export class Fields {
   bytes = new Uint8Array(16 * 1024);
   /** The end of each text. */
   ends = new Uint32Array(1024);
-  /** The places of values that are no numbers among numbers. */
+  /** The indexes of values in a numeric column that are not numbers (NaN, infinities). */
   notNumbers: number[] = [];
 
   get length(): number {

@@ -11,13 +11,13 @@ import {
 } from './pages.ts';
 import { ParquetProblem } from './problem.ts';
 
-/** A place among the values of a leaf: a page of the file, and how many rows that begin in it come before. */
+/** A position in a leaf column: the offset of a page in the file, and the number of rows starting in that page to skip. */
 export interface LeafPlace {
   offset: number;
   skip: number;
 }
 
-/** Bytes of dictionaries that all readers of a group hold as texts. */
+/** The memory in bytes that the dictionaries of all readers of a row group occupy as texts; shared between them. */
 export interface HeldDictionaries {
   bytes: number;
 }

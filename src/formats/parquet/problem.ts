@@ -30,7 +30,7 @@ export class ParquetProblem extends Error {
   }
 }
 
-/** Runs a library's function on bytes of a stranger: any error of it means that they are damaged. */
+/** Calls a library function on untrusted bytes: reports any error of it as a damaged file. */
 export function guarded<T>(work: () => T, column?: string): T {
   try {
     return work();

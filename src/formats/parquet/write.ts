@@ -65,7 +65,7 @@ export class ParquetFile {
   }
 }
 
-/** Bytes that are taken away as they come, while their count goes on. */
+/** A byte buffer that is emptied after each write, while its offset continues to count. */
 class DrainedBytes extends ByteWriter {
   drain(): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(this.buffer.slice(0, this.index));

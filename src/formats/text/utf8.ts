@@ -57,6 +57,6 @@ function from1252(piece: Uint8Array): Uint8Array {
   return out.subarray(0, length);
 }
 
-/** Whether a name that documents call an encoding by means Windows-1252, of which Latin-1 is read as a part. */
+/** Whether an encoding's name in a document means Windows-1252; Latin-1 is read as a subset of it. */
 export const isWestern = (name: string): boolean =>
   /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252)$/.test(name.toLowerCase());

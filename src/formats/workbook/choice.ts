@@ -15,7 +15,7 @@ export class SheetUnknown extends Error {}
 
 /** The maximum number of names of sheets that are kept. */
 const MAX_SHEET_NAMES = 200;
-/** Excel takes 31 characters. A longer name than this cannot be said. */
+/** The maximum length of a sheet name that can be chosen; Excel itself allows 31 characters. */
 export const MAX_SHEET_NAME = 255;
 
 /** The names of a workbook's sheets as its facts keep them. */
@@ -44,7 +44,7 @@ export const NO_CHOICE: Choice<never> = { first: null, list: null };
 /** Whether a sheet has a header, a row and two columns: it is the workbook's table, whatever follows. */
 export const isTable = ({ filled, narrow }: Counts): boolean => filled - narrow > 1;
 
-/** Takes note of a sheet that is no table by itself. */
+/** Adds a sheet that is not a table by itself to the candidates. */
 export function considerSheet<T>({ first, list }: Choice<T>, { filled, narrow }: Counts, sheet: T): Choice<T> {
   if (filled === 0) return { first, list };
   return {

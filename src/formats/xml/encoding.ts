@@ -7,7 +7,7 @@ import { XmlUnreadable } from './text.ts';
 const HEAD_BYTES = 256;
 const UTF_8 = /^(?:utf-?8|(?:us-)?ascii)$/;
 /** Names of UTF-16 in a document of ASCII bytes. The bytes are right: some programs keep the text's own declaration. */
-const MISNAMED = /^utf-?16(?:le|be)?$/;
+const UTF16_NAME_PATTERN = /^utf-?16(?:le|be)?$/;
 
 /**
  * Turns an XML document into UTF-8 as its bytes come: UTF-8 and UTF-16, by byte order mark or declaration.
@@ -68,7 +68,7 @@ function detectEncoding(head: Uint8Array, western: boolean): { encoding: Encodin
   if (a === 0 && b === 0x3c) return { encoding: 'utf-16be', mark: 0 };
   const text = String.fromCharCode(...head.subarray(0, HEAD_BYTES));
   const declared = /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']/.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
-  if (UTF_8.test(declared) || MISNAMED.test(declared)) return { encoding: 'utf-8', mark: 0 };
+  if (UTF_8.test(declared) || UTF16_NAME_PATTERN.test(declared)) return { encoding: 'utf-8', mark: 0 };
   if (western && isWestern(declared)) return { encoding: 'windows-1252', mark: 0 };
   throw new XmlUnreadable('another encoding');
 }

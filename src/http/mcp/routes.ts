@@ -42,7 +42,7 @@ const message = z
     description: 'One JSON-RPC 2.0 message; batches are not accepted.',
   });
 
-const answered = z
+const mcpResponseSchema = z
   .object({ jsonrpc: z.literal('2.0'), id: z.union([z.string(), z.number(), z.null()]) })
   .loose()
   .meta({ id: 'McpMessage' });
@@ -124,9 +124,9 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
         description: `Streamable HTTP without sessions, protocol ${PROTOCOL_VERSIONS.join(' or ')}. Tools only read; each needs the permission of the route that it calls.`,
         body: message,
         exactNumbers: true,
-        returns: prepared(answered),
+        returns: prepared(mcpResponseSchema),
         acknowledgedRequests: 'The message was a notification or a response; there is no body.',
-        otherAnswers: { 400: answered },
+        otherAnswers: { 400: mcpResponseSchema },
         fails: [foreignOrigin],
       },
       async ({ ctx, body, request, perform }) => {

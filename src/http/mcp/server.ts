@@ -29,7 +29,10 @@ export interface Tools {
   call(name: string, sent: Record<string, unknown>): Promise<ToolResult | undefined>;
 }
 
-/** Elicitation alone validates by JSON Schema, and no tool elicits: so the SDK needs none of its validators, which `eval`. */
+/**
+ * A validator that is never called: the SDK validates by JSON Schema only for elicitation, which no tool uses, and its own
+ * validators need `eval`.
+ */
 const NO_VALIDATOR = {
   getValidator(): never {
     throw new Error('Nothing is validated by JSON Schema.');
@@ -63,11 +66,11 @@ function createServer(tools: Tools, supportedProtocolVersions: readonly string[]
 }
 
 /**
- * Answers one message, by the rules of the version that it is in: since 2026-07-28 each message brings all that is to be known, before
- * it a handshake came first. Nothing is remembered between requests: each brings its own credential.
+ * Handles one message by the rules of its protocol version: since 2026-07-28 each message is self-contained; earlier versions
+ * began with a handshake. Nothing is stored between requests: each carries its own credential.
  */
 export async function handleMessage(request: Request, message: unknown, tools: Tools): Promise<Response> {
-  const asked = plain(request);
+  const asked = copyWithoutBody(request);
   if (!(await isLegacyRequest(asked, message))) {
     const handler = createMcpHandler(() => createServer(tools, PROTOCOL_VERSIONS), {
       legacy: 'reject',
@@ -96,11 +99,11 @@ export async function handleMessage(request: Request, message: unknown, tools: T
 }
 
 /** The headers that repeat values of a message, by the protocol. */
-const REPEATED = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
+const REPEATED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /** The request without its body, which was read already. Clients that only say `application/json` are answered that too. */
-function plain({ url, headers }: Request): Request {
-  const repeated = REPEATED.flatMap((name): [string, string][] => {
+function copyWithoutBody({ url, headers }: Request): Request {
+  const repeated = REPEATED_HEADERS.flatMap((name): [string, string][] => {
     const value = headers.get(name);
     return value === null ? [] : [[name, value]];
   });

@@ -51,7 +51,7 @@ export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): Ar
   const query = toSchema(contract.query, 'output');
   const body = toSchema(contract.body, 'input');
   const known: Record<string, object> = { ...query.properties, ...body.properties, ...argumentSchemas };
-  const taken = argumentNames.map((name) => [name, { ...known[name], ...narrowed(tool, name) }] as const);
+  const taken = argumentNames.map((name) => [name, { ...known[name], ...getArgumentLimits(tool, name) }] as const);
   const required = bodyArgument ? [] : argumentNames.filter((name) => body.required?.includes(name));
   const mustHave = [...(id ? [id] : []), ...required];
   return {
@@ -94,7 +94,7 @@ export function outputSchema({ contract: { returns } }: Route['endpoint']): {
   };
 }
 
-const narrowed = ({ allowedValues, defaults }: Tool, name: string): object => ({
+const getArgumentLimits = ({ allowedValues, defaults }: Tool, name: string): object => ({
   ...(allowedValues?.[name] && { enum: allowedValues[name] }),
   ...(defaults?.[name] !== undefined && { default: defaults[name] }),
 });
@@ -104,15 +104,18 @@ function toSchema(schema: z.ZodType | undefined, io: 'input' | 'output') {
   return made as { properties?: Record<string, object>; required?: string[] };
 }
 
-/** The metadata of a schema without what is for readers of the API's description: a model takes examples for facts. */
-const OF_SCHEMA = {
+/**
+ * A registry that returns a schema's metadata without the parts meant for readers of the API's description, such as examples,
+ * which a model would take for facts.
+ */
+const METADATA_FOR_MODELS = {
   get(schema: z.core.$ZodType) {
     const { id: _id, param: _param, examples: _examples, ...rest } = z.globalRegistry.get(schema) ?? {};
     return rest;
   },
 } as typeof z.globalRegistry;
 
-const MODEL_SCHEMA_OPTIONS = { unrepresentable: 'any', metadata: OF_SCHEMA } as const;
+const MODEL_SCHEMA_OPTIONS = { unrepresentable: 'any', metadata: METADATA_FOR_MODELS } as const;
 
 /** A schema whose lists of types are alternatives: several clients of the protocol cannot read one. */
 const splitTypeLists = (schema: object): object =>

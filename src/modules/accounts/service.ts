@@ -82,7 +82,10 @@ export async function createAccount(
   return record;
 }
 
-/** Changes the fields that are sent. `isDefault: true` moves the default here, from the account that has it, in one unit. */
+/**
+ * Changes the fields that are sent. `isDefault: true` makes this account the default instead of the present one, in one
+ * transaction.
+ */
 export async function changeAccount(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<Account> {
   const { companyId } = ctx.actor;
   const now = ctx.now();
@@ -107,7 +110,10 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
   throw defaultAccountNotDeactivatable();
 }
 
-/** A record that was read and is sent back says of most accounts that they are not the default, and changes nothing by that. */
+/**
+ * Rejects `isDefault: false` for the default account, and as the only change of any account. For other accounts it is accepted
+ * among other fields without effect, so that clients can send back a record as they read it.
+ */
 async function requireNotDefault(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<void> {
   const { isDefault } = await getAccount(ctx, id);
   const isAlone = Object.keys(changes).length === 1;

@@ -56,8 +56,8 @@ export const readAccounts = (
   );
 
 /**
- * Takes the default from the account that has it, in the batch that gives it to another: to one that it inserts, or to
- * `next`, if that is there to take it: living, and active or about to be.
+ * Clears the default flag of the present default account, in the batch that sets it on another: on one that the batch inserts,
+ * or on `next`, if that exists and is active or is activated by the change.
  */
 export const clearDefault = (
   db: ControlDb,
@@ -84,7 +84,10 @@ export const clearDefault = (
 
 export type AccountChanges = Partial<Pick<Account, 'name' | 'metadata' | 'isActive' | 'isDefault'>>;
 
-/** Changes a living account, unless its being the default and its being inactive would meet. By itself it never ceases to be it. */
+/**
+ * Changes an account that is not deleted, unless the result would be an inactive default account. `isDefault: false` is
+ * ignored: only `clearDefault` removes the default.
+ */
 export const updateAccount = (db: ControlDb, companyId: string, id: string, now: number, changes: AccountChanges) =>
   db
     .update(accounts)

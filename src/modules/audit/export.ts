@@ -8,7 +8,7 @@ export const EXPORT_FORMATS = { ndjson: 'application/x-ndjson', csv: 'text/csv' 
 
 type ExportFormat = keyof typeof EXPORT_FORMATS;
 
-/** An answer that is written while the events are read: as fast as it is taken, and no further. */
+/** A response that streams the events: they are read only as fast as the client reads the response. */
 export function streamEvents(events: AsyncGenerator<AuditEvent>, format: ExportFormat): PreparedResponse {
   const lines = format === 'csv' ? csvLines(events) : ndjsonLines(events);
   const headers = {

@@ -3,7 +3,7 @@ import { isoMilliseconds } from '../../kernel/fields.ts';
 
 const word = z.string().min(1).max(128);
 
-/** The times between which a list's events are. */
+/** The period of the listed events, both ends included. */
 export const timeRange = {
   from: isoMilliseconds.meta({ description: 'The earliest time, included.' }).optional(),
   to: isoMilliseconds.meta({ description: 'The latest time, included.' }).optional(),

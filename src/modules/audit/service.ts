@@ -1,10 +1,10 @@
 import type { PrincipalContext } from '../../context.ts';
 import type { Page } from '../../db/page.ts';
-import { exportLog, type OfCompany, readLog } from '../company-log/service.ts';
+import { type CompanyRecord, exportLog, readLog } from '../company-log/service.ts';
 
-export type AuditEvent = OfCompany<'audit'>;
+export type AuditEvent = CompanyRecord<'audit'>;
 
-/** The events of a company that a list is for. Times in milliseconds, both ends included. */
+/** The filter of a list of events. Times in milliseconds, both ends included. */
 export interface AuditFilter {
   correlationId?: string;
   principalId?: string;
@@ -21,7 +21,7 @@ export const listAuditEvents = (
   perPage: number,
 ): Promise<Page<AuditEvent>> => readLog(ctx, 'audit', { from, to, values: omitUndefined(values) }, page, perPage);
 
-/** All requests of the caller's company of a time, the newest first. */
+/** All audit events of the caller's company within a period, the newest first. */
 export const exportAuditEvents = (
   ctx: PrincipalContext,
   filter: Pick<AuditFilter, 'from' | 'to'>,

@@ -9,7 +9,7 @@ import { type Company, selectCompany, updateBranding, updateLogo } from './store
 
 export type Brand = Pick<Company, 'id' | 'branding' | 'logo'>;
 
-/** The changes of a brand; null restores the look without a brand. */
+/** The changes of a brand; null restores the standard value of a field. */
 export type BrandingChanges = { [Field in keyof Branding]?: Branding[Field] | null } & { logo?: null };
 
 /** The brand of the caller's company. */
@@ -19,11 +19,14 @@ export async function getBranding(ctx: PrincipalContext): Promise<Brand> {
   return company;
 }
 
-/** Changes the fields that are sent, if people can read the resulting colours. */
+/**
+ * Changes the fields that are sent.
+ * @throws invalid where the resulting colours have too little contrast
+ */
 export function changeBranding(ctx: PrincipalContext, { logo, ...changes }: BrandingChanges): Promise<Brand> {
   return retryOnConcurrentChange(async () => {
     const before = await getBranding(ctx);
-    const branding = without(null, { ...before.branding, ...without(undefined, changes) }) as Branding;
+    const branding = omitValue(null, { ...before.branding, ...omitValue(undefined, changes) }) as Branding;
     const problems = contrastProblems({ ...STANDARD_COLOURS, ...branding });
     if (problems.length > 0) throw invalid(problems);
     const { changed } = await commit(ctx.db, {
@@ -46,5 +49,5 @@ async function removeLogo(ctx: PrincipalContext): Promise<Brand> {
   return company;
 }
 
-const without = (nothing: null | undefined, fields: object): object =>
+const omitValue = (nothing: null | undefined, fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== nothing));

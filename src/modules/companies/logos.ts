@@ -16,8 +16,8 @@ const makeLogoKey = (companyId: string, logoId: string): string => `${companyId}
 export const logoPath = (companyId: string, { id }: Logo): string => `/api/v1/public/logos/${companyId}/${id}`;
 
 /**
- * Gives the caller's company another logo: the parts of the file that draw the picture, and nothing else of it. The one before is
- * deleted.
+ * Replaces the logo of the caller's company. Only the image data of the file is stored, without its metadata. The previous logo
+ * is deleted.
  */
 export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayBuffer>): Promise<Company> {
   const { companyId } = ctx.actor;
@@ -38,12 +38,12 @@ export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayB
   return company;
 }
 
-/** Deletes a logo that is none any more, after the answer. */
+/** Deletes a logo that was replaced or removed, after the response is sent. */
 export function deleteLogo(ctx: Context, companyId: string, logo: Logo | null | undefined): void {
   if (logo) ctx.defer(deleteObjects(ctx.bindings.FILES, [makeLogoKey(companyId, logo.id)]));
 }
 
-/** The bytes of a logo that mail programs show; undefined for one that some do not, and while the files are away. */
+/** The bytes of a logo for a mail; undefined for WebP, which some mail programs do not show, and while R2 cannot be reached. */
 export async function logoForMail(ctx: Context, companyId: string, logo: Logo | null) {
   if (!logo || logo.type === 'image/webp') return undefined;
   try {
@@ -62,7 +62,10 @@ export const logoFile = async (
   { id, logo }: Pick<Company, 'id' | 'logo'>,
 ): Promise<R2ObjectBody | null> => (logo ? ctx.bindings.FILES.get(makeLogoKey(id, logo.id)) : null);
 
-/** A logo, for whoever is shown it. */
+/**
+ * The file of a logo, which anybody may read.
+ * @throws logoNotFound
+ */
 export async function readLogo(ctx: Context, companyId: string, logoId: string): Promise<R2ObjectBody> {
   const known = ID_PATTERN.test(companyId) && ID_PATTERN.test(logoId);
   const object = known ? await ctx.bindings.FILES.get(makeLogoKey(companyId, logoId)) : null;

@@ -3,7 +3,7 @@ import { companies } from '../../db/schema/companies.ts';
 import type { Locale } from '../../texts/locales.ts';
 
 /** The condition that the company of a row is not suspended. */
-export const ofActiveCompany = (companyId: SQLWrapper): SQL =>
+export const isCompanyActive = (companyId: SQLWrapper): SQL =>
   sql`not exists (select 1 from ${companies} where ${companies.id} = ${companyId} and ${companies.suspendedAt} is not null)`;
 
 /** The columns of a company that a mail needs, where they are read together with another row that has a name. */

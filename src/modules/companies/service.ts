@@ -2,7 +2,7 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { CompanyContext, Context } from '../../context.ts';
 import type { ViewBranding } from '../../presentation/viewing.ts';
 import { companyNotFound } from './failures.ts';
-import { type Company, selectCompanyBySlug, selectStanding } from './store.ts';
+import { type Company, selectCompanyBySlug, selectSuspensionAndErasure } from './store.ts';
 import { viewBranding } from './views.ts';
 
 export type { Brand } from './branding.ts';
@@ -21,14 +21,20 @@ export {
 export { brandingView, viewBranding, viewPageBranding } from './views.ts';
 export type { Company };
 
-/** The company of a slug that somebody signs in to. */
-export async function companyBySlug(ctx: Context, slug: string): Promise<Company> {
+/**
+ * Returns the company of a slug, for a sign-in.
+ * @throws companyNotFound; the failure of a suspended company
+ */
+export async function getActiveCompanyBySlug(ctx: Context, slug: string): Promise<Company> {
   const company = await findCompanyBySlug(ctx, slug);
   requireActiveCompany(company);
   return company;
 }
 
-/** The company of a slug, suspended or not, which a request without a credential is made for. */
+/**
+ * Returns the company of a slug, suspended or not, for a request without a credential, which is attributed to that company.
+ * @throws companyNotFound
+ */
 export async function findCompanyBySlug(ctx: Context, slug: string): Promise<Company> {
   const [company] = await selectCompanyBySlug(ctx.db, slug);
   if (!company) throw companyNotFound();
@@ -37,16 +43,16 @@ export async function findCompanyBySlug(ctx: Context, slug: string): Promise<Com
 }
 
 /**
- * Returns the state of the company that work is for: `gone` from the moment on when its erasure begins, for nothing is to be
- * written of it any more.
+ * Returns the state of the company that a job works for: `gone` once its erasure has begun, after which nothing may be written
+ * for it.
  */
 export async function readCompanyState(ctx: CompanyContext): Promise<'active' | 'suspended' | 'gone'> {
-  const [company] = await selectStanding(ctx.db, ctx.actor.companyId);
+  const [company] = await selectSuspensionAndErasure(ctx.db, ctx.actor.companyId);
   if (!company || company.isErased) return 'gone';
   return company.suspendedAt === null ? 'active' : 'suspended';
 }
 
-/** The brand of a company for its pages; without one where there is no such company, which nobody is told. */
+/** The brand of a company for its pages; empty where no such company exists, so that nobody learns whether one does. */
 export async function brandingOfSlug(ctx: Context, slug: string): Promise<ViewBranding> {
   const [company] = await selectCompanyBySlug(ctx.db, slug);
   return company ? viewBranding(ctx.baseUrl, company) : {};

@@ -41,7 +41,7 @@ export type CompanyOrder = keyof typeof ORDER;
 export type CompanyStatus = 'active' | 'suspended';
 
 /** The status of a company: active, suspended, or (suspended and) scheduled for deletion. */
-const OF_STATUS = {
+const STATUS_CONDITIONS = {
   active: isNull(companies.suspendedAt),
   suspended: and(isNotNull(companies.suspendedAt), isNull(companies.deletesAt)) as SQL,
   deleting: isNotNull(companies.deletesAt),
@@ -50,21 +50,25 @@ const OF_STATUS = {
 /** A page of all companies. `search` is a part of name or slug. */
 export const readCompanies = (
   db: ControlDb,
-  status: keyof typeof OF_STATUS | undefined,
+  status: keyof typeof STATUS_CONDITIONS | undefined,
   { search, by, ...page }: SearchRequest<CompanyOrder>,
 ) =>
   readPage(
     db,
     {
       table: companies,
-      filter: and(status && OF_STATUS[status], contains([companies.name, companies.slug], search), sql`true`) as SQL,
+      filter: and(
+        status && STATUS_CONDITIONS[status],
+        contains([companies.name, companies.slug], search),
+        sql`true`,
+      ) as SQL,
     },
     { ...page, by: ORDER[by] },
   );
 
 /**
- * Renames, suspends or lets in again a company. Suspended twice, it keeps the time of the first. One that is to be deleted
- * stays as it is, unless it is only renamed.
+ * Renames, suspends or reactivates a company. Suspending a suspended company keeps the first time. A company scheduled for
+ * deletion can only be renamed.
  */
 export const updateCompany = (
   db: ControlDb,
@@ -93,7 +97,7 @@ export const selectCompanyBySlug = (db: ControlDb, slug: string) =>
 export const selectCompany = (db: ControlDb, id: string) => db.select().from(companies).where(eq(companies.id, id));
 
 /** Reads whether the company is suspended or erased: then no work is done for it. */
-export const selectStanding = (db: ControlDb, id: string) =>
+export const selectSuspensionAndErasure = (db: ControlDb, id: string) =>
   db
     .select({
       suspendedAt: companies.suspendedAt,

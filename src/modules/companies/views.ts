@@ -38,7 +38,7 @@ export const viewBrand = (baseUrl: string, brand: Brand): z.input<typeof brandVi
   ...viewBranding(baseUrl, brand),
 });
 
-/** The brand that a page wears. */
+/** The brand that a page is shown with. */
 export const brandingView = z
   .object(fields)
   .partial()

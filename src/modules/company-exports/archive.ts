@@ -26,21 +26,21 @@ export interface Sink {
   isFull(): boolean;
 }
 
-/** The size of all parts of an upload, which is the memory that an export takes. */
+/** The size of each part of an upload but the last; one is buffered in memory. */
 const PART_BYTES = 8 * 1024 * 1024;
 /** The maximum that R2 takes: https://developers.cloudflare.com/r2/platform/limits/ */
 const MAX_PARTS = 10_000;
 
 /**
- * The most bytes and milliseconds of one file until the rest goes into another one: far less than a zip file without extensions
- * can hold.
+ * The bytes and milliseconds after which a file is closed and the rest goes into another one; far less than a zip file without
+ * extensions can hold.
  */
 export interface FileLimits {
   fileBytes: number;
   fileMilliseconds: number;
 }
 
-/** A zip file in R2 that is written file by file, and can go on elsewhere after any of them. */
+/** A zip file in R2 that is written file by file; after each of them, another invocation can continue it. */
 export class Archive {
   readonly #upload: R2MultipartUpload;
   readonly #written: Written;
@@ -50,8 +50,8 @@ export class Archive {
   #length: number;
 
   /**
-   * @param tail the bytes after the last part
-   * @param mayWrite throws where another goes on with the archive
+   * @param tail the bytes after the last uploaded part
+   * @param mayWrite throws if another attempt has taken over the archive
    */
   constructor(
     bucket: R2Bucket,
@@ -77,16 +77,16 @@ export class Archive {
     return this.#written.files;
   }
 
-  /** Leaves files out of the directory: their bytes stay in the archive, and nobody finds them there. */
+  /** Removes files from the zip directory: their bytes stay in the archive, but no zip program lists them. */
   forget(isMeant: (file: WrittenFile) => boolean): void {
     this.#written.files = this.#written.files.filter((file) => !isMeant(file));
   }
 
   /**
-   * Adds a file. The bytes of one whose `content` fails stay in the archive, and nobody finds them there; if it was to be
-   * deflated, the archive is used no more.
-   * @param isDeflated whether it is compressed: formats that are compressed themselves need not be
-   * @returns what `content` does
+   * Adds a file. If `content` fails, the bytes written so far stay in the archive, unlisted; after a failure of a deflated
+   * file, the archive must not be used again.
+   * @param isDeflated whether to compress the file, unnecessary for formats that are compressed themselves
+   * @returns the result of `content`
    */
   async add<T>(path: string, isDeflated: boolean, content: (sink: Sink) => Promise<T>): Promise<T> {
     const offset = this.#offset;

@@ -20,13 +20,13 @@ import { EXPORTED_KINDS, readRecords } from './control/store.ts';
 import { EXPORTED_DATABASE_KINDS, readDatabaseRecords } from './database-records.ts';
 import { tableKeptChanging } from './failures.ts';
 
-/** One export at work. */
+/** The context of an export's stages. */
 export interface Work {
   ctx: CompanyContext;
   archive: Archive;
   /** When it was asked for (ms): later records of logs are left out. */
   askedAt: number;
-  /** Counts queries of the control database: an invocation has a number of them. */
+  /** Counts a query of the control database: their number is limited for each invocation. */
   countQuery(): void;
 }
 
@@ -38,14 +38,14 @@ type Stage = (work: Work, from: Position) => Promise<Position | null>;
 
 const encoder = new TextEncoder();
 
-/** Queries that one file is made of, so that others come between them and the end of an invocation. */
+/** The maximum number of queries for one file, after which the export can check its limits and save its progress. */
 const MAX_QUERIES = 100;
 
 /** The path of a kind's first file, and of those that follow. */
 const formatFilePath = (path: string, ending: string, number: number): string =>
   `${path}${number === 1 ? '' : `.${number}`}.${ending}`;
 
-interface Part<P> {
+interface FilePosition<P> {
   number: number;
   after: P;
 }
@@ -61,7 +61,7 @@ const exportLinesStage =
     read: (work: Work, after: P) => Promise<{ records: object[] | string[]; next: P | null }>,
   ): Stage =>
   async (work, from) => {
-    let { number, after } = (from ?? { number: 1, after: first }) as Part<P>;
+    let { number, after } = (from ?? { number: 1, after: first }) as FilePosition<P>;
     return work.archive.add(formatFilePath(path, 'ndjson', number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
       for (let queries = 0; queries < MAX_QUERIES && !sink.isFull(); queries += 1) {
@@ -89,7 +89,7 @@ const LOG_LINES = 500;
 const exportLogStage =
   <K extends LogKind>(path: string, kind: K, view: (record: never) => object): Stage =>
   async (work, from) => {
-    const { number, after } = (from ?? { number: 1, after: null }) as Part<LogKey | null>;
+    const { number, after } = (from ?? { number: 1, after: null }) as FilePosition<LogKey | null>;
     return work.archive.add(formatFilePath(path, 'ndjson', number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
       let last = after;
@@ -124,7 +124,7 @@ const logo: Stage = async ({ ctx, archive }) => {
 const MAX_KNOWLEDGE_BYTES = 8 * 1024 * 1024;
 
 const knowledge: Stage = async ({ ctx, archive }) => {
-  const text = await exportAsOssie(asOwner(ctx), MAX_KNOWLEDGE_BYTES).catch((error) => {
+  const text = await exportAsOssie(makeOwnerContext(ctx), MAX_KNOWLEDGE_BYTES).catch((error) => {
     if (exportTooLarge.matches(error)) return null;
     throw error;
   });
@@ -135,8 +135,8 @@ const knowledge: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/** The context of an actor who may see all of the company, and is nobody. */
-function asOwner(ctx: CompanyContext): PrincipalContext {
+/** The context of a fictitious owner, who may see everything in the company. */
+function makeOwnerContext(ctx: CompanyContext): PrincipalContext {
   const { companyId } = ctx.actor;
   const nobody = { id: '', companySlug: '', email: '', name: '', sessionId: '' };
   const access = compileAccess({ companyId, isOwner: true, groups: [] });

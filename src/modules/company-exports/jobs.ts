@@ -34,8 +34,8 @@ import {
 const MAX_TRIES = 8;
 
 /**
- * The time, and the queries of the control database, after which an attempt leaves the rest to another invocation: an invocation has
- * 300 s of CPU. It does so at the end of a file, which has limits of its own.
+ * The milliseconds, and the queries of the control database, after which an attempt stops at the end of the current file and
+ * leaves the rest to another invocation: an invocation has 300 s of CPU. Files have limits of their own.
  */
 const EXPORT_STEP_LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileMilliseconds: 150_000 };
 /** The time between two checkpoints, which are made at the end of a file. Milliseconds. */
@@ -45,12 +45,12 @@ const BATCH_SIZE = 50;
 
 const INTERRUPTED = 'The export was interrupted too often.';
 
-/** Another attempt goes on with the export. */
-class Overtaken extends Error {}
+/** Another attempt has taken over the export. */
+class AttemptSuperseded extends Error {}
 
 /**
- * Goes on with an export for a while, and sends the message for the rest. A message that comes twice does nothing while somebody
- * is at work; an export that was cut off goes on at its last checkpoint.
+ * Continues an export for a limited time, and sends the message for the rest. A repeated message does nothing while another
+ * attempt holds the lease; an interrupted export continues at its last checkpoint.
  */
 export async function continueExport(
   ctx: CompanyContext,
@@ -77,7 +77,7 @@ export async function continueExport(
     const isWhole = await attempt.work(limits);
     if (!isWhole) await ctx.jobs.send({ type: 'company.export', ...toMessage(job) });
   } catch (error) {
-    if (error instanceof Overtaken) return;
+    if (error instanceof AttemptSuperseded) return;
     const told = [archiveTooLarge, tableKeptChanging].some((type) => type.matches(error));
     if (!told) {
       await attempt.update({ status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
@@ -140,7 +140,7 @@ class ExportAttempt {
   }
 
   #requirePresent(): void {
-    if (this.#isOvertaken || this.#until <= this.#ctx.now()) throw new Overtaken();
+    if (this.#isOvertaken || this.#until <= this.#ctx.now()) throw new AttemptSuperseded();
   }
 
   /** @returns whether the export has ended */
@@ -205,7 +205,7 @@ class ExportAttempt {
     if (before !== null) await deleteCheckpoint(files, this.#job, before);
   }
 
-  /** Ends the archive. Where an attempt before was cut off after that, it is whole already. */
+  /** Completes the archive, unless an earlier, interrupted attempt has done so, and marks the export as succeeded. */
   async #finish(archive: Archive): Promise<void> {
     const { files, now } = this.#ctx;
     const whole = await files.head(archiveKey(this.#job));
@@ -237,7 +237,7 @@ function stageAfter(name: string): Checkpoint['next'] {
   return stage === undefined ? null : { stage, from: null };
 }
 
-/** Sends the messages of exports again that no attempt has the lease of. For the scheduled run. */
+/** Sends the messages again of unfinished exports whose lease no attempt holds. For the scheduled run. */
 export async function resumeExports(ctx: Context): Promise<void> {
   const now = ctx.now();
   const { due } = await commit(ctx.db, {

@@ -24,7 +24,7 @@ interface Claims {
 export type ArchiveViewer = ViewerActor<Claims>;
 
 /** A link to the archive of an export that has succeeded; it works until that is deleted. */
-export async function linkTo(
+export async function createArchiveLink(
   ctx: Context,
   { id, companyId, expiresAt }: CompanyExport,
   { forOperator }: { forOperator: boolean },
@@ -42,7 +42,10 @@ export const openArchiveToken: OpenToken = async (ctx, token, count) => {
   return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], opened: claims };
 };
 
-/** The archive behind a link, as the primary knows it: links are opened as soon as they are made. */
+/**
+ * The archive of a link. Reads the primary database, as a link may be opened right after its creation.
+ * @throws exportNotFound
+ */
 export async function downloadArchive(ctx: Context<ArchiveViewer>): Promise<PreparedResponse> {
   const { sub: id, company_id: companyId, for_operator: forOperator } = ctx.actor.opened;
   const db = openControlDb(ctx.bindings.CONTROL_DB);

@@ -11,7 +11,7 @@ export const archiveKey = (key: JobKey): string => `${makePrefix(key)}archive.zi
 /** The progress of an export. */
 export interface Checkpoint {
   written: Written;
-  /** The stage that comes next, and where it goes on; null once everything but the end of the archive is written. */
+  /** The stage to run next, and its position; null when only the manifest and zip directory remain to be written. */
   next: { stage: string; from: unknown } | null;
 }
 
@@ -26,7 +26,7 @@ export async function beginArchive(files: R2Bucket, key: JobKey): Promise<string
   return (await beginUpload(files, makeCheckpointPrefix(key), archiveKey(key), options)).uploadId;
 }
 
-/** Keeps how far an export has come, under a name that it did not have before. */
+/** Stores the progress of an export under a new name. */
 export async function putCheckpoint(
   files: R2Bucket,
   key: JobKey,

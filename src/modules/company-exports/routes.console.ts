@@ -5,7 +5,7 @@ import { exportNotFound } from './failures.ts';
 import { exportStamps, getExport, startExport } from './service.ts';
 import { exportView, startedExportView, viewExport, viewStartedExport } from './views.ts';
 
-const owners = { forOperator: false };
+const FOR_OWNER = { forOperator: false };
 
 export const companyExportEndpoints = [
   endpoint(
@@ -21,7 +21,7 @@ export const companyExportEndpoints = [
       returns: accepted(startedExportView),
       fails: [],
     },
-    async ({ ctx }) => viewStartedExport(await startExport(ctx, owners)),
+    async ({ ctx }) => viewStartedExport(await startExport(ctx, FOR_OWNER)),
   ),
   endpoint(
     {
@@ -37,6 +37,6 @@ export const companyExportEndpoints = [
       ...waiting(exportStamps, 'url', 'expires_at'),
       fails: [exportNotFound],
     },
-    async ({ ctx, params }) => viewExport(ctx, await getExport(ctx, params.export_id), owners),
+    async ({ ctx, params }) => viewExport(ctx, await getExport(ctx, params.export_id), FOR_OWNER),
   ),
 ];

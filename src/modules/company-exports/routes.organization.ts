@@ -13,13 +13,13 @@ import { exportView, startedExportView, viewExport, viewStartedExport } from './
 
 const endpoint = endpointFor<ServiceAccountActor, ArchiveViewer>();
 
-const operators = { forOperator: true };
+const FOR_OPERATOR = { forOperator: true };
 
-/** For the operator; where the platform has none, these routes do not exist. */
+/** Failures of the operator's routes, which do not exist where the platform has no operator. */
 const operatorFailures = [unknownRoute, wrongOperatorToken];
 
 /** Returns the context in which the operator acts for a company. */
-async function forCompany(ctx: Context, id: string): Promise<CompanyContext> {
+async function makeCompanyContext(ctx: Context, id: string): Promise<CompanyContext> {
   const company = await getOrganization(ctx, id);
   return { ...ctx, actor: { kind: 'system', companyId: company.id } };
 }
@@ -37,7 +37,8 @@ export const organizationExportEndpoints = [
       returns: accepted(startedExportView),
       fails: [...operatorFailures, organizationNotFound],
     },
-    async ({ ctx, params }) => viewStartedExport(await startExport(await forCompany(ctx, params.id), operators)),
+    async ({ ctx, params }) =>
+      viewStartedExport(await startExport(await makeCompanyContext(ctx, params.id), FOR_OPERATOR)),
   ),
   endpoint(
     {
@@ -53,8 +54,8 @@ export const organizationExportEndpoints = [
       fails: [...operatorFailures, organizationNotFound, exportNotFound],
     },
     async ({ ctx, params }) => {
-      const found = await getExport(await forCompany(ctx, params.id), params.export_id);
-      return viewExport(ctx, found, operators);
+      const found = await getExport(await makeCompanyContext(ctx, params.id), params.export_id);
+      return viewExport(ctx, found, FOR_OPERATOR);
     },
   ),
   endpoint(

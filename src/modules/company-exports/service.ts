@@ -19,8 +19,8 @@ export type { CompanyExport };
 export const RETENTION_MS = DAY_MS;
 
 /**
- * Starts an export of the company in the background. While one is under way that one is answered, whoever asked for it: it holds
- * the same. Once the operator has asked, it goes on while the company is suspended.
+ * Starts an export of the company in the background, or returns the unfinished one, whoever requested it, as its content is the
+ * same. An export that the operator has requested, too, continues while the company is suspended.
  */
 export async function startExport(
   ctx: CompanyContext,
@@ -56,14 +56,17 @@ export async function startExport(
   return underWay;
 }
 
-/** An export of the company. One that has expired is as if there were none. */
+/**
+ * An export of the company.
+ * @throws exportNotFound, also for an expired one
+ */
 export async function getExport(ctx: CompanyContext, id: string): Promise<CompanyExport> {
   const [found] = ID_PATTERN.test(id) ? await selectExport(ctx.db, ctx.actor.companyId, id) : [];
   if (!found || (found.expiresAt ?? Number.POSITIVE_INFINITY) <= ctx.now()) throw exportNotFound();
   return found;
 }
 
-/** A text of each of these exports that is another one after each change: as the primary knows it now. */
+/** Returns a stamp for each of these exports that differs after each change, read from the primary database. */
 export async function exportStamps(
   { bindings, actor: { companyId } }: CompanyContext,
   ids: readonly string[],

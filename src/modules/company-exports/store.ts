@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { claimDueJobs, claimJob, type DueWindow, isFree, isUnfinished, type JobKey } from '../../db/job-leases.ts';
 import { companyExports } from '../../db/schema/company-exports.ts';
 import { byId, idList } from '../../db/statements.ts';
-import { ofActiveCompany } from '../companies/queries.ts';
+import { isCompanyActive } from '../companies/queries.ts';
 
 export type CompanyExport = typeof companyExports.$inferSelect;
 
@@ -31,7 +31,7 @@ export const selectExport = (db: ControlDb, companyId: string, id: string) =>
     .from(companyExports)
     .where(byId(companyExports, companyId, id));
 
-/** For each of these exports, a text that is another one after each change of the fields it shows. */
+/** Selects a stamp for each of these exports that differs after each change of the columns that an export shows. */
 export const selectStamps = (db: ControlDb, companyId: string, ids: readonly string[]) => {
   const { id, status, bytes, error } = companyExports;
   return db
@@ -44,7 +44,7 @@ export const selectStamps = (db: ControlDb, companyId: string, ids: readonly str
 export const claimExport = (db: ControlDb, key: JobKey, { now, until }: { now: number; until: number }) =>
   claimJob(db, companyExports, key, { now, dueAt: until, updatedAt: now, tries: sql`${companyExports.tries} + 1` });
 
-/** Gives up an export that no attempt has the lease of, and that came no further in `most` attempts. */
+/** Marks an export as failed if no attempt holds its lease and its last `most` attempts made no progress. */
 export const giveUpExport = (
   db: ControlDb,
   { companyId, id }: JobKey,
@@ -61,7 +61,7 @@ export const claimDue = (db: ControlDb, window: DueWindow) =>
   claimDueJobs(
     db,
     companyExports,
-    or(eq(companyExports.forOperator, true), ofActiveCompany(companyExports.companyId)) as SQL,
+    or(eq(companyExports.forOperator, true), isCompanyActive(companyExports.companyId)) as SQL,
     window,
   );
 

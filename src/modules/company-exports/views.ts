@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Context } from '../../context.ts';
 import { EXPORT_STATUSES } from '../../db/schema/company-exports.ts';
 import { isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
-import { linkTo } from './link.ts';
+import { createArchiveLink } from './link.ts';
 import type { CompanyExport } from './service.ts';
 
 const status = z.enum(EXPORT_STATUSES);
@@ -38,7 +38,7 @@ export const viewExport = async (
 ): Promise<z.input<typeof exportView>> => ({
   ...viewStartedExport(found),
   bytes: found.bytes,
-  url: found.status === 'succeeded' ? await linkTo(ctx, found, reader) : null,
+  url: found.status === 'succeeded' ? await createArchiveLink(ctx, found, reader) : null,
   expires_at: isoTimestampOrNull(found.expiresAt),
   error: found.error,
 });

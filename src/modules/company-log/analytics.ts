@@ -16,9 +16,9 @@ import type { LogReader } from './read.ts';
 /** Viewers that the object is asked for at once. */
 const VIEWERS_PER_BATCH = 20_000;
 /** The number of files that are prefetched. */
-const AHEAD = 3;
+const PREFETCHED_FILES = 3;
 /** The number of times that a count is tried while events are moved under it. */
-const TRIES = 3;
+const MAX_TRIES = 3;
 
 /** Events were moved while they were counted. */
 class EventsMoved extends Error {}
@@ -39,15 +39,15 @@ export async function readAnalytics(
     const wanted = parts.filter(({ matching }) => matching !== 0).map(({ file }) => file);
     if (wanted.length === 0 || moved === null) return cutToMostFrequent(own);
     try {
-      return await withFiles(ask, files, { filter, starts, own, moved, wanted });
+      return await addFileCounts(ask, files, { filter, starts, own, moved, wanted });
     } catch (error) {
       const isAgain = error instanceof EventsMoved || error instanceof MissingPart;
-      if (!isAgain || tries === TRIES) throw error;
+      if (!isAgain || tries === MAX_TRIES) throw error;
     }
   }
 }
 
-/** Cuts the lists to the most frequent: the object names all entries where it has files, too. */
+/** Cuts the lists to the most frequent entries: the Durable Object returns all of them where there are files to add. */
 const cutToMostFrequent = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
   ...counts,
   top: {
@@ -60,7 +60,7 @@ const cutToMostFrequent = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
 
 type Ask = <T>(call: (log: DurableObjectStub<CompanyLog>) => Promise<T>) => Promise<T>;
 
-interface Counting {
+interface FileCountInput {
   filter: LogFilter;
   starts: readonly number[];
   own: LogAnalytics;
@@ -69,10 +69,10 @@ interface Counting {
 }
 
 /**
- * Adds the events in files to the object's counts. With too many viewers to tell apart at once, all is read again for each half
- * of them, and so on.
+ * Adds the events in files to the Durable Object's counts. If there are too many distinct viewers for memory, the viewers are
+ * halved and everything is read again for each half, repeatedly if needed.
  */
-async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise<LogAnalytics> {
+async function addFileCounts(ask: Ask, files: R2Bucket, counting: FileCountInput): Promise<LogAnalytics> {
   const { filter, starts, own, moved, wanted } = counting;
   // Of the intervals, one at the most has events in the object and in files.
   const newest = Math.max(
@@ -103,7 +103,7 @@ async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise
     viewers.push(...seen.most);
     for (const [interval, counts] of tally.series) {
       const start = starts[interval] as number;
-      const known = series.get(start) ?? { ...NOTHING, start };
+      const known = series.get(start) ?? { ...ZERO_COUNTS, start };
       // Each tally counts all events, but viewers of its own share alone.
       series.set(start, {
         ...(first ? known : addCounts(known, counts)),
@@ -116,7 +116,7 @@ async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise
   const top = (name: 'shares' | 'dashboards' | 'countries') =>
     takeMost(first?.topWith(name, own.top[name]) ?? [], MAX_TOP_ENTRIES);
   return {
-    totals: { ...addCounts(own.totals, first?.totals ?? NOTHING), unique_viewers: unique },
+    totals: { ...addCounts(own.totals, first?.totals ?? ZERO_COUNTS), unique_viewers: unique },
     series: [...series.values()].sort((a, b) => a.start - b.start),
     top: {
       shares: top('shares'),
@@ -127,7 +127,7 @@ async function withFiles(ask: Ask, files: R2Bucket, counting: Counting): Promise
   };
 }
 
-const NOTHING: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
+const ZERO_COUNTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
 
 type EventCounts = Omit<Counts, 'unique_viewers'>;
 
@@ -137,7 +137,10 @@ const addCounts = (one: EventCounts, other: EventCounts): EventCounts => ({
   denied: one.denied + other.denied,
 });
 
-/** The viewers of the events that are still in the object, early ones being those before `end`. */
+/**
+ * The viewers of the events that are still in the Durable Object.
+ * @param end the time before which an event counts as early
+ */
 async function* readViewers(ask: Ask, filter: LogFilter, end: number, moved: LogKey): AsyncGenerator<SeenViewer> {
   for (let after = ''; ; ) {
     const page = { end, after, limit: VIEWERS_PER_BATCH };
@@ -166,13 +169,13 @@ async function* readEvents(
     first.catch(() => undefined);
     return { events, first };
   };
-  const begun = names.slice(0, AHEAD).map(begin);
+  const begun = names.slice(0, PREFETCHED_FILES).map(begin);
   try {
     for (let at = 0; at < names.length; at += 1) {
       const { events, first } = begun[0] as ReturnType<typeof begin>;
       for (let next = await first; !next.done; next = await events.next()) yield next.value as Logged<'share'>;
       begun.shift();
-      const name = names[at + AHEAD];
+      const name = names[at + PREFETCHED_FILES];
       if (name !== undefined) begun.push(begin(name));
     }
   } finally {

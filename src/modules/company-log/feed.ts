@@ -9,15 +9,15 @@ import { callObject } from '../../platform/objects.ts';
 /** Records that are handed over at once, even while a call of the log is under way. */
 const BATCH_SIZE = 100;
 
-/** The time that a log has to answer, and for which a request waits for another one's call. */
+/** The time limit for a call of a log, and the time that a request waits for another request's call. */
 const TIMEOUT_MS = 8_000;
 
 /** A queue takes no more at once. */
 const MESSAGES_PER_BATCH = 100;
 
 /**
- * The time for which the event of a request waits for its audit record, which comes last and takes waiting records along.
- * Milliseconds.
+ * The milliseconds that a record waits for others to share a call with: a share event waits for the audit record of its
+ * request, which is stored last.
  */
 const GATHER_MS: Record<LogKind, number> = { audit: 0, share: 10 };
 
@@ -31,8 +31,8 @@ interface Batch {
 }
 
 /** The records of this isolate that wait for the call under way, and that call, by company. */
-const gathered = new Map<string | null, Batch>();
-const underWay = new Map<string | null, Promise<void>>();
+const waitingBatches = new Map<string | null, Batch>();
+const pendingCalls = new Map<string | null, Promise<void>>();
 
 const countRecords = (records: Records): number => LOG_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
 
@@ -41,32 +41,34 @@ const countRecords = (records: Records): number => LOG_KINDS.reduce((sum, kind) 
  * call. Resolves when the record is stored: in the log, else in a queue, else in a file that the scheduled run delivers.
  * @throws if none of the three stores it
  */
-export async function keepInLog<K extends LogKind>(env: Bindings, kind: K, record: LogRecords[K]): Promise<void> {
+export async function storeInLog<K extends LogKind>(env: Bindings, kind: K, record: LogRecords[K]): Promise<void> {
   const { companyId } = record;
-  const batch = gathered.get(companyId) ?? { records: { audit: [], share: [] } };
-  gathered.set(companyId, batch);
+  const batch = waitingBatches.get(companyId) ?? { records: { audit: [], share: [] } };
+  waitingBatches.set(companyId, batch);
   batch.records[kind].push(record);
   if (countRecords(batch.records) < BATCH_SIZE) {
-    const before = underWay.get(companyId);
-    await (before ? settled(before, TIMEOUT_MS) : new Promise((resolve) => setTimeout(resolve, GATHER_MS[kind])));
+    const before = pendingCalls.get(companyId);
+    await (before
+      ? waitUntilSettled(before, TIMEOUT_MS)
+      : new Promise((resolve) => setTimeout(resolve, GATHER_MS[kind])));
   }
   if (!batch.handedOver) {
-    if (gathered.get(companyId) === batch) gathered.delete(companyId);
-    const handedOver = handOver(env, batch.records).finally(() => {
-      if (underWay.get(companyId) === handedOver) underWay.delete(companyId);
+    if (waitingBatches.get(companyId) === batch) waitingBatches.delete(companyId);
+    const handedOver = storeBatch(env, batch.records).finally(() => {
+      if (pendingCalls.get(companyId) === handedOver) pendingCalls.delete(companyId);
     });
     batch.handedOver = handedOver;
-    underWay.set(companyId, handedOver);
+    pendingCalls.set(companyId, handedOver);
   }
   // The request that hands them over may be cut off: then each request hands over its own record.
-  if (!(await settled(batch.handedOver, 2 * TIMEOUT_MS))) {
-    return handOver(env, { audit: [], share: [], [kind]: [record] });
+  if (!(await waitUntilSettled(batch.handedOver, 2 * TIMEOUT_MS))) {
+    return storeBatch(env, { audit: [], share: [], [kind]: [record] });
   }
   await batch.handedOver;
 }
 
 /** Waits until something has ended, well or not. @returns false where that takes too long */
-async function settled(work: Promise<void>, timeoutMs: number): Promise<boolean> {
+async function waitUntilSettled(work: Promise<void>, timeoutMs: number): Promise<boolean> {
   const ended = work.then(
     () => true,
     () => true,
@@ -74,7 +76,7 @@ async function settled(work: Promise<void>, timeoutMs: number): Promise<boolean>
   return withinTime(timeoutMs, ended).catch(() => false);
 }
 
-async function handOver(env: Bindings, records: Records): Promise<void> {
+async function storeBatch(env: Bindings, records: Records): Promise<void> {
   try {
     return await appendToLog(env, records);
   } catch (error) {

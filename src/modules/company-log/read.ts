@@ -17,15 +17,15 @@ import { callObject } from '../../platform/objects.ts';
 export type LogReader = Pick<CompanyContext, 'actor' | 'bindings' | 'files'>;
 
 /** A record that belongs to a company. */
-export type OfCompany<K extends LogKind> = LogRecords[K] & { companyId: string };
+export type CompanyRecord<K extends LogKind> = LogRecords[K] & { companyId: string };
 
 /** Records that an export asks for at once. */
 const EXPORTED_PER_BATCH = 1000;
 
 /**
- * A page of the log of the caller's company, the newest first, with the exact number of all: of the log itself, and then of
- * the days that were moved to R2. Files are read where the page is in them, or where it is not known how many of their records
- * are meant.
+ * A page of the log of the caller's company, the newest first, with the exact total: records in the log itself, then those of
+ * days that were moved to R2. A file is only read if it holds part of the page, or if the number of its records that match is
+ * unknown.
  */
 export async function readLog<K extends LogKind>(
   { actor: { companyId }, bindings, files }: LogReader,
@@ -33,7 +33,7 @@ export async function readLog<K extends LogKind>(
   filter: LogFilter,
   page: number,
   perPage: number,
-): Promise<Page<OfCompany<K>>> {
+): Promise<Page<CompanyRecord<K>>> {
   const skip = (page - 1) * perPage;
   const found = await callObject(
     bindings.COMPANY_LOG,
@@ -55,15 +55,15 @@ export async function readLog<K extends LogKind>(
     }
     total += matching ?? seen;
   }
-  return { total, page, perPage, records: records.map((record) => ofCompany<K>(record, companyId)) };
+  return { total, page, perPage, records: records.map((record) => addCompanyId<K>(record, companyId)) };
 }
 
-/** All records of a filter, the newest first, however many there are: as many are held at once as a page of them. */
+/** Yields all records that match a filter, the newest first, however many there are: at most one batch is held in memory. */
 export async function* exportLog<K extends LogKind>(
   { actor: { companyId }, bindings, files }: LogReader,
   kind: K,
   filter: LogFilter,
-): AsyncGenerator<OfCompany<K>> {
+): AsyncGenerator<CompanyRecord<K>> {
   const next = (before: LogKey | null) =>
     callObject(
       bindings.COMPANY_LOG,
@@ -75,7 +75,7 @@ export async function* exportLog<K extends LogKind>(
   let missing = '';
   for (;;) {
     const { records, parts }: Awaited<ReturnType<typeof next>> = await next(last);
-    for (const record of records) yield ofCompany<K>(record, companyId);
+    for (const record of records) yield addCompanyId<K>(record, companyId);
     if (records.length > 0) {
       last = toKey(records.at(-1) as Logged);
       continue;
@@ -87,7 +87,7 @@ export async function* exportLog<K extends LogKind>(
           // What was moved meanwhile may have been told already.
           if (last !== null && compareKeys(toKey(record), last) >= 0) continue;
           last = toKey(record);
-          yield ofCompany<K>(record, companyId);
+          yield addCompanyId<K>(record, companyId);
         }
       } catch (error) {
         // A long export may find that a file was written anew an hour ago: it goes on in the new one.
@@ -102,5 +102,5 @@ export async function* exportLog<K extends LogKind>(
   }
 }
 
-const ofCompany = <K extends LogKind>(record: Logged, companyId: string): OfCompany<K> =>
-  ({ ...record, companyId }) as unknown as OfCompany<K>;
+const addCompanyId = <K extends LogKind>(record: Logged, companyId: string): CompanyRecord<K> =>
+  ({ ...record, companyId }) as unknown as CompanyRecord<K>;

@@ -7,47 +7,50 @@ import { deleteObjects } from '../../platform/stored-files.ts';
 import { appendToLog } from './feed.ts';
 
 /**
- * Files of a page, and pages of each source that one scheduled run looks through: a file that fails stays, and keeps no
- * other from being delivered.
+ * The number of files per page, and the maximum number of pages per source and scheduled run. A file that fails stays, and does
+ * not block the others.
  */
-const FILES_A_PAGE = 20;
-const PAGES_A_RUN = 10;
-/** Files of each source that one run delivers, and calls of logs that it makes for all of them, at the most. */
-const FILES_A_RUN = 20;
-const CALLS_A_RUN = 400;
-/** A log that is away takes seconds to say so. */
+const FILES_PER_PAGE = 20;
+const MAX_PAGES_PER_RUN = 10;
+/** The maximum number of files that one run delivers per source, and of calls of logs that it makes in total. */
+const MAX_FILES_PER_RUN = 20;
+const MAX_CALLS_PER_RUN = 400;
+/** The maximum time of one run: an unavailable log takes seconds to fail. */
 const RUN_MS = 2 * MINUTE_MS;
 /** Records of one call. */
-const RECORDS_A_CALL = 1000;
+const RECORDS_PER_CALL = 1000;
 
-/** Files below a prefix, with a function that puts their lines into the logs. @returns the calls made */
+/**
+ * A prefix of files, with a function that stores their lines in the logs and returns the number of calls.
+ * @returns the calls made
+ */
 interface Source {
   prefix: string;
   keep(ctx: Context, lines: readonly string[]): Promise<number>;
 }
 
 const SOURCES: readonly Source[] = [
-  { prefix: 'undelivered/audit/', keep: keepRecords('audit', JSON.parse) },
-  { prefix: 'undelivered/share/', keep: keepRecords('share', JSON.parse) },
+  { prefix: 'undelivered/audit/', keep: makeRecordImporter('audit', JSON.parse) },
+  { prefix: 'undelivered/share/', keep: makeRecordImporter('share', JSON.parse) },
   // What the version before kept in a database of all companies and in files of its own.
-  { prefix: 'archive/audit-events/', keep: keepRecords('audit', (line) => parseRecord('audit', line)) },
-  { prefix: 'archive/share-events/', keep: keepRecords('share', (line) => parseRecord('share', line)) },
-  { prefix: 'archive/share-views/', keep: keepFormerViews },
+  { prefix: 'archive/audit-events/', keep: makeRecordImporter('audit', (line) => parseRecord('audit', line)) },
+  { prefix: 'archive/share-events/', keep: makeRecordImporter('share', (line) => parseRecord('share', line)) },
+  { prefix: 'archive/share-views/', keep: importFormerViews },
 ];
 
 /**
- * Brings records that no log and no queue took into their logs, and those of the time before there were logs. A file is deleted
- * once all of it is kept; broken off in between, it is taken up again, and each record is kept once.
- * @returns how many files were done
+ * Stores records in their logs that neither a log nor a queue accepted, and records of versions before the logs existed. A file
+ * is deleted once all of it is stored; an interrupted one is processed again, and each record is stored once.
+ * @returns the number of completed files
  */
 export async function deliverStoredRecords(ctx: Context): Promise<number> {
   const end = ctx.now() + RUN_MS;
   let calls = 0;
   let done = 0;
   for (const { prefix, keep } of SOURCES) {
-    let left = FILES_A_RUN;
-    for await (const key of filesBelow(ctx, prefix)) {
-      if (calls >= CALLS_A_RUN || ctx.now() >= end) return done;
+    let left = MAX_FILES_PER_RUN;
+    for await (const key of listFileKeys(ctx, prefix)) {
+      if (calls >= MAX_CALLS_PER_RUN || ctx.now() >= end) return done;
       try {
         const text = (await (await ctx.files.get(key))?.text()) ?? '';
         calls += await keep(
@@ -66,10 +69,10 @@ export async function deliverStoredRecords(ctx: Context): Promise<number> {
   return done;
 }
 
-async function* filesBelow({ files }: Context, prefix: string): AsyncGenerator<string> {
+async function* listFileKeys({ files }: Context, prefix: string): AsyncGenerator<string> {
   let cursor: string | undefined;
-  for (let pages = 0; pages < PAGES_A_RUN; pages += 1) {
-    const page = await files.list({ prefix, limit: FILES_A_PAGE, cursor });
+  for (let pages = 0; pages < MAX_PAGES_PER_RUN; pages += 1) {
+    const page = await files.list({ prefix, limit: FILES_PER_PAGE, cursor });
     for (const { key } of page.objects) yield key;
     if (!page.truncated) return;
     cursor = page.cursor;
@@ -77,7 +80,7 @@ async function* filesBelow({ files }: Context, prefix: string): AsyncGenerator<s
 }
 
 /** @param read makes a record of a line: null where it is none */
-function keepRecords<K extends LogKind>(kind: K, read: (line: string) => LogRecords[K] | null): Source['keep'] {
+function makeRecordImporter<K extends LogKind>(kind: K, read: (line: string) => LogRecords[K] | null): Source['keep'] {
   return async (ctx, lines) => {
     const byCompany = Map.groupBy(
       lines.flatMap((line) => read(line) ?? []),
@@ -85,8 +88,8 @@ function keepRecords<K extends LogKind>(kind: K, read: (line: string) => LogReco
     );
     let calls = 0;
     for (const records of byCompany.values()) {
-      for (let from = 0; from < records.length; from += RECORDS_A_CALL, calls += 1) {
-        await appendToLog(ctx.bindings, { [kind]: records.slice(from, from + RECORDS_A_CALL) });
+      for (let from = 0; from < records.length; from += RECORDS_PER_CALL, calls += 1) {
+        await appendToLog(ctx.bindings, { [kind]: records.slice(from, from + RECORDS_PER_CALL) });
       }
     }
     return calls;
@@ -94,7 +97,7 @@ function keepRecords<K extends LogKind>(kind: K, read: (line: string) => LogReco
 }
 
 /** Keeps the counts of shares that an earlier version stored. @returns the calls made */
-async function keepFormerViews(ctx: Context, lines: readonly string[]): Promise<number> {
+async function importFormerViews(ctx: Context, lines: readonly string[]): Promise<number> {
   const rows = lines.map((line) => JSON.parse(line) as FormerViews);
   const byCompany = Map.groupBy(rows, ({ company_id }) => company_id);
   for (const [companyId, ofOne] of byCompany) {
@@ -123,14 +126,14 @@ interface FormerViews {
 type Row = Record<string, string | number | null>;
 
 /** Columns that later versions added, with the values for rows of earlier ones, which lack them. */
-const ADDED: Record<LogKind, Row> = { audit: { count: 1 }, share: {} };
+const ADDED_COLUMNS: Record<LogKind, Row> = { audit: { count: 1 }, share: {} };
 
 /**
  * The record that a line of a file of such rows stands for.
  * @returns null where it is no row
  */
 function parseRecord<K extends LogKind>(kind: K, line: string): LogRecords[K] | null {
-  const row = { ...ADDED[kind], ...(JSON.parse(line) as Row) };
+  const row = { ...ADDED_COLUMNS[kind], ...(JSON.parse(line) as Row) };
   if (typeof row.id !== 'string' || typeof row.occurred_at !== 'number') return null;
   const fields = Object.entries(row).map(([column, value]) => [
     column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),

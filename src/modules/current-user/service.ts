@@ -11,7 +11,7 @@ export interface CurrentUser extends UserInGroups {
   company: Company;
 }
 
-/** The user who asks. */
+/** Returns the user who makes the request. */
 export async function currentUser(ctx: UserContext): Promise<CurrentUser> {
   const { companyId, id } = ctx.actor;
   const {
@@ -30,7 +30,7 @@ export async function currentUser(ctx: UserContext): Promise<CurrentUser> {
   return { user, groupIds: shownGroups(ctx, memberships), backupCodesLeft: codes?.left ?? 0, company };
 }
 
-/** The company of whoever asks. */
+/** Returns the company of the caller. */
 export async function currentCompany(ctx: PrincipalContext): Promise<Company> {
   const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
   if (!company) throw companyNotFound();

@@ -42,7 +42,7 @@ const widget = z
 const asText = (input: unknown) => (typeof input === 'number' || typeof input === 'boolean' ? String(input) : input);
 const text = z.string().max(MAX_TEXT_LENGTH);
 
-/** An empty value is no value: choosing it would choose nothing. */
+/** An option of a filter. Its value is not empty, as an empty value means that nothing is chosen. */
 const option = z
   .object({ label: z.preprocess(asText, text), value: z.preprocess(asText, text.min(1)) })
   .meta({ id: 'FilterOption' });

@@ -21,7 +21,7 @@ export function matchParameter(
 ): { takesList: boolean; problem?: string } | undefined {
   const parameter = parameters.find(({ slug }) => slug === filter.slug);
   if (!parameter || !appliesTo(filter, id)) return undefined;
-  if (family(filter.kind) !== family(parameter.kind)) {
+  if (getKindFamily(filter.kind) !== getKindFamily(parameter.kind)) {
     return { takesList: false, problem: `must be ${parameter.kind}, the kind of the parameter in` };
   }
   const list = takesList(getTemplate(sql), parameter.slug, parameter.kind);
@@ -29,8 +29,8 @@ export function matchParameter(
   return filter.kind === 'multi_select' && !list ? { takesList: false, problem } : { takesList: list };
 }
 
-/** Kinds of one family take each other's values. */
-const family = (kind: ParameterKind): string => (isChoice(kind) ? 'text' : kind);
+/** The family of a kind: parameters of kinds in one family accept each other's values. */
+const getKindFamily = (kind: ParameterKind): string => (isChoice(kind) ? 'text' : kind);
 
 /**
  * A dashboard's filters, in their order, then the parameters of its visualizations that no filter sets.
@@ -95,7 +95,7 @@ export const optionsSql = (options: Filter['options']): string | null =>
   options === null || Array.isArray(options) ? null : options.sql;
 
 /** The values for one visualization of a dashboard. A filter that is not for it leaves the parameter its own default. */
-export function valuesFor(
+export function selectApplicableValues(
   { filters }: { filters: readonly Filter[] },
   visualizationId: string,
   values: BoundValues,

@@ -55,14 +55,17 @@ export async function readAllowedOptions(
   return { filter_slug: slug, ...(await (optionsSql(filter.options) === null ? find() : query(find))) };
 }
 
-/** The slugs of the filters that the SQL of a filter's options uses with given values; null where there is none. */
+/**
+ * Returns a function that finds the slugs of the filters that the SQL of these options uses, for given values; null where the
+ * options have no SQL.
+ */
 function usedInOptions({ options }: Pick<Filter, 'options'>) {
   const sql = optionsSql(options);
   return sql === null ? null : (values: BoundValues) => usedSlugs(getTemplate(sql), values);
 }
 
 /**
- * The options of a select or multi_select filter, each value once; none that means no value.
+ * The options of a select or multi_select filter: each value once, without empty values.
  * @param filters all those of the dashboard
  */
 export async function filterOptions(
@@ -131,6 +134,6 @@ async function readRows(sql: TenantSql, compiled: CompiledSql, { allowed, search
   }
 }
 
-/** Postgres complains about more names than columns: the SQL has a value and no label. */
+/** Whether Postgres rejected two column names for the SQL of options, because it returns one column: values without labels. */
 const hasOneColumn = (error: unknown): boolean =>
   error instanceof Failure && isPostgresError(error.cause) && error.cause.code === '42P10';

@@ -27,7 +27,7 @@ import {
 } from '../visualizations/service.ts';
 import { type DashboardChanges, filterProblems, type NewDashboard, widgetIds } from './definition.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
-import { dashboardInputs, optionsSql, valuesFor } from './inputs.ts';
+import { dashboardInputs, optionsSql, selectApplicableValues } from './inputs.ts';
 import { type OptionsWanted, readAllowedOptions } from './options.ts';
 import {
   type Dashboard,
@@ -113,8 +113,8 @@ const makeInsiderRules = ({ dashboard, visualizations }: LoadedDashboard, denied
   viewerRules(dashboardInputs(dashboard, visualizations, denied), { isInsider: true });
 
 /**
- * The options of a filter for a member of the company, who may set it to any. Who may change their SQL is told what the database
- * says about it.
+ * The options of a filter for a member of the company, who may choose any of them. Only callers who may update the dashboard
+ * receive the database's message about invalid SQL.
  */
 export async function dashboardOptions(ctx: PrincipalContext, id: string, wanted: OptionsWanted) {
   const loaded = await loadDashboard(ctx, id);
@@ -207,7 +207,11 @@ export async function runDashboard(
   const placed = only ? [only] : listPlacedVisualizations({ dashboard, visualizations });
   const runs = placed
     .filter(({ id }) => !refusals.has(id))
-    .map((visualization) => ({ visualization, values: valuesFor(dashboard, visualization.id, values), enforced }));
+    .map((visualization) => ({
+      visualization,
+      values: selectApplicableValues(dashboard, visualization.id, values),
+      enforced,
+    }));
   const executed = (await execute(ctx, runs, maxConnections)).values();
   return placed.map(({ id }) => {
     const failure = refusals.get(id);
@@ -279,7 +283,7 @@ async function validateDefinition(
   const ids = widgetIds(next.layout);
   const found = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
   if (found.length < ids.length) throw visualizationNotFound();
-  for (const id of newlyPlaced(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
+  for (const id of findNewWidgetIds(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
   const known = listSql(present);
   if (listSql(next).some((sql) => !known.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
   const problems = filterProblems(next.filters, found, findAccessFailures(ctx, ids));
@@ -290,7 +294,7 @@ async function validateDefinition(
 function requireSharing(ctx: PrincipalContext, next: Dashboard, present: Dashboard): void {
   requireAction(ctx.actor, 'dashboards:share', next.id);
   requireNotDenied(ctx, [next.id], ['dashboards:get']);
-  requireSharingAll(ctx, newlyPlaced(next, present));
+  requireSharingAll(ctx, findNewWidgetIds(next, present));
 }
 
 /** The parts of a dashboard that decide what it shows, as text. */
@@ -302,7 +306,7 @@ const EMPTY_DEFINITION: Definition = { layout: [], filters: [] };
 
 const listSql = ({ filters }: Definition): string[] => filters.flatMap(({ options }) => optionsSql(options) ?? []);
 
-function newlyPlaced(next: Definition, present: Definition): string[] {
+function findNewWidgetIds(next: Definition, present: Definition): string[] {
   const placed = new Set(widgetIds(present.layout));
   return widgetIds(next.layout).filter((id) => !placed.has(id));
 }

@@ -33,8 +33,8 @@ export const dashboardsUnchanged = (companyId: string, versions: DashboardVersio
     on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;
 
 /**
- * Changes the dashboard while it is the version that the change was made for and its widgets exist.
- * @param unseen only while nobody else sees it at that time
+ * Changes the dashboard if its version is the one that the change was made for and its widgets exist.
+ * @param unseen the present time (ms), if the change may only be made while nobody else sees the dashboard; else undefined
  */
 export const updateDashboard = (db: ControlDb, record: Dashboard, unseen: number | undefined) => {
   const { id, companyId, version, embeddedUntil: _kept, ...rest } = record;

@@ -68,11 +68,11 @@ export async function executeEndpoint(
   return namingQueryParameters(async () => {
     const values = valuesFor(visualization, parseParameters(query, visualization.parameters));
     const seconds = endpoint.cacheSeconds;
-    if (seconds === 0) return { ...(await run(ctx, visualization, values)), cached: false };
+    if (seconds === 0) return { ...(await runVisualization(ctx, visualization, values)), cached: false };
     const kept = openCachedResults(ctx, 'data-results', await computeKey(endpoint, visualization, values));
     const known = await kept.find();
     if (known !== undefined) return { ...JSON.parse(known), cached: true };
-    const { tables = UNKNOWN_TABLES, ...result } = await run(ctx, visualization, values);
+    const { tables = UNKNOWN_TABLES, ...result } = await runVisualization(ctx, visualization, values);
     const text = JSON.stringify(result);
     kept.store(() => text, { length: text.length, seconds, tables });
     return { ...result, cached: false };
@@ -85,7 +85,11 @@ const computeKey = (endpoint: VizApiEndpoint, visualization: Visualization, valu
     JSON.stringify([endpoint.id, endpoint.version, visualization.id, visualization.version, canonicalValues(values)]),
   );
 
-async function run(ctx: CompanyContext, visualization: Visualization, values: BoundValues): Promise<UserSqlResult> {
+async function runVisualization(
+  ctx: CompanyContext,
+  visualization: Visualization,
+  values: BoundValues,
+): Promise<UserSqlResult> {
   const [execution] = await execute(ctx, [{ visualization, values }]);
   if (execution && 'result' in execution) return execution.result;
   throw execution ? asExecutionFailure(execution.failure) : endpointNotFound();

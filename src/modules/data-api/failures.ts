@@ -7,7 +7,10 @@ export const endpointSlugTaken = defineTaken('viz_api_endpoint', 'slug', {
   detail: { field: 'slug' },
 });
 
-/** @returns the failure of publishing a visualization that has a parameter called `format`, as the query's own */
+/**
+ * @returns the failure of publishing a visualization with a parameter `format`, which conflicts with the query parameter of
+ * that name
+ */
 export const formatTaken = () =>
   invalid([
     {

@@ -4,7 +4,7 @@ import { claimDueJobs, type DueWindow, isFree, isUnfinished, type JobKey } from 
 import { dataJobs } from '../../db/schema/data-jobs.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
 import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
-import { ofActiveCompany } from '../companies/queries.ts';
+import { isCompanyActive } from '../companies/queries.ts';
 
 export type DataJob = typeof dataJobs.$inferSelect;
 
@@ -52,7 +52,7 @@ export const giveUpJob = (
 
 /** Claims the jobs of active companies whose message is to be sent again. */
 export const claimDue = (db: ControlDb, window: DueWindow) =>
-  claimDueJobs(db, dataJobs, ofActiveCompany(dataJobs.companyId), window);
+  claimDueJobs(db, dataJobs, isCompanyActive(dataJobs.companyId), window);
 
 /** Jobs made before a time. */
 export const selectOldJobs = (db: ControlDb, before: number, limit: number) =>

@@ -27,8 +27,9 @@ const BATCH_DIVISOR = 30;
 const INTERRUPTED = 'The job was interrupted too often.';
 
 /**
- * Writes the result of a job to R2 as it comes. A message that comes twice does nothing while the first attempt is at work; an
- * interrupted attempt is begun anew, and its objects are deleted. Only the present attempt sets the outcome of the job.
+ * Streams the result of a job to R2. A repeated message does nothing while another attempt holds the job; after an interrupted
+ * attempt, a new one starts over and the objects of the old one are deleted. Only the current attempt sets the outcome of the
+ * job.
  */
 export async function writeResult(ctx: CompanyContext, jobId: string, limits = JOB_LIMITS): Promise<void> {
   const now = ctx.now();

@@ -21,7 +21,7 @@ interface Claims {
 export type ResultViewer = ViewerActor<Claims>;
 
 /** A link to the result of a job that has succeeded. @returns its end as `expiresAt`, in ms */
-export async function linkTo(ctx: Context, job: DataJob): Promise<{ url: string; expiresAt: number }> {
+export async function createResultLink(ctx: Context, job: DataJob): Promise<{ url: string; expiresAt: number }> {
   const validity = validFor(ctx, Math.min(LINK_SECONDS, secondsUntil(ctx, job.createdAt + RETENTION_MS)));
   const claims = { sub: job.id, company_id: job.companyId, sid: job.id, jti: ctx.newId(), token_type: 'access' };
   const token = await signToken(ctx, 'data-result', claims, validity);

@@ -3,8 +3,8 @@ import { cut } from '../../kernel/text.ts';
 import type { Parameter } from '../../sql-templates/parameters.ts';
 
 /**
- * The values in a query by the slugs of parameters, as a body would hold them: a list is repeated, a range has the ends
- * `slug.from` and `slug.to`, and an empty value counts as none. `format` is not one of them.
+ * Reads the values of parameters from a query, by slug, in the form of a JSON body: a list is sent as a repeated name, a range
+ * as `slug.from` and `slug.to`, and an empty value counts as none. `format` is left out.
  */
 export function parseParameters(query: URLSearchParams, parameters: readonly Parameter[]): Record<string, unknown> {
   const kinds = new Map(parameters.map(({ slug, kind }) => [slug, kind]));

@@ -48,7 +48,7 @@ const view =
   (record: VizApiEndpoint) =>
     viewEndpointRecord({ ...record, url: `${baseUrl}/data/${record.slug}` });
 
-const PUBLISHING = 'Whoever publishes a visualization needs `visualizations:execute` on it.';
+const PUBLISH_PERMISSION_NOTE = 'Whoever publishes a visualization needs `visualizations:execute` on it.';
 
 export const vizApiEndpoints = [
   endpoint(
@@ -73,7 +73,7 @@ export const vizApiEndpoints = [
       access: 'viz_api_endpoints:create',
       operationId: 'createVizApiEndpoint',
       summary: 'Create an endpoint of the Data API',
-      description: `Publishes a visualization at \`url\`, for service accounts with \`data_api:execute\`. ${PUBLISHING}`,
+      description: `Publishes a visualization at \`url\`, for service accounts with \`data_api:execute\`. ${PUBLISH_PERMISSION_NOTE}`,
       body: newEndpoint,
       returns: created(endpointRecord),
       fails: [visualizationNotFound, endpointSlugTaken, accessDenied, concurrentChange],
@@ -101,7 +101,7 @@ export const vizApiEndpoints = [
       access: 'viz_api_endpoints:update',
       operationId: 'updateVizApiEndpoint',
       summary: 'Update an endpoint of the Data API',
-      description: `Changes only the fields that are sent. ${PUBLISHING}`,
+      description: `Changes only the fields that are sent. ${PUBLISH_PERMISSION_NOTE}`,
       body: endpointChanges,
       returns: ok(endpointRecord),
       fails: [endpointNotFound, visualizationNotFound, endpointSlugTaken, accessDenied, concurrentChange],

@@ -10,7 +10,7 @@ import { executeBody } from '../../sql-templates/fields.ts';
 import { endpointArn, readPublished } from './execute.ts';
 import { endpointNotFound, jobNotFound, tooManyJobs } from './failures.ts';
 import { createJob, getJob, jobArn, jobStamps } from './job-service.ts';
-import { download, linkTo, type ResultViewer } from './link.ts';
+import { createResultLink, download, type ResultViewer } from './link.ts';
 
 const endpoint = endpointFor<ServiceAccountActor, ResultViewer>();
 
@@ -69,7 +69,7 @@ export const dataJobEndpoints = [
     },
     async ({ ctx, params }) => {
       const job = await getJob(ctx, params.job_id);
-      const link = job.status === 'succeeded' ? await linkTo(ctx, job) : null;
+      const link = job.status === 'succeeded' ? await createResultLink(ctx, job) : null;
       return {
         job_id: job.id,
         status: job.status,

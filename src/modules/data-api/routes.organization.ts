@@ -8,7 +8,7 @@ import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { executionFailed } from '../visualizations/failures.ts';
-import { resultFile, truncation } from '../visualizations/service.ts';
+import { buildTruncationHeader, resultFile } from '../visualizations/service.ts';
 import { type EndpointResult, endpointArn, executeEndpoint } from './execute.ts';
 import { endpointNotFound } from './failures.ts';
 
@@ -34,7 +34,7 @@ const dataView = z
 function toResponse(result: EndpointResult, format: DataFormat): Response {
   const { rows, truncated, cached } = result;
   const body = resultFile({ format }, result, { row_count: rows.length, truncated, cached });
-  return new Response(body, { headers: { 'Content-Type': contentType(format), ...truncation(result) } });
+  return new Response(body, { headers: { 'Content-Type': contentType(format), ...buildTruncationHeader(result) } });
 }
 
 /** The Data API: published visualizations, for service accounts with a signature or a service token. */

@@ -9,9 +9,9 @@ export type VizApiEndpoint = typeof vizApiEndpoints.$inferSelect;
 
 /** SQL condition, true while the visualization exists, and none of its parameters is called `format`, as the query's own. */
 const isPublishable = ({ companyId, visualizationId }: VizApiEndpoint): SQL =>
-  exists(visualizations, byId(visualizations, companyId, visualizationId), not(namesFormat));
+  exists(visualizations, byId(visualizations, companyId, visualizationId), not(hasFormatParameter));
 
-const namesFormat = sql`exists (select 1 from json_each(${visualizations.parameters}) as parameter
+const hasFormatParameter = sql`exists (select 1 from json_each(${visualizations.parameters}) as parameter
   where json_extract(parameter.value, '$.slug') = 'format')`;
 
 /** Stores an endpoint while its visualization can be published. */

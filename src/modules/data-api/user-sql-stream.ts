@@ -2,14 +2,14 @@ import { Failure } from '../../kernel/failure.ts';
 import type { CompiledSql } from '../../sql-templates/compiled.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { resultTooLarge } from '../../tenant-sql/failures.ts';
-import { namesIn, noteExecution, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
+import { listNamesToCheck, noteExecution, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
 import { makeFetchSteps, makeOpeningSteps, type Steps } from '../../tenant-sql/user-sql-steps.ts';
 
 /** The number of rows in the first batch; the size of these decides on the number in the next one. */
 const INITIAL_BATCH_ROWS = 100;
 /** The maximum number of rows of a batch. */
 export const MAX_ROWS = 10_000;
-/** The bytes that a batch should have, about, and the most that it may have. Two batches are held at once. */
+/** The approximate number of bytes that a batch should have, and the maximum. Two batches are held in memory at once. */
 const BATCH_BYTES = 1024 * 1024;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
@@ -27,7 +27,7 @@ export async function* streamUserSql(
   statement: CompiledSql,
   { milliseconds, batchRows }: { milliseconds: number; batchRows: number },
 ): AsyncGenerator<UserSqlBatch> {
-  const names = namesIn(statement);
+  const names = listNamesToCheck(statement);
   if (names instanceof Failure) throw names;
   const client = await sql.connect();
   const endsAt = performance.now() + milliseconds;

@@ -3,16 +3,19 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 
-/** Letters that one scheduled run sends again, and pages of as many that it looks through. */
-const SENT_A_RUN = 100;
-const PAGES_A_RUN = 10;
+/**
+ * The number of dead letters on a page, and the number of sent ones after which a scheduled run stops; the maximum number of
+ * pages that it reads.
+ */
+const MAX_SENT_PER_RUN = 100;
+const MAX_PAGES_PER_RUN = 10;
 
 /** The time for which a letter is shown after it was sent again. */
-const SHOWN_MS = 30 * DAY_MS;
+const SENT_RETENTION_MS = 30 * DAY_MS;
 
 /**
- * The folders of letters, each as `{queue}/{time}-{id}.json`: all that died; copies of those to send again, which
- * `npm run dead-letters -- replay` makes; those that were sent again.
+ * The folders of dead letters, each stored as `{queue}/{time}-{id}.json`: `dead` for all that failed; `wanted` for copies of
+ * those to send again, made by `npm run dead-letters -- replay`; `sent` for those that were sent again.
  */
 const FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', sent: 'dead-letters-sent/' } as const;
 
@@ -32,8 +35,8 @@ export interface DeadLetter {
 /** Sends a message to the queue of that name. */
 export type Resend = (queue: string, body: unknown) => Promise<void>;
 
-/** Keeps messages that no consumer could handle. One that comes twice is kept once: its key is made of the message. */
-export async function keepDeadLetters(files: R2Bucket, letters: readonly DeadLetter[]): Promise<void> {
+/** Stores messages that no consumer could handle. A repeated message is stored once, as its key is derived from the message. */
+export async function storeDeadLetters(files: R2Bucket, letters: readonly DeadLetter[]): Promise<void> {
   for (const letter of letters) {
     const place = `${letter.queue}/${letter.sentAt}-${letter.id}.json`;
     await files.put(FOLDERS.dead + place, JSON.stringify(letter), { onlyIf: { etagDoesNotMatch: '*' } });
@@ -48,8 +51,8 @@ export async function keepDeadLetters(files: R2Bucket, letters: readonly DeadLet
 export async function replayDeadLetters(ctx: Context, resend: Resend): Promise<number> {
   let sent = 0;
   let cursor: string | undefined;
-  for (let pages = 0; pages < PAGES_A_RUN && sent < SENT_A_RUN; pages += 1) {
-    const page = await ctx.files.list({ prefix: FOLDERS.wanted, limit: SENT_A_RUN, cursor });
+  for (let pages = 0; pages < MAX_PAGES_PER_RUN && sent < MAX_SENT_PER_RUN; pages += 1) {
+    const page = await ctx.files.list({ prefix: FOLDERS.wanted, limit: MAX_SENT_PER_RUN, cursor });
     for (const { key } of page.objects) if (await sendAgain(ctx, key, resend)) sent += 1;
     if (!page.truncated) break;
     cursor = page.cursor;
@@ -73,12 +76,12 @@ async function sendAgain(ctx: Context, key: string, resend: Resend): Promise<boo
   }
 }
 
-/** Forgets letters that were sent again long ago. Those that nobody has looked into stay. */
+/** Deletes dead letters that were sent again long ago. Those that were not sent again stay. */
 export async function purgeDeadLetters(ctx: Context): Promise<void> {
   let cursor: string | undefined;
   do {
     const page = await ctx.files.list({ prefix: FOLDERS.sent, cursor });
-    const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SHOWN_MS);
+    const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SENT_RETENTION_MS);
     await deleteObjects(
       ctx.files,
       old.map(({ key }) => key),

@@ -19,7 +19,7 @@ export interface ListParameters extends WantedAttributes {
 }
 
 /** The number of resources on a page when none is asked for. */
-const STANDARD = 100;
+const DEFAULT_COUNT = 100;
 const ATTRIBUTE_LIMITS = { names: 100, characters: 8_000 };
 
 /** Reads the parameters of a list. Too large a page is cut, not refused. @throws invalidValue for a number that is not whole */
@@ -27,19 +27,19 @@ export const toSearch = ({ filter, startIndex, count, sortBy, sortOrder = 'ascen
   if (!/^(ascending|descending)$/i.test(sortOrder)) throw invalidValue('sortOrder must be ascending or descending.');
   return {
     startIndex: Math.max(1, wholeNumber('startIndex', startIndex, 1)),
-    count: Math.min(MAX_RESULTS, Math.max(0, wholeNumber('count', count, STANDARD))),
+    count: Math.min(MAX_RESULTS, Math.max(0, wholeNumber('count', count, DEFAULT_COUNT))),
     descending: sortOrder.toLowerCase() === 'descending',
     ...(filter !== undefined && { filter }),
     ...(sortBy !== undefined && sortBy !== '' && { sortBy }),
   };
 };
 
-const LARGEST = 1_000_000_000;
+const MAX_NUMBER = 1_000_000_000;
 
 function wholeNumber(name: string, value: string | number | undefined, standard: number): number {
   if (value === undefined || value === '') return standard;
   if (!/^-?\d{1,15}$/.test(String(value))) throw invalidValue(`${name} must be a whole number.`);
-  return Math.min(LARGEST, Number(value));
+  return Math.min(MAX_NUMBER, Number(value));
 }
 
 /** Reads the body of a `.search`. @throws invalidSyntax, invalidValue */
@@ -79,7 +79,7 @@ export function readListParameters(body: unknown): ListParameters {
 }
 
 /** Attributes that are always answered, even if excluded. */
-const ALWAYS = ['id', 'schemas'];
+const ALWAYS_RETURNED = ['id', 'schemas'];
 
 /** The names in a list of attributes, without schemas, in lower case: `name.formatted`. */
 const namesIn = (text = ''): Set<string> =>
@@ -113,7 +113,7 @@ export function selectAttributes<R extends object>(
     (only.size === 0 || only.has(path) || (parent !== undefined && only.has(parent))) && !without.has(path);
   const shown = Object.entries(resource).flatMap(([name, value]) => {
     const key = name.toLowerCase();
-    if (ALWAYS.includes(key)) return [[name, value] as const];
+    if (ALWAYS_RETURNED.includes(key)) return [[name, value] as const];
     const parts = (each: object) =>
       Object.entries(each).filter(([part]) => isShown(`${key}.${part.toLowerCase()}`, key));
     const isInPart = [...only].some((each) => each.startsWith(`${key}.`));

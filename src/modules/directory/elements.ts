@@ -18,14 +18,14 @@ export function elementFits(filter: Filter, element: Element): boolean {
     case 'pr':
       return !['', null].includes(getPart(element, filter.path.name) as string | null);
     default:
-      return compare(getPart(element, filter.path.name), filter.op, inSmall(filter.value));
+      return compare(getPart(element, filter.path.name), filter.op, lowerText(filter.value));
   }
 }
 
 const getPart = (element: Element, name: string): Value =>
-  inSmall(Object.entries(element).find(([part]) => part.toLowerCase() === name.toLowerCase())?.[1] ?? null);
+  lowerText(Object.entries(element).find(([part]) => part.toLowerCase() === name.toLowerCase())?.[1] ?? null);
 
-const inSmall = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
+const lowerText = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
 
 function compare(own: Value, op: Comparison, wanted: Value): boolean {
   if (op === 'eq') return own === wanted;

@@ -3,20 +3,20 @@ import { shorten } from '../../kernel/text.ts';
 
 const MAX_ECHOED_CHARACTERS = 300;
 
-const saying =
+const describeProblem =
   (about: string) =>
   (problem: string): FailureDetail => ({ message: `The ${about} ${shorten(problem, MAX_ECHOED_CHARACTERS)}.` });
 
 /** @param problem a sentence without its subject: `lacks an operator` */
 export const invalidFilter = defineFailure('directory.invalid_filter', 'malformed', {
   message: 'The filter cannot be read, or asks for what cannot be compared.',
-  detail: saying('filter'),
+  detail: describeProblem('filter'),
   directory: 'invalidFilter',
 });
 
 export const invalidPath = defineFailure('directory.invalid_path', 'malformed', {
   message: 'A path cannot be read.',
-  detail: saying('path'),
+  detail: describeProblem('path'),
   directory: 'invalidPath',
 });
 
@@ -27,7 +27,7 @@ export const noTarget = defineFailure('directory.no_target', 'malformed', {
 
 export const invalidSyntax = defineFailure('directory.invalid_syntax', 'malformed', {
   message: 'The body is not what SCIM has in this place.',
-  detail: saying('body'),
+  detail: describeProblem('body'),
 });
 
 /** @param problem a sentence, such as `userName must be an email address.` */

@@ -7,7 +7,7 @@ const yesOrNo = { type: ['boolean', 'string'], maxLength: 5 } as const;
  * The schema of a body that is read attribute by attribute, in any case of their names; unknown attributes may be anything.
  * @param properties the attributes that are read, for the description
  */
-const described = (description: string, properties: Readonly<Record<string, unknown>>) =>
+const describeBody = (description: string, properties: Readonly<Record<string, unknown>>) =>
   z.unknown().meta({ type: 'object', additionalProperties: true, description, properties });
 
 const name = {
@@ -22,7 +22,7 @@ const members = {
 };
 const schemas = { type: 'array', maxItems: 100, items: text };
 
-export const userBody = described('A user of RFC 7643; what is not named here is taken and not kept.', {
+export const userBody = describeBody('A user of RFC 7643; what is not named here is taken and not kept.', {
   schemas,
   userName: text,
   displayName: text,
@@ -31,9 +31,14 @@ export const userBody = described('A user of RFC 7643; what is not named here is
   externalId: text,
 });
 
-export const groupBody = described('A group of RFC 7643.', { schemas, displayName: text, externalId: text, members });
+export const groupBody = describeBody('A group of RFC 7643.', {
+  schemas,
+  displayName: text,
+  externalId: text,
+  members,
+});
 
-export const patchBody = described('A PatchOp of RFC 7644.', {
+export const patchBody = describeBody('A PatchOp of RFC 7644.', {
   schemas,
   Operations: {
     type: 'array',
@@ -47,7 +52,7 @@ export const patchBody = described('A PatchOp of RFC 7644.', {
   },
 });
 
-export const searchBody = described('A SearchRequest of RFC 7644.', {
+export const searchBody = describeBody('A SearchRequest of RFC 7644.', {
   schemas,
   filter: text,
   startIndex: { type: 'integer' },

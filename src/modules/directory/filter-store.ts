@@ -9,7 +9,7 @@ import type { Denials } from '../../permissions/denials.ts';
 import { CHANGED_WITH_MEMBERS_AT } from '../groups/service.ts';
 import { invalidFilter } from './failures.ts';
 import { type AttributePath, type Comparison, type Filter, printAttribute, type Value } from './grammar.ts';
-import { inSchema, isOfStandard, type ResourceKind, SCHEMA_OF } from './schemas.ts';
+import { inSchema, isUnstoredAttribute, type ResourceKind, SCHEMA_OF } from './schemas.ts';
 
 /** The users and groups that are hidden from the caller. */
 export interface Hidden {
@@ -34,7 +34,7 @@ type Attribute = SimpleAttribute | ComplexAttribute;
 
 /** A constant in the text of the statement, not a parameter: D1 takes 100 parameters. */
 const constant = (text: string): SimpleAttribute => ({ type: 'text', is: sql.raw(`'${text}'`) });
-const NOTHING: SimpleAttribute = { type: 'text', is: sql`null` };
+const NULL_ATTRIBUTE: SimpleAttribute = { type: 'text', is: sql`null` };
 
 const metaAttributes = (kind: ResourceKind, createdAt: SQLWrapper, changedAt: SQLWrapper): ComplexAttribute => ({
   parts: {
@@ -46,7 +46,7 @@ const metaAttributes = (kind: ResourceKind, createdAt: SQLWrapper, changedAt: SQ
 });
 
 /** The attributes that are kept, by their names in lower case. Others count as empty. */
-function keptAttributes(
+function getStoredAttributes(
   kind: ResourceKind,
   { users: hiddenUsers, groups: hiddenGroups }: Hidden,
 ): Readonly<Record<string, Attribute>> {
@@ -105,12 +105,12 @@ function keptAttributes(
  * @throws invalidFilter
  */
 export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden, anyKind = false): SQL {
-  const kept = keptAttributes(kind, hidden);
+  const kept = getStoredAttributes(kind, hidden);
 
   const findAttribute = ({ name, ...path }: AttributePath): Attribute => {
     const key = name.toLowerCase();
     if (inSchema(path.schema, kind) && Object.hasOwn(kept, key)) return kept[key] as Attribute;
-    if (anyKind || isOfStandard(kind, path.schema, key)) return NOTHING;
+    if (anyKind || isUnstoredAttribute(kind, path.schema, key)) return NULL_ATTRIBUTE;
     throw invalidFilter(`names ${printAttribute({ name, ...path })}, which is no attribute of a ${kind}`);
   };
 
@@ -122,7 +122,7 @@ export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden
   ): SQL => {
     if (within) return of(findPart(within, path.name));
     const attribute = findAttribute(path);
-    if (!('parts' in attribute)) return of(path.sub === undefined ? attribute : NOTHING);
+    if (!('parts' in attribute)) return of(path.sub === undefined ? attribute : NULL_ATTRIBUTE);
     return attribute.some(of(findPart(attribute, path.sub ?? 'value')));
   };
 
@@ -160,7 +160,7 @@ const MAX_PARAMETERS = 24;
 
 const findPart = ({ parts }: ComplexAttribute, name: string): SimpleAttribute => {
   const key = name.toLowerCase();
-  return Object.hasOwn(parts, key) ? (parts[key] as SimpleAttribute) : NOTHING;
+  return Object.hasOwn(parts, key) ? (parts[key] as SimpleAttribute) : NULL_ATTRIBUTE;
 };
 
 const ORDERS = { gt: sql`>`, ge: sql`>=`, lt: sql`<`, le: sql`<=` } as const;

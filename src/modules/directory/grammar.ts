@@ -27,7 +27,7 @@ export interface TargetPath extends AttributePath {
 export class SyntaxProblem extends Error {}
 
 /** Limits of filters: far beyond those that directories send, and below those of the database in one statement. */
-export const BOUNDS = { characters: 8_000, depth: 10, comparisons: 24 };
+export const FILTER_LIMITS = { characters: 8_000, depth: 10, comparisons: 24 };
 
 const TOKEN =
   /\s*(?:([()[\]])|("(?:[^"\\]|\\.)*")|(-?\d[\d.eE+-]*)|((?:[uU][rR][nN]:[^\s()[\]"]*:)?[A-Za-z$][\w$-]*(?:\.[A-Za-z$][\w$-]*)?)|(\.[A-Za-z$][\w$-]*))/y;
@@ -39,7 +39,8 @@ interface Token {
 
 /** Cuts a text into tokens. @throws SyntaxProblem */
 function tokenize(text: string): Token[] {
-  if (text.length > BOUNDS.characters) throw new SyntaxProblem(`has more than ${BOUNDS.characters} characters`);
+  if (text.length > FILTER_LIMITS.characters)
+    throw new SyntaxProblem(`has more than ${FILTER_LIMITS.characters} characters`);
   const tokens: Token[] = [];
   const whole = text.trimEnd();
   TOKEN.lastIndex = 0;
@@ -117,8 +118,8 @@ class Parser {
 
   #comparison(path: AttributePath): Filter {
     this.#comparisons += 1;
-    if (this.#comparisons > BOUNDS.comparisons)
-      throw new SyntaxProblem(`has more than ${BOUNDS.comparisons} comparisons`);
+    if (this.#comparisons > FILTER_LIMITS.comparisons)
+      throw new SyntaxProblem(`has more than ${FILTER_LIMITS.comparisons} comparisons`);
     const word = this.#takesKind('word')?.toLowerCase();
     if (word === 'pr') return { op: 'pr', path };
     const op = COMPARISONS.find((each) => each === word);
@@ -155,7 +156,8 @@ class Parser {
   /** Parses a filter up to the bracket that closes it. */
   #within(end: ')' | ']', isOutside = false): Filter {
     this.#depth += 1;
-    if (this.#depth > BOUNDS.depth) throw new SyntaxProblem(`is nested more than ${BOUNDS.depth} levels deep`);
+    if (this.#depth > FILTER_LIMITS.depth)
+      throw new SyntaxProblem(`is nested more than ${FILTER_LIMITS.depth} levels deep`);
     const filter = this.#any(isOutside);
     if (!this.#takes(end)) throw new SyntaxProblem(`lacks a ${end} ${this.#place()}`);
     this.#depth -= 1;
@@ -164,7 +166,7 @@ class Parser {
 
   #next = (): string | undefined => this.#tokens[this.#at]?.text.slice(0, 40);
 
-  /** Where it is, for a sentence. */
+  /** The position in the text, as words for an error message. */
   #place(): string {
     const next = this.#next();
     return next === undefined ? 'at its end' : `before ${next}`;

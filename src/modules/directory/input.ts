@@ -62,12 +62,15 @@ export const readGroupPatch = (body: unknown): GroupInput =>
 
 function readResource<Input>(into: Input, kind: ResourceKind, take: TakeAttribute<Input>, body: unknown): Input {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
-  takeMembers(into, kind, take, 'replace', body);
+  takeBodyAttributes(into, kind, take, 'replace', body);
   return into;
 }
 
-/** Takes the members of a body or of an operation's value. Names may be dotted, have a value path, or the schema before them. */
-function takeMembers<Input>(
+/**
+ * Takes the attributes in a JSON body or in an operation's value. Their names may be dotted, have a value path, or be prefixed
+ * with the schema.
+ */
+function takeBodyAttributes<Input>(
   into: Input,
   kind: ResourceKind,
   take: TakeAttribute<Input>,
@@ -97,7 +100,7 @@ function readPatch<Input>(into: Input, kind: ResourceKind, take: TakeAttribute<I
       if (typeof path !== 'string') throw invalidPath('must be a text');
       takeAtPath(into, kind, take, op, toTargetPath(path), value);
     } else if (op === 'remove') throw noTarget();
-    else if (isRecord(value)) takeMembers(into, kind, take, op, value);
+    else if (isRecord(value)) takeBodyAttributes(into, kind, take, op, value);
     else throw invalidValue('An operation without a path needs an object as its value.');
   }
   return into;
@@ -115,7 +118,7 @@ function takeAtPath<Input>(
 ): void {
   // The schema itself as a path: its attributes are the value's.
   if (path.schema !== undefined && inSchema(`${path.schema}:${path.name}${path.sub ? `.${path.sub}` : ''}`, kind)) {
-    if (isRecord(value)) takeMembers(into, kind, take, op, value);
+    if (isRecord(value)) takeBodyAttributes(into, kind, take, op, value);
   } else if (inSchema(path.schema, kind)) {
     if (READ_ONLY.includes(path.name.toLowerCase())) throw readOnly(path.name);
     take(into, op, path, op === 'remove' ? (value ?? null) : value);
@@ -204,10 +207,10 @@ function takeMemberAttribute(
   // Of a member nothing can be changed but whether it is one.
   if (of || (sub !== undefined && sub.toLowerCase() !== 'value')) return;
   if (op === 'remove' && value === null) members.push({ op: 'replace', ids: [] });
-  else members.push({ op, ids: idsIn(value) });
+  else members.push({ op, ids: parseMemberIds(value) });
 }
 
-function idsIn(value: unknown): string[] {
+function parseMemberIds(value: unknown): string[] {
   const list = value === null || value === undefined ? [] : Array.isArray(value) ? value : [value];
   if (list.length > MAX_COUNTS.members)
     throw invalidValue(`members must be at most ${MAX_COUNTS.members} in one request.`);

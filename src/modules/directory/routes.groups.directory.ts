@@ -41,7 +41,7 @@ const narrowView = (shown: object, query: unknown) => selectAttributes(shown, qu
 /** The maximum number of bytes of a body: enough for the most members, with names and addresses. */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
-const OF_CHANGES = [
+const CHANGE_FAILURES = [
   groupNameTaken,
   groupSlugTaken,
   groupExternalIdTaken,
@@ -52,7 +52,7 @@ const OF_CHANGES = [
   invalidValue,
 ];
 
-const CHANGING = {
+const CHANGE_CONTRACT = {
   access: 'groups:update',
   query: resourceQuery,
   bodyLimit: BODY_LIMIT,
@@ -133,13 +133,13 @@ export const directoryGroupEndpoints = [
       bodyLimit: BODY_LIMIT,
       narrowAnswer: narrowView,
       returns: created(groupView),
-      fails: OF_CHANGES,
+      fails: CHANGE_FAILURES,
     },
     async ({ ctx, body }) => viewGroup(ctx, await makeGroup(ctx, readGroup(body))),
   ),
   endpoint(
     {
-      ...CHANGING,
+      ...CHANGE_CONTRACT,
       method: 'put',
       path: '/scim/v2/Groups/{id}',
       operationId: 'replaceDirectoryGroup',
@@ -147,13 +147,13 @@ export const directoryGroupEndpoints = [
       description:
         'Members that are sent replace all users in it; what is not sent stays. Nothing is written where nothing differs. Refused if the group allows, or denies, more than the caller may do.',
       body: groupBody,
-      fails: [...OF_CHANGES, groupNotFound, globalGroupReadOnly, concurrentChange],
+      fails: [...CHANGE_FAILURES, groupNotFound, globalGroupReadOnly, concurrentChange],
     },
     async ({ ctx, params, body }) => viewGroup(ctx, await reviseGroup(ctx, params.id, readGroup(body))),
   ),
   endpoint(
     {
-      ...CHANGING,
+      ...CHANGE_CONTRACT,
       method: 'patch',
       path: '/scim/v2/Groups/{id}',
       operationId: 'changeDirectoryGroup',
@@ -162,7 +162,7 @@ export const directoryGroupEndpoints = [
         'The operations are done one after the other, and stored together. Members by a value path too: `members[value eq "…"]`.',
       body: patchBody,
       fails: [
-        ...OF_CHANGES,
+        ...CHANGE_FAILURES,
         groupNotFound,
         globalGroupReadOnly,
         concurrentChange,

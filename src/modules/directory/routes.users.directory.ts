@@ -23,7 +23,7 @@ import { list, listSchema, userView, VERSIONED, viewUser } from './views.ts';
 const narrowView = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
 
 /** The failures of a change of a user. */
-const OF_CHANGES = [
+const CHANGE_FAILURES = [
   userNotFound,
   emailTaken,
   externalIdTaken,
@@ -33,7 +33,7 @@ const OF_CHANGES = [
   grantExceeds,
 ];
 
-const CHANGING = {
+const CHANGE_CONTRACT = {
   access: { decidedBy: 'users:update; for active users:activate or users:deactivate', anyOf: USER_WRITES },
   recordedAs: 'users:update',
   query: resourceQuery,
@@ -118,27 +118,27 @@ export const directoryUserEndpoints = [
   ),
   endpoint(
     {
-      ...CHANGING,
+      ...CHANGE_CONTRACT,
       method: 'put',
       path: '/scim/v2/Users/{id}',
       operationId: 'replaceDirectoryUser',
       summary: 'Replace a user for a directory',
       description: 'What is not sent stays as it is. Nothing is written where nothing differs.',
       body: userBody,
-      fails: [...OF_CHANGES, invalidSyntax, invalidValue],
+      fails: [...CHANGE_FAILURES, invalidSyntax, invalidValue],
     },
     async ({ ctx, params, body }) => viewUser(ctx, await reviseUser(ctx, params.id, readUser(body))),
   ),
   endpoint(
     {
-      ...CHANGING,
+      ...CHANGE_CONTRACT,
       method: 'patch',
       path: '/scim/v2/Users/{id}',
       operationId: 'changeDirectoryUser',
       summary: 'Change a user for a directory',
       description: 'The operations are done together. Nothing is written where nothing differs.',
       body: patchBody,
-      fails: [...OF_CHANGES, invalidSyntax, invalidValue, invalidPath, noTarget, readOnly],
+      fails: [...CHANGE_FAILURES, invalidSyntax, invalidValue, invalidPath, noTarget, readOnly],
     },
     async ({ ctx, params, body }) => viewUser(ctx, await reviseUser(ctx, params.id, readUserPatch(body))),
   ),

@@ -11,7 +11,7 @@ const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 export const PATH_OF = { User: '/Users', Group: '/Groups' } as const satisfies Record<ResourceKind, string>;
 
 /** Attributes of RFC 7643, in lower case, that directories send and this API does not keep. */
-const NOT_KEPT = {
+const UNSTORED_ATTRIBUTES = {
   User: 'nickname profileurl title usertype preferredlanguage locale timezone password phonenumbers ims photos addresses entitlements roles x509certificates',
   Group: '',
   enterprise: 'employeenumber costcenter organization division department manager',
@@ -23,14 +23,19 @@ const saysName = (names: string, name: string): boolean => names.split(' ').incl
 export const inSchema = (schema: string | undefined, kind: ResourceKind): boolean =>
   schema === undefined || schema.toLowerCase() === SCHEMA_OF[kind].toLowerCase();
 
-/** Whether the RFC has an attribute that this API does not keep. @param name in lower case */
-export const isOfStandard = (kind: ResourceKind, schema: string | undefined, name: string): boolean =>
+/**
+ * Whether an attribute is one of the RFC that this API does not store.
+ * @param name in lower case
+ */
+export const isUnstoredAttribute = (kind: ResourceKind, schema: string | undefined, name: string): boolean =>
   inSchema(schema, kind)
-    ? saysName(NOT_KEPT[kind], name)
-    : kind === 'User' && schema?.toLowerCase() === ENTERPRISE.toLowerCase() && saysName(NOT_KEPT.enterprise, name);
+    ? saysName(UNSTORED_ATTRIBUTES[kind], name)
+    : kind === 'User' &&
+      schema?.toLowerCase() === ENTERPRISE.toLowerCase() &&
+      saysName(UNSTORED_ATTRIBUTES.enterprise, name);
 
 /** An attribute as RFC 7643 (section 7) describes it. */
-interface Described {
+interface AttributeDescription {
   name: string;
   type: 'string' | 'boolean' | 'dateTime' | 'reference' | 'complex';
   multiValued: boolean;
@@ -42,10 +47,14 @@ interface Described {
   uniqueness: 'none' | 'server';
   canonicalValues?: string[];
   referenceTypes?: string[];
-  subAttributes?: Described[];
+  subAttributes?: AttributeDescription[];
 }
 
-const attribute = (name: string, description: string, differs: Partial<Described> = {}): Described => ({
+const attribute = (
+  name: string,
+  description: string,
+  differs: Partial<AttributeDescription> = {},
+): AttributeDescription => ({
   name,
   type: 'string',
   multiValued: false,
@@ -60,7 +69,7 @@ const attribute = (name: string, description: string, differs: Partial<Described
 
 const READ_ONLY = { mutability: 'readOnly' } as const;
 const IMMUTABLE = { mutability: 'immutable' } as const;
-const reference = (to: ResourceKind, description: string, differs: Partial<Described>) =>
+const reference = (to: ResourceKind, description: string, differs: Partial<AttributeDescription>) =>
   attribute('$ref', description, { type: 'reference', caseExact: true, referenceTypes: [to], ...differs });
 
 const EXTERNAL_ID = attribute('externalId', 'What the directory calls it. No two of the company have the same.', {

@@ -199,7 +199,10 @@ async function requireChangeableUser(ctx: PrincipalContext, id: string): Promise
 
 export { deleteGroup, deleteUser };
 
-/** A group with its members. @param isWithout whether members are not asked for, so that too many are no failure */
+/**
+ * A group with its members.
+ * @param isWithout whether the request excludes members: then too many of them are no failure
+ */
 export async function getGroupWithMembers(
   ctx: PrincipalContext,
   id: string,
@@ -225,7 +228,7 @@ export async function makeGroup(
     isUniqueInAnyCase: true,
   });
   recordMembers(ctx, 'groups:create', userIds);
-  return shownAfterWrite(await getGroupOfUsers(ctx, id, MAX_MEMBERS + 1));
+  return toWriteResult(await getGroupOfUsers(ctx, id, MAX_MEMBERS + 1));
 }
 
 /** Changes the values of a group that differ from the present ones; writes nothing where none does. */
@@ -245,7 +248,7 @@ export async function reviseGroup(
     };
   });
   recordMembers(ctx, 'groups:update', [...collectIds(before).symmetricDifference(collectIds(changed.members))]);
-  return shownAfterWrite(changed);
+  return toWriteResult(changed);
 }
 
 const collectIds = (members: readonly { id: string }[]) => new Set(members.map(({ id }) => id));
@@ -256,8 +259,8 @@ const MAX_AUDITED_MEMBERS = 100;
 const recordMembers = (ctx: PrincipalContext, action: Action, ids: readonly string[]): void =>
   ctx.setAuditAction(action, ids.length > MAX_AUDITED_MEMBERS ? [] : ids);
 
-/** The answer to a write that is done, so that it cannot fail any more: too many members are left out. */
-const shownAfterWrite = ({ group, members }: GroupOfUsers): DirectoryGroup => ({
+/** The response to a completed write, which must not fail any more: if there are too many members, they are left out. */
+const toWriteResult = ({ group, members }: GroupOfUsers): DirectoryGroup => ({
   group,
   members: members.length > MAX_MEMBERS ? null : members,
 });

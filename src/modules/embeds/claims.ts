@@ -16,7 +16,7 @@ const ISSUER = 'data-console-api';
 export const AUDIENCE = 'embed';
 export const ALGORITHM = 'HS256';
 
-/** Longer ones do not survive in addresses everywhere. */
+/** The maximum length of a token: some browsers and servers do not accept longer URLs. */
 export const MAX_TOKEN_LENGTH = 6000;
 
 /** The longest life of a token. */
@@ -40,7 +40,9 @@ export interface EmbedClaims {
   theme?: Branding | undefined;
   /** The language of the page. */
   locale?: Locale | undefined;
-  /** Our key of the company, at a number of rotations; or one of the company's own. */
+  /**
+   * The key that signed the token: our key of the company after that many rotations, or one of the company's own signing keys.
+   */
   signedWith: { rotations: number } | { keyId: string };
   /** Milliseconds since the epoch. */
   issuedAt: number;

@@ -43,7 +43,7 @@ const hostClaims = z
   })
   .refine((claims) => (claims.dashboard_id === undefined) !== (claims.visualization_id === undefined));
 
-/** The claims of a host's token: nothing of it is proved. */
+/** A token that a host signed, before its signature is verified. */
 export interface HostToken {
   token: string;
   keyId: string;
@@ -56,7 +56,7 @@ export interface HostToken {
  */
 export async function readHostToken(token: string): Promise<HostToken | undefined> {
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
-  const { header, claims } = readOrRefuse(token);
+  const { header, claims } = readJwtOrReject(token);
   const keyId = header.kid as unknown;
   const companyId = typeof keyId === 'string' ? companyOfKey(keyId) : undefined;
   if (typeof keyId !== 'string' || companyId === undefined) return undefined;
@@ -117,7 +117,7 @@ export async function verifyHostToken(
   return { expired: false };
 }
 
-function readOrRefuse(token: string): ReturnType<typeof readJwt> {
+function readJwtOrReject(token: string): ReturnType<typeof readJwt> {
   try {
     return readJwt(token);
   } catch (error) {

@@ -8,22 +8,22 @@ export interface KeyName {
   rotations: number;
 }
 
-/** Keys by master secret, so that a secret which is replaced takes its keys along. */
+/** Cache of derived keys. The master secret is part of the cache key, so that keys of a replaced secret are not used again. */
 const derivedKeys = new RecentlyUsed<string, CryptoKey>(1000);
 
 const formatKeyName = (secret: string, { companyId, rotations }: KeyName): string =>
   `${secret}/${companyId}/${rotations}`;
 
 /**
- * The HMAC key of a company under a master secret, at a number of rotations. It is derived, so nothing needs to be looked up
- * to check a signature, and no two companies share one.
+ * Returns the HMAC key of a company, derived from a master secret and the number of rotations: signatures are checked without
+ * reading the database, and no two companies share a key.
  */
 export async function embedKey(secret: string, key: KeyName): Promise<CryptoKey> {
   const known = derivedKeys.get(formatKeyName(secret, key));
   return known ?? deriveKey(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
 }
 
-/** Caches a key that has verified a signature: a mere claim to have one caches nothing. */
+/** Caches a key that has verified a signature, so that invalid tokens cannot fill the cache. */
 export function rememberKey(secret: string, name: KeyName, key: CryptoKey): void {
   derivedKeys.set(formatKeyName(secret, name), key);
 }

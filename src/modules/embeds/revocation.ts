@@ -41,7 +41,7 @@ export const listSubjects = ({ id, target, viewer }: Pick<EmbedClaims, 'id' | 't
 
 /** Revokes the company's tokens that were issued before this moment, from the next request on. */
 export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation): Promise<void> {
-  const target = await targetFor(ctx, revocation);
+  const target = await requireRevocableTarget(ctx, revocation);
   const { companyId } = ctx.actor;
   const now = ctx.now();
   const isBounded = revocation.by !== 'target';
@@ -76,7 +76,7 @@ export const revokeAllStatements = (db: ControlDb, companyId: string, now: numbe
   revoked: upsertRevocation(db, { companyId, subject: subjects.all, revokedAt: now }, null),
 });
 
-/** The texts between which all subjects stand. */
+/** The bounds of a range that contains all subjects. */
 const ALL_SUBJECTS = { from: '', to: '~' };
 
 /** The subjects between which those of single tokens of a target stand. */
@@ -86,10 +86,14 @@ function getSingleTokenRange(target: EmbedClaims['target']): { from: string; to:
 }
 
 /**
- * Returns the target of the tokens, if they all have the same, which the caller must be allowed to share. Those of a viewer may
- * show anything, and so may those whose id is not one of ours: who is denied to share any of it does not revoke them.
+ * Returns the target of the tokens to revoke, which the caller must be allowed to share; undefined for tokens of a viewer, and
+ * for a token id that we did not generate. As these may show anything, they require both share permissions and no Deny of
+ * either.
  */
-async function targetFor(ctx: PrincipalContext, revocation: Revocation): Promise<EmbedClaims['target'] | undefined> {
+async function requireRevocableTarget(
+  ctx: PrincipalContext,
+  revocation: Revocation,
+): Promise<EmbedClaims['target'] | undefined> {
   const target =
     revocation.by === 'token' ? targetOfTokenId(revocation.id) : revocation.by === 'target' ? revocation : undefined;
   if (target === undefined) {
@@ -110,7 +114,10 @@ export function requireSharingEverything({ actor }: PrincipalContext): void {
   for (const action of SHARE_ACTIONS) requireAction(actor, action, '*');
 }
 
-/** Throws where the caller is denied one of the actions on any dashboard or visualization: for what may be about each of them. */
+/**
+ * Throws if the caller is denied one of the actions on any dashboard or visualization: for operations that may concern every
+ * one of them.
+ */
 export function requireDeniedNowhere({ actor }: PrincipalContext, actions: readonly Action[]): void {
   const denied = actions.find((action) => !isNothingDenied(deniedIds(actor, [action])));
   if (denied) throw accessDenied(denied);

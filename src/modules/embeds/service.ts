@@ -53,7 +53,10 @@ export async function itemToEmbed(ctx: PrincipalContext, type: TargetType, id: s
   return item;
 }
 
-/** Undefined when it changed since it was read: other visualizations may be on it, and other parameters in it. */
+/**
+ * Makes a token, or returns undefined if the dashboard or visualization changed since it was read, as it may show other
+ * visualizations or have other parameters.
+ */
 async function tryGenerateEmbed(
   ctx: PrincipalContext,
   type: TargetType,

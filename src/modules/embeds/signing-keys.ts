@@ -28,8 +28,8 @@ const KEY_ID = /^(?<companyId>[a-f0-9]{24})-[a-f0-9]{24}$/;
 export const companyOfKey = (keyId: string): string | undefined => KEY_ID.exec(keyId)?.groups?.companyId;
 
 /**
- * The actions that a signing key gives its holder, who can show anybody anything of the company. Whoever is denied one of them
- * must not give it away.
+ * The actions that a signing key allows its holder, who can show any dashboard or visualization to anybody. A user who is
+ * denied one of them must not create a key.
  */
 const KEY_HOLDER_ACTIONS: readonly Action[] = [
   'dashboards:get',

@@ -22,8 +22,9 @@ export const selectRevokedAt = (db: ControlDb, companyId: string, subjects: read
     .where(and(eq(embedRevocations.companyId, companyId), inArray(embedRevocations.subject, [...subjects])));
 
 /**
- * Revokes the tokens about a subject that were issued until then; never fewer than were revoked before.
- * @param most how many single tokens and viewers the company may have revoked; null where it does not count among them
+ * Revokes the tokens of a subject that were issued until `revokedAt`; a later revocation that exists stays.
+ * @param most how many single tokens and viewers the company may have revoked; null for a revocation that this limit does not
+ * apply to
  */
 export const upsertRevocation = (db: ControlDb, record: typeof embedRevocations.$inferSelect, most: number | null) => {
   const { companyId, subject } = record;

@@ -10,7 +10,8 @@ const LETTERS = { dashboard: 'd', visualization: 'v' } as const;
 const TOKEN_ID = /^(?<letter>[dv])-(?<target>[a-f0-9]{24})-[a-f0-9]{24}$/;
 
 /**
- * The id of a new token, which names the target: tokens are stored nowhere, and who may share the target may end the token.
+ * Makes the id of a new token. It contains the target, because tokens are not stored and whoever may share the target may
+ * revoke the token.
  * @param id one that was never used
  */
 export const tokenIdFor = (target: EmbedTarget, id: string): string => `${makePrefix(target)}-${id}`;

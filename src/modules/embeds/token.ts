@@ -18,9 +18,9 @@ import {
   type ExecutionQuery,
   executeFor,
   framesFor,
+  listFilterOptions,
   listInputs,
   makeRules,
-  optionsFor,
   requireOrigin,
   type SharedItem,
   sharedDashboard,
@@ -72,7 +72,7 @@ async function openOwnToken(ctx: Context, type: TargetType, token: string, count
   return count ? recordRefusals(ctx, claims, open) : open();
 }
 
-/** Opens a host's token. Whether it is real is known once its key is read, together with all else. */
+/** Opens a host's token. Its signature is verified after its key is read, in one batch with all other data. */
 async function openHostToken(ctx: Context, type: TargetType, token: HostToken, count: Count): Promise<EmbedViewer> {
   const { claims, keyId } = token;
   if (claims.target.type !== type) throw invalidToken();
@@ -113,7 +113,10 @@ interface TokenState {
   item(): SharedItem;
 }
 
-/** The viewer of a token that is real, unless it was revoked or is used from an origin that may not. */
+/**
+ * Returns the viewer of a verified token.
+ * @throws if it was revoked, or is used from an origin that is not allowed
+ */
 function toViewer(
   ctx: Context,
   claims: EmbedClaims,
@@ -143,7 +146,9 @@ export const embedOptions = (
   search: string,
 ) => {
   const { opened } = ctx.actor;
-  return recordRefusals(ctx, opened.claims, () => optionsFor(ctx, opened.item, makeEmbedRules(opened), slug, search));
+  return recordRefusals(ctx, opened.claims, () =>
+    listFilterOptions(ctx, opened.item, makeEmbedRules(opened), slug, search),
+  );
 };
 
 /** Executes the embedded dashboard or visualization, or downloads the result of one visualization. */

@@ -11,7 +11,7 @@ import { attachPolicy, detachPolicy, selectAttachment, selectGroup } from './sto
 /** Attaches a policy to a group: a managed one, or one of the company. Doing it twice changes nothing. */
 export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string, policyId: string): Promise<void> {
   const { companyId } = ctx.actor;
-  const { group, document } = await read(ctx, groupId, policyId);
+  const { group, document } = await readGroupAndPolicy(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
   if (!document) throw policyNotFound('policy_id');
   requireMayGrant(ctx.actor, grantsOfPolicy(companyId, groupId, policyId, document));
@@ -22,14 +22,14 @@ export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string
   });
   if (attachments.length > 0) return;
   // One of them was deleted in between: say which.
-  const { group: still } = await read(ctx, groupId, policyId);
+  const { group: still } = await readGroupAndPolicy(ctx, groupId, policyId);
   throw still ? policyNotFound('policy_id') : groupNotFound();
 }
 
 /** Detaches a policy from a group. Nobody may thereby gain permissions that the caller lacks. */
 export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: string, policyId: string): Promise<void> {
   const { companyId } = ctx.actor;
-  const { group, document } = await read(ctx, groupId, policyId);
+  const { group, document } = await readGroupAndPolicy(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
   if (!document) throw policyNotAttached();
   requireMayGrant(ctx.actor, toGrantsOfDenials(grantsOfPolicy(companyId, groupId, policyId, document)));
@@ -39,7 +39,7 @@ export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: stri
   if (detached.length === 0) throw policyNotAttached();
 }
 
-async function read(ctx: PrincipalContext, groupId: string, policyId: string) {
+async function readGroupAndPolicy(ctx: PrincipalContext, groupId: string, policyId: string) {
   const { companyId } = ctx.actor;
   const {
     group: [group],

@@ -9,9 +9,9 @@ import type { Group } from './store.ts';
 import { enterUsersStatement, requireKnownUsers, toAffectedPrincipals } from './user-members.ts';
 
 /**
- * Creates a group, without members but for `userIds`, which may not allow more than the caller may. A slug that is made from the
- * name gets a suffix when it is taken.
- * @param isUniqueInAnyCase whether it is refused where another one has its name in another case
+ * Creates a group with the members `userIds`. It may not allow more than the caller may. A slug that is made from the name gets
+ * a suffix when it is taken.
+ * @param isUniqueInAnyCase whether a name that another group has in any letter case is rejected
  */
 export async function createGroup(
   ctx: PrincipalContext,

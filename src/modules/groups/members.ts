@@ -40,7 +40,7 @@ export async function addMember(ctx: PrincipalContext, groupId: string, member: 
   throw groupNotFound();
 }
 
-/** Finds out, in one batch, whether group, principal and account are there and fit together. */
+/** Throws unless group, principal and account exist and may be bound together; reads them in one batch. */
 async function requireBindable(ctx: PrincipalContext, groupId: string, member: Member): Promise<void> {
   const { companyId } = ctx.actor;
   const { principalId, accountId } = member;

@@ -5,13 +5,12 @@ import { permissions } from '../../db/schema/policies.ts';
 import { byId, idList, insertWhen, slugOrSuffixed } from '../../db/statements.ts';
 import { type Group, groupLives, nameUnlessTaken } from './store.ts';
 
-const those = (companyId: string, ids: string[]) =>
+const hasIdAmong = (companyId: string, ids: string[]) =>
   and(eq(permissions.companyId, companyId), inArray(permissions.id, idList(ids)));
 
 /**
- * Stores a group if all permissions of some ids are there to be listed on it. Its slug gets a suffix where it may, when it
- * is taken at that moment.
- * @param isUniqueInAnyCase whether it is refused where another one has its name in another case
+ * Stores a group if all permissions with these ids exist. With `canChangeSlug`, a slug that is taken gets a suffix.
+ * @param isUniqueInAnyCase whether a name that another group has in any letter case is rejected
  */
 export const insertGroup = (
   db: ControlDb,
@@ -28,16 +27,16 @@ export const insertGroup = (
     db,
     groups,
     { ...record, name, slug },
-    sql`(select count(*) from ${permissions} where ${those(record.companyId, permissionIds)}) = ${permissionIds.length}`,
+    sql`(select count(*) from ${permissions} where ${hasIdAmong(record.companyId, permissionIds)}) = ${permissionIds.length}`,
   ).returning();
 };
 
-/** Lists permissions on a living group: those that are there. */
+/** Adds those permissions that exist to a group that is not deleted. */
 export const insertGroupPermissions = (db: ControlDb, companyId: string, groupId: string, permissionIds: string[]) =>
   db
     .insert(groupPermissions)
     .select(
-      sql`select ${permissions.companyId}, ${groupId}, ${permissions.id} from ${permissions} where ${those(companyId, permissionIds)} and ${groupLives(companyId, groupId)}`,
+      sql`select ${permissions.companyId}, ${groupId}, ${permissions.id} from ${permissions} where ${hasIdAmong(companyId, permissionIds)} and ${groupLives(companyId, groupId)}`,
     )
     .onConflictDoNothing();
 

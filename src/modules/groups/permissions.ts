@@ -94,7 +94,7 @@ async function storePermissions(
   return asVisible(ctx, group);
 }
 
-/** A permission that the caller may not see is as if it were not there. */
+/** Whether the caller may not see a permission, which then counts as absent. */
 const isHidden = ({ actor }: PrincipalContext, id: string): boolean => isDenied(actor, 'permission', id);
 
 export function requireAllFound(ctx: PrincipalContext, ids: string[], found: Permission[]): void {

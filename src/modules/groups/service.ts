@@ -116,7 +116,7 @@ export async function searchGroups(
   return { ...found, records: await withVisibleAttachments(ctx, found.records) };
 }
 
-/** A page of the company's living groups of which something holds, without those that the caller may not see. */
+/** A page of the company's groups that meet a condition, without deleted ones and those that the caller may not see. */
 export function listGroupsWhere(
   ctx: PrincipalContext,
   where: Parameters<typeof readGroupsWhere>[2]['where'],
@@ -180,7 +180,10 @@ export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<vo
   throw group.deletedAt === null ? globalGroupNotDeletable() : groupAlreadyDeleted();
 }
 
-/** Throws unless the caller may do everything that the group denies: only they may free its members from that. */
+/**
+ * Throws unless the caller may do everything that the group denies: only such a caller may remove these denials from its
+ * members.
+ */
 export async function requireMayRemoveDenials(ctx: PrincipalContext, groupId: string): Promise<void> {
   const { companyId, access } = ctx.actor;
   if (isUnrestricted(access)) return;

@@ -31,16 +31,16 @@ const areMembersNotDenied = (denied: DeniedMembers): (SQL | undefined)[] =>
     return isNamed && sql`(${groupBindings.principalType} <> ${type} or ${isNamed})`;
   });
 
-const ids = (text: string): string[] => JSON.parse(text);
+const parseIds = (text: string): string[] => JSON.parse(text);
 
 const selectCounts = (denied: DeniedMembers) => ({
   policyIds:
     sql`(select json_group_array(${groupPolicies.policyId}) from ${groupPolicies} where ${eq(groupPolicies.groupId, groups.id)})`
-      .mapWith(ids)
+      .mapWith(parseIds)
       .as('policy_ids'),
   permissionIds:
     sql`(select json_group_array(${groupPermissions.permissionId}) from ${groupPermissions} where ${eq(groupPermissions.groupId, groups.id)})`
-      .mapWith(ids)
+      .mapWith(parseIds)
       .as('permission_ids'),
   memberCount:
     sql<number>`(select count(*) from (select distinct ${groupBindings.principalType}, ${groupBindings.principalId} from ${groupBindings} where ${and(eq(groupBindings.groupId, groups.id), ...areMembersNotDenied(denied))}))`.as(
@@ -142,8 +142,8 @@ export const readGroupsWhere = (
   );
 
 /**
- * SQL: a name for a group; null, which the table refuses, where another living group of the company has it, in any case. For
- * directories, which match names that way.
+ * SQL value: the group's name; null, which the table rejects, if another group of the company that is not deleted has it in any
+ * letter case. For directories, which compare names that way.
  */
 export const nameUnlessTaken = ({ companyId, id, name }: Pick<Group, 'companyId' | 'id' | 'name'>): SQL => {
   const isSame = sql`${ignoreCase(groups.name)} = ${name}`;
@@ -174,8 +174,8 @@ export const softDeleteGroup = (db: ControlDb, companyId: string, id: string, no
     .returning({ id: groups.id });
 
 /**
- * The statements that go with a group in the batch that deletes it: they delete memberships and attachments, so that nothing
- * stays in use by it.
+ * The statements that delete the memberships and attachments of a group, in the batch that deletes it, so that a deleted group
+ * keeps nothing in use.
  */
 export const clearGroup = (db: ControlDb, companyId: string, id: string) => {
   const isDeleted = sql`not ${groupLives(companyId, id)}`;

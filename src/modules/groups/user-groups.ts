@@ -26,11 +26,11 @@ interface Plan {
 
 /** Adds a user to groups. Nobody adds anyone, oneself included, to a group that is allowed more than they are. */
 export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
-  change(ctx, userId, ids, () => ({ enter: ids, leave: [], fits: (after) => holdsAll(after, ids) }));
+  changeUserGroups(ctx, userId, ids, () => ({ enter: ids, leave: [], fits: (after) => holdsAll(after, ids) }));
 
 /** Adds a user to these groups, and removes them from all others, but for those that the caller may not see. */
 export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
-  change(ctx, userId, ids, (current) => ({
+  changeUserGroups(ctx, userId, ids, (current) => ({
     enter: ids,
     leave: current.filter((id) => !ids.includes(id) && !isHidden(ctx, id)),
     fits: (after) => holdsAll(after, ids) && after.every((id) => ids.includes(id) || isHidden(ctx, id)),
@@ -38,7 +38,7 @@ export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: st
 
 /** Removes a user from groups; they need not be in all. The user may not gain permissions that the caller lacks. */
 export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
-  change(ctx, userId, ids, (current) => ({
+  changeUserGroups(ctx, userId, ids, (current) => ({
     enter: [],
     leave: current.filter((id) => ids.includes(id)),
     fits: (after) => !after.some((id) => ids.includes(id)),
@@ -59,7 +59,7 @@ export async function prepareJoining(ctx: PrincipalContext, ids: string[]): Prom
   return (userId) => enterStatement(ctx, userId, ids);
 }
 
-function change(
+function changeUserGroups(
   ctx: PrincipalContext,
   userId: string,
   ids: string[],
@@ -103,7 +103,7 @@ const enterStatement = (ctx: PrincipalContext, userId: string, ids: string[]) =>
     ids.map((groupId) => ({ id: ctx.newId(), groupId })),
   );
 
-/** A group that the caller may not see is as if it were not there. */
+/** Whether the caller may not see a group, which then counts as absent. */
 const isHidden = ({ actor }: PrincipalContext, id: string): boolean => isDenied(actor, 'group', id);
 
 function requireKnown(ctx: PrincipalContext, { groups }: AccessSources, ids: string[]): void {

@@ -54,8 +54,8 @@ export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[]
     );
 
 /**
- * Adds living users to a living group, within the company's default account. They are looked up one by one: SQLite may not
- * begin with all the users of the company, and look through the list for each.
+ * Adds users to a group within the company's default account, unless they are deleted. `cross join` makes SQLite look up each
+ * listed user, instead of scanning all users of the company.
  */
 export const enterUsers = (
   db: ControlDb,

@@ -24,9 +24,9 @@ interface GroupChanges {
   userIds?: ReadonlySet<string>;
 }
 
-const MORE_THAN_ANY = 1_000_000;
+const NO_LIMIT = 1_000_000;
 
-const readMembers = (ctx: PrincipalContext, groupIds: string[], most = MORE_THAN_ANY) =>
+const readMembers = (ctx: PrincipalContext, groupIds: string[], most = NO_LIMIT) =>
   selectUserMembers(ctx.db, ctx.actor.companyId, { groupIds, denied: deniedEverywhere(ctx.actor, 'user') }, most);
 
 /** The users in some groups that the caller may see, by group and id; at most `most`. */

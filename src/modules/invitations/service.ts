@@ -43,9 +43,9 @@ export interface PreparedInvitation {
 }
 
 /**
- * Invites an email to the caller's company: a new user, or one who is still invited, whose earlier link stops working when
- * the new one is mailed: after five mails a day to an address, from all companies, none is.
- * `teams` replace those of the earlier invitation when given. `email` is lower-case.
+ * Invites an email to the caller's company: a new user, or one who is still invited. An earlier link stops working when the new
+ * one is mailed; no more than five mails a day, from all companies, are sent to an address. `teams` replace those of the
+ * earlier invitation when given. `email` is lower-case.
  */
 export async function prepareInvitation(
   ctx: PrincipalContext,

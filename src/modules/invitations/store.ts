@@ -69,7 +69,7 @@ export const selectInvited = (db: ControlDb, digest: string, now: number) =>
       ),
     );
 
-/** Uses up an invitation and makes its user active: both or, when somebody else was quicker, neither. */
+/** Deletes an invitation and activates its user: both or, if another request accepted it first, neither. */
 export const acceptStatements = (
   db: ControlDb,
   { id, companyId }: Pick<User, 'id' | 'companyId'>,

@@ -43,7 +43,7 @@ export async function createPermission(
   const { companyId } = ctx.actor;
   const record = { ...input, id: ctx.newId(), companyId, createdAt: now, updatedAt: now };
   requireOwnTarget(ctx, record.target);
-  requireMayGrant(ctx.actor, giving(companyId, record));
+  requireMayGrant(ctx.actor, toGrants(companyId, record));
   await commit(ctx.db, { inserted: insertPermission(ctx.db, record) });
   return record;
 }
@@ -58,7 +58,7 @@ export async function changePermission(
   if (changes.target) requireOwnTarget(ctx, changes.target);
   return retryOnConcurrentChange(async () => {
     const before = await getPermission(ctx, id);
-    requireMayGrant(ctx.actor, giving(companyId, { ...before, ...changes }), giving(companyId, before));
+    requireMayGrant(ctx.actor, toGrants(companyId, { ...before, ...changes }), toGrants(companyId, before));
     const { updated, found } = await commitAccess(ctx, everybodyIn(companyId), {
       updated: updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() }),
       found: selectPermission(ctx.db, companyId, id),
@@ -81,7 +81,7 @@ function requireOwnTarget(ctx: PrincipalContext, target: LegacyPermission['targe
   if (target.company_id !== ctx.actor.companyId) throw foreignPermissionTarget();
 }
 
-const giving = (companyId: string, permission: LegacyPermission): Grants => ({
+const toGrants = (companyId: string, permission: LegacyPermission): Grants => ({
   companyId,
   groups: [{ id: 'new', policies: [], roles: [], permissions: [permission] }],
 });

@@ -4,7 +4,7 @@ import type { Notice } from '../../db/schema/mails.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { log, logError } from '../../platform/log.ts';
 import { type Mail, MailRefused } from '../../platform/mail.ts';
-import { countUse, takeMail } from '../usage/queries.ts';
+import { consumeMailQuota, countUse } from '../usage/queries.ts';
 import {
   claimDue,
   deleteDone,
@@ -174,8 +174,8 @@ function toRecord(
 }
 
 /**
- * Sends a request that was just stored, if it was: it is not where there were too many, or the company has no more mails for the
- * day.
+ * Sends a request that was just stored, unless it was not stored or was stored as done: because of the limit of requests, or
+ * the company's daily quota of mails.
  */
 async function sendIfOpen(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
   const [open] = await selectOpenRequest(ctx.db, record.id);
@@ -183,14 +183,15 @@ async function sendIfOpen(ctx: Context, record: MailRequestRecord, send: SendMai
 }
 
 /**
- * A request that fails stays due for the scheduled run, unless the mail service refuses the mail for good. A company's own was
- * taken from its day when it was stored, and is counted as it ends.
+ * Sends the mail of a request and marks the request as done. One that fails stays due for the scheduled run, unless the mail
+ * service rejects the mail permanently. A company's own request was reserved in its daily quota when it was stored, and its
+ * sent mails are counted when it is done.
  */
 async function sendAndFinish(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
   const { id } = record;
   let own = 0;
   const handOver = async (companyId: string, mail: Mail) => {
-    if (companyId !== record.companyId) return handOverTaken(ctx, companyId, mail);
+    if (companyId !== record.companyId) return sendWithinQuota(ctx, companyId, mail);
     await ctx.mailer.send(mail);
     own += 1;
   };
@@ -213,10 +214,13 @@ async function sendAndFinish(ctx: Context, record: MailRequestRecord, send: Send
   }
 }
 
-/** A mail of a request that is no company's: it is taken from the day of the one that it is about, and given back where it fails. */
-async function handOverTaken(ctx: Context, companyId: string, mail: Mail): Promise<void> {
+/**
+ * Sends a mail for another company than the request's: it is counted against the daily quota of the company that it is about,
+ * and not counted if sending fails. Without quota left it is not sent.
+ */
+async function sendWithinQuota(ctx: Context, companyId: string, mail: Mail): Promise<void> {
   const by = { companyId, at: ctx.now() };
-  if (!(await takeMail(ctx.db, by))) return log('mail_over_quota', { company_id: companyId });
+  if (!(await consumeMailQuota(ctx.db, by))) return log('mail_over_quota', { company_id: companyId });
   try {
     await ctx.mailer.send(mail);
   } catch (error) {

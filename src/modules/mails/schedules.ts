@@ -52,8 +52,8 @@ export function scheduledMail({
 }
 
 /**
- * Asks an address from outside whether it wants scheduled mails of a company. It holds nothing that people of the company wrote
- * but its name.
+ * Asks an external address for consent to scheduled mails of a company. The mail contains no text that users of the company
+ * wrote, except its name.
  */
 export const consentMail = ({
   agreeUrl,
@@ -89,8 +89,8 @@ const formatInZone = (locale: Locale, timeZone: string, time: number): string =>
   }).format(time);
 
 /**
- * The problems that the mail tells: none that is nobody's failure, nor whether a condition held, which its recipient may not be
- * allowed to know.
+ * The problems that the mail reports: not those that are no failures, and not whether a condition was true, which the recipient
+ * may not be allowed to know.
  */
 export type MailedProblem = Exclude<
   RunProblem,

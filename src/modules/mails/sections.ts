@@ -40,7 +40,7 @@ export function sectionHtml({ title, numbers, table, notes }: Section): string {
   ].join('\n');
 }
 
-/** A section as mails to outsiders show it: nobody inside can put the address of a page into it. */
+/** A section as mails to outsiders show it: without web addresses, so that users of the company cannot put links into it. */
 export const sectionForOutsiders = ({ title, numbers, table, notes }: Section): Section => ({
   title: textForOutsiders(title),
   ...(numbers && {
@@ -81,7 +81,7 @@ ${body.join('\n')}
 }
 
 /** The width of a narrow table in characters: two columns stand beside each other on a phone. */
-const WIDEST = 30;
+const MAX_NARROW_TABLE_CHARACTERS = 30;
 
 export function sectionText({ title, numbers, table, notes }: Section): string {
   return [
@@ -95,7 +95,7 @@ export function sectionText({ title, numbers, table, notes }: Section): string {
 /** Columns below each other, numbers at the right. */
 function tableLines({ columns, rows }: NonNullable<Section['table']>): string[] {
   const lines = [columns.map(({ name }) => name), ...rows].map((row) =>
-    row.map((cell) => shorten(oneLine(cell), WIDEST)),
+    row.map((cell) => shorten(oneLine(cell), MAX_NARROW_TABLE_CHARACTERS)),
   );
   const widths = columns.map((_column, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
   const buildLine = (line: string[]) =>

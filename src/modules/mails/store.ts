@@ -2,7 +2,7 @@ import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, notInArray, or, type 
 import type { ControlDb } from '../../db/client.ts';
 import { mailRequests } from '../../db/schema/mails.ts';
 import { afterChange, exists, insertWhen } from '../../db/statements.ts';
-import { ofActiveCompany } from '../companies/queries.ts';
+import { isCompanyActive } from '../companies/queries.ts';
 
 export type MailRequestRecord = typeof mailRequests.$inferSelect;
 
@@ -28,14 +28,14 @@ export const insertLimitedRequest = (
   return insertWhen(db, mailRequests, record, sql`${earlier} < ${limit}`);
 };
 
-/** A request that is stored and not done: one that would pass the company's quota is done as it is stored. */
+/** Selects a request that is stored and not done: one that would exceed the company's quota is stored as done. */
 export const selectOpenRequest = (db: ControlDb, id: string) =>
   db
     .select({ id: mailRequests.id })
     .from(mailRequests)
     .where(and(eq(mailRequests.id, id), isNotNull(mailRequests.dueAt)));
 
-/** The condition that a request is stored, for other writes of its unit. */
+/** SQL condition: true if the request is stored; for other writes of its unit. */
 export const isStored = (id: string): SQL => exists(mailRequests, eq(mailRequests.id, id));
 
 export const finishRequest = (db: ControlDb, id: string) =>
@@ -55,7 +55,7 @@ export const claimDue = (db: ControlDb, now: number, limit: number) =>
         db
           .select({ id: mailRequests.id })
           .from(mailRequests)
-          .where(and(lte(mailRequests.dueAt, now), ofActiveCompany(mailRequests.companyId)))
+          .where(and(lte(mailRequests.dueAt, now), isCompanyActive(mailRequests.companyId)))
           .orderBy(mailRequests.dueAt)
           .limit(limit),
       ),

@@ -110,8 +110,8 @@ export const securityMail = (change: SecurityChange, recipient: Recipient): Mail
     after: [sessions, unmeant],
   }));
 
-/** Tells a user of a program that acts for them for the first time. `host` is where it is, as far as that is known; `at` in ms. */
-export const letInMail = (
+/** Notifies a user that an OAuth client acts for them for the first time. `host` is the client's host, if known; `at` in ms. */
+export const composeFirstUseMail = (
   { name, host, at }: { name: string; host: string | null; at: number },
   recipient: Recipient,
 ): Mail =>

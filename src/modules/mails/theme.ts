@@ -1,4 +1,4 @@
-import { inkOn } from '../../kernel/colours.ts';
+import { chooseTextColour } from '../../kernel/colours.ts';
 import type { InlinePicture } from '../../platform/mail.ts';
 import { type Branding, STANDARD_COLOURS } from '../../presentation/branding.ts';
 
@@ -41,7 +41,7 @@ export const textStyle = (theme: MailTheme): string =>
 export function buttonStyle(theme: MailTheme): string {
   const { primary } = chooseColours(theme);
   const radius = Math.min(theme.radius ?? 6, 24);
-  return `display: inline-block; padding: 10px 20px; border-radius: ${radius}px; background-color: ${primary}; color: ${inkOn(primary)}; text-decoration: none`;
+  return `display: inline-block; padding: 10px 20px; border-radius: ${radius}px; background-color: ${primary}; color: ${chooseTextColour(primary)}; text-decoration: none`;
 }
 
 /** The company's logo, else the name it gave itself. */

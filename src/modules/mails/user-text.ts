@@ -16,8 +16,8 @@ const BARE_HOST = new RegExp(`${HOST}|${IP}`, 'gu');
 /** An email address or a bare host. Not the numbers of an IP address, which may be a large number. */
 const EMAIL_OR_BARE_HOST = new RegExp(`(?<name>[\\p{L}\\p{M}\\p{N}.%+_-]+@)?${HOST}`, 'gu');
 
-/** Mail programs make no link of a host that fell apart. */
-const apart = (host: string): string => host.replaceAll(/[.。．｡]/gu, ' ');
+/** Replaces the dots of a host by spaces, so that mail programs do not make it a link. */
+const splitHost = (host: string): string => host.replaceAll(/[.。．｡]/gu, ' ');
 
 /**
  * A name as mails show it: on one line, without addresses of pages. Users choose the names of themselves and their company, and
@@ -26,7 +26,7 @@ const apart = (host: string): string => host.replaceAll(/[.。．｡]/gu, ' ');
  */
 export function nameInMail(name: string, fallback: string): string {
   const plain = name.normalize('NFKC').replaceAll(/[\s\p{C}]+/gu, ' ');
-  const safe = plain.replaceAll(WEB_ADDRESS, ' ').replaceAll(BARE_HOST, apart).replaceAll(/ +/g, ' ').trim();
+  const safe = plain.replaceAll(WEB_ADDRESS, ' ').replaceAll(BARE_HOST, splitHost).replaceAll(/ +/g, ' ').trim();
   const characters = [...safe];
   if (characters.length > MAX_NAME_LENGTH) return `${characters.slice(0, MAX_NAME_LENGTH).join('').trimEnd()}…`;
   return safe === '' ? fallback : safe;
@@ -44,7 +44,7 @@ export function textForOutsiders(text: string): string {
     .replaceAll(/\p{C}+/gu, '');
   const safe = plain
     .replaceAll(WEB_ADDRESS, '…')
-    .replaceAll(EMAIL_OR_BARE_HOST, (host, name?: string) => (name === undefined ? apart(host) : host));
+    .replaceAll(EMAIL_OR_BARE_HOST, (host, name?: string) => (name === undefined ? splitHost(host) : host));
   return safe === plain ? text : safe;
 }
 

@@ -7,19 +7,19 @@ import * as store from './store.ts';
 /** The time for which a change counts as under way if its isolate died: longer than any change takes. Milliseconds. */
 const CHANGE_MS = HOUR_MS;
 
-/** Names the tables that a change is about to change, before any of it is committed; may be called again for more of them. */
-export type Changing = (...tables: string[]) => void;
+/** Announces tables that a change is about to change, before it commits; may be called again for further tables. */
+export type AnnounceTables = (...tables: string[]) => void;
 
 /**
- * Runs a change of rows or names of the company's tables, so that no older result is shown once the change is answered: a result
- * belongs to the version of the tables it was read from, the change makes a new version, and while it is under way no result of
- * these tables is cached.
- * @param work one transaction, which waits for `announced()` before it commits. Announcements are on their way meanwhile. If it
+ * Runs a change of rows or names of the company's tables, so that no older cached result is returned once the change has
+ * finished: each result belongs to the version of the tables it was read from, the change makes a new version, and until it
+ * ends no result of these tables is cached.
+ * @param work one transaction, which must await `announced()` before it commits; the announcements are sent meanwhile. If it
  * names no table, the change counts as one of all tables
  */
 export async function changeData<T>(
   ctx: CompanyContext,
-  work: (changing: Changing, announced: () => Promise<void>) => Promise<T>,
+  work: (changing: AnnounceTables, announced: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const { companyId } = ctx.actor;
   const begun: { id: string; announced: Promise<void> }[] = [];

@@ -17,7 +17,7 @@ import { connectionCipher, provisioningRecord } from './record.ts';
 import * as store from './store.ts';
 import { isWaking, noteWaking } from './waking.ts';
 
-export { type Changing, changeData } from './data-changes.ts';
+export { type AnnounceTables, changeData } from './data-changes.ts';
 export { type DataState, DataVersions, type ResultSource, UNKNOWN_TABLES } from './data-versions.ts';
 export { renewConnections } from './record.ts';
 export { recordSizes, type Sizes, selectDataState } from './store.ts';
@@ -192,7 +192,7 @@ export async function scheduleSweep(ctx: CompanyContext, dueAt: number): Promise
   await store.scheduleSweep(ctx.db, ctx.actor.companyId, dueAt);
 }
 
-/** A database whose sweep is due; `finishSweep` takes `marks`. */
+/** A database whose sweep is due. `marks` shows `finishSweep` whether another sweep was scheduled meanwhile. */
 export interface DueDatabase {
   companyId: string;
   marks: number;
@@ -208,7 +208,7 @@ export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit:
 }
 
 /**
- * Ends a sweep. The next one is at `next` (ms), or never with null, unless one was scheduled meanwhile.
+ * Ends a sweep, and schedules the next one at `next` (ms), or none if null; one that was scheduled meanwhile stays.
  * @param sizes the sizes that the sweep has measured
  */
 export async function finishSweep(

@@ -2,7 +2,7 @@ import { and, asc, eq, getTableColumns, isNull, lte, notLike, or, type SQL, sql 
 import { type ControlDb, commit, countChangedRows } from '../../db/client.ts';
 import { companies, type Quotas } from '../../db/schema/companies.ts';
 import { managedDatabases } from '../../db/schema/managed-database.ts';
-import { ofActiveCompany } from '../companies/queries.ts';
+import { isCompanyActive } from '../companies/queries.ts';
 
 export type DatabaseRow = typeof managedDatabases.$inferSelect;
 
@@ -182,7 +182,7 @@ export async function claimDue(
   const due = db
     .select({ id: managedDatabases.id })
     .from(managedDatabases)
-    .where(and(lte(managedDatabases.sweepAt, now), ofActiveCompany(managedDatabases.companyId)))
+    .where(and(lte(managedDatabases.sweepAt, now), isCompanyActive(managedDatabases.companyId)))
     .orderBy(asc(managedDatabases.sweepAt))
     .limit(limit);
   return db

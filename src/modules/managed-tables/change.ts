@@ -12,7 +12,7 @@ import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { buildMisfitObstacle, convertColumn, nullObstacle, selectObstacles } from './conversions.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
 import { mayReadRows } from './rows.ts';
-import { type Changing, lockTable, requireTablesDatabase, toTableKey } from './service.ts';
+import { type AnnounceTables, lockTable, requireTablesDatabase, toTableKey } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 import { endUndo } from './undo-store.ts';
@@ -39,7 +39,7 @@ export type TableChanges = z.output<typeof tableChanges>;
  */
 export async function changeTable(ctx: PrincipalContext, id: string, changes: TableChanges): Promise<ManagedTable> {
   let oldName: string | undefined;
-  const work = async (tx: TenantTx, changing: Changing): Promise<ManagedTable> => {
+  const work = async (tx: TenantTx, changing: AnnounceTables): Promise<ManagedTable> => {
     const table = await lockTable(tx, ctx, id, 'shape');
     await requireTableVersion(ctx, table);
     const plan = planColumns(table.columns, changes.columns ?? table.columns);

@@ -7,12 +7,12 @@ import {
   type TransactionOptions,
 } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
-import { type Changing, changeData } from '../managed-database/service.ts';
+import { type AnnounceTables, changeData } from '../managed-database/service.ts';
 import { storeMessage } from '../outbox/service.ts';
 import { tableBusy, tableInUse } from './failures.ts';
 import { type SpaceEffect, withinTableQuota } from './room.ts';
 
-export type { Changing };
+export type { AnnounceTables };
 
 /** The SQLSTATEs of lock not available, deadlock detected, serialization failure, statement timeout. */
 const BUSY_STATES: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
@@ -68,7 +68,7 @@ export async function inTransaction<T>(
 }
 
 /** A transaction that names the tables it changes: see `changeData`. */
-type Change<T> = (tx: TenantTx, changing: Changing) => Promise<T>;
+type Change<T> = (tx: TenantTx, changing: AnnounceTables) => Promise<T>;
 
 /** The options of a change: those of its transaction, and its effect on the space of tables, which is measured if absent. */
 export type ChangeOptions = TransactionOptions & { room?: SpaceEffect };
@@ -119,9 +119,9 @@ export const runShapeChange = <T>(
   );
 
 /**
- * Notifies webhook endpoints of a change that starts no check of knowledge, after which they are notified anyway. The message
- * is stored before the change is committed, as that of a check is.
- * @param work the change, which waits for `announced` before it commits
+ * Notifies webhook endpoints of a change that starts no recheck of domain knowledge (a recheck notifies them itself). The
+ * message is stored before the change is committed.
+ * @param work the change, which awaits `announced` before it commits
  */
 export async function notifyChange<T>(
   ctx: CompanyContext,

@@ -8,12 +8,12 @@ import type { ManagedTable } from './table.ts';
 export class StaleTable extends Error {}
 
 /** SQLSTATE class 42: no such table, column, or operation on a column of its type. */
-const NO_SUCH_THING = /^42/;
+const SCHEMA_ERROR_STATE = /^42/;
 
 /**
- * Repeats work on a table that was changed after the work read it. Postgres, too, reports a changed name or type; its
- * error is rethrown if the table has not changed.
- * @param work reads the table by the function passed to it, or names by the other the table that it relies on
+ * Repeats `work` if the table was changed after `work` read it. If Postgres reports a missing or changed name or type, the
+ * table is compared; the error is rethrown if it has not changed.
+ * @param work reads the table by the function passed to it, or reports by the other the table that it relies on
  */
 export function withCurrentTable<T>(
   database: TenantSql,
@@ -35,7 +35,7 @@ export function withCurrentTable<T>(
       return await work(readTable, saw);
     } catch (error) {
       if (error instanceof StaleTable) return undefined;
-      if (!isPostgresError(error) || !NO_SUCH_THING.test(error.code)) throw error;
+      if (!isPostgresError(error) || !SCHEMA_ERROR_STATE.test(error.code)) throw error;
       if ((await store.readTable(database, key))?.schemaVersion === version) throw error;
       return undefined;
     }

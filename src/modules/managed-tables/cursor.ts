@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { badCursor } from './failures.ts';
 import type { Position } from './row-pages.ts';
-import type { AskedRows } from './selection.ts';
+import type { SentSelection } from './selection.ts';
 import { readSort } from './sort.ts';
 
 /** A position with the type of the column that orders the rows: for another type its value means nothing. */
@@ -13,7 +13,7 @@ export interface CursorPosition extends Position {
 /** The table, selection and order of a cursor: it cannot be opened with others. */
 export interface CursorPlace {
   tableId: string;
-  asked: AskedRows;
+  asked: SentSelection;
   sortBy?: string | undefined;
 }
 

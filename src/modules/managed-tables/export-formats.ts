@@ -98,7 +98,7 @@ async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds
     // Each line begins with the id, which needs no quotes.
     steps.took(rows, () => new TextDecoder().decode(lastLine.subarray(0, ID_LENGTH)));
     // Whoever takes lines as fast as they come is sent more than fits, until some of it had to be dropped.
-    const isTooLarge = isCut || Date.now() - began > QUICK_MS;
+    const isTooLarge = isCut || Date.now() - began > SLOW_BATCH_MS;
     mayGrow &&= !isTooLarge;
     if (isTooLarge) size = Math.max(MIN_BATCH_BYTES, size / 2);
     else if (mayGrow && rows === asked && bytes > size / 2) size = Math.min(2 * size, MAX_BATCH_BYTES);
@@ -115,7 +115,7 @@ const BUFFER_BYTES = 512 * 1024;
 const MIN_BATCH_BYTES = 12 * BUFFER_BYTES;
 const MAX_BATCH_BYTES = 8 * MIN_BATCH_BYTES;
 /** The time after which a batch counts as slow: one twice as long could come near a statement's limit. */
-const QUICK_MS = 2_000;
+const SLOW_BATCH_MS = 2_000;
 
 /** Writes rows as the list shows them, one a line. */
 function writeNdjson(selected: ExportSelection): Writer {

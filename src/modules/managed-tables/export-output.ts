@@ -4,8 +4,8 @@ import { MAX_TAKING_MS, WaitingExport } from './waiting-export.ts';
 
 /** The time that rows wait for the reader of an export, in all, before the rest goes to R2. Milliseconds. */
 export const READER_WAIT_MS = 5_000;
-/** The time by which R2 may be slower than reading the rows, in all. Milliseconds. */
-const BEHIND_MS = 45_000;
+/** The maximum total time to wait for writes to R2 that are slower than reading the rows. Milliseconds. */
+const MAX_R2_DELAY_MS = 45_000;
 /** The largest bytes that are copied before they are sent: only buffers of this size are used again (see `LineBuffers`). */
 const COPIED_BYTES = 512 * 1024;
 
@@ -20,7 +20,7 @@ export class ExportOutput {
   readonly #reader: WritableStreamDefaultWriter<Uint8Array>;
   readonly #copy = new Uint8Array(COPIED_BYTES);
   #patienceMs = READER_WAIT_MS;
-  #behindMs = BEHIND_MS;
+  #behindMs = MAX_R2_DELAY_MS;
   #written: Promise<void> = Promise.resolve();
   #waiting: WaitingExport | undefined;
 

@@ -9,7 +9,7 @@ export const MAX_EXPORTS = 4;
 /** The first key of the advisory locks of exports, an arbitrary number; the second is the place. */
 const EXPORT_LOCK_KEY = 728_346_192;
 
-/** Takes one of the company's places for exports, if one is free, until the transaction ends. */
+/** Locks one of the company's `MAX_EXPORTS` slots for exports until the transaction ends; no row if none is free. */
 const TAKE_PLACE = `
   SELECT place FROM generate_series(1, ${MAX_EXPORTS}) AS place WHERE pg_try_advisory_xact_lock(${EXPORT_LOCK_KEY}, place) LIMIT 1`;
 

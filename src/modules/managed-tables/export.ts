@@ -9,7 +9,7 @@ import { ExportOutput, ReaderGone } from './export-output.ts';
 import { enterExport } from './export-store.ts';
 import { selectionTooSlow, tableNotFound, tooManyExports, tooManyRows } from './failures.ts';
 import { countRows } from './row-pages.ts';
-import { type AskedRows, readSelection } from './selection.ts';
+import { readSelection, type SentSelection } from './selection.ts';
 import { inTransaction, toTableKey } from './service.ts';
 import { parseSort } from './sort.ts';
 import type { TableKey } from './store.ts';
@@ -17,7 +17,7 @@ import type { ManagedTable } from './table.ts';
 
 /** The rows to export, with their order and format. */
 export interface ExportRequest {
-  rows: AskedRows;
+  rows: SentSelection;
   sortBy?: string | undefined;
   format: ExportFormat;
   /** Whether texts must be written so that a spreadsheet takes none for a formula. */

@@ -67,7 +67,7 @@ export async function findKeyedTables(
 }
 
 /** The ids of the company's tables with an invalid index: it is being built, or its building broke off. */
-export async function tablesOfInvalid(tx: TenantTx, companyId: string): Promise<string[]> {
+export async function findTablesWithInvalidIndex(tx: TenantTx, companyId: string): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
     `SELECT DISTINCT managed.id FROM pg_catalog.pg_index AS listed
      JOIN pg_catalog.pg_class AS named ON named.oid = listed.indexrelid
@@ -100,12 +100,12 @@ export async function readLongest(
 }
 
 /**
- * Whether transactions run that began before `since`, in Postgres's format, and that building an index on a table would wait
- * for: those that write to it, and all that still see the data of before. With `all` also those that read it, for which
- * dropping an index waits. It is polled before the statement runs, as a waiting one would hold up later transactions.
+ * Whether transactions are running that began before `since` (in Postgres's format) and would block building an index on a
+ * table: those that write to it, and all that still see older data. With `all` also those that read it, which block dropping an
+ * index. It is polled before the statement runs, as a blocked statement would hold up later transactions.
  * @param since null for the present
  */
-export async function othersSince(
+export async function checkBlockingTransactions(
   tx: TenantTx,
   table: string,
   since: string | null,

@@ -86,7 +86,7 @@ export async function createIndex(
       if (indexes.filter(({ valid }) => valid).length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
       await untilOthersEnd(database, table.displayName, until, false);
       const building = () => build(ctx, database, key, table, { id: ctx.newId(), ...wanted }, until);
-      return wanted.unique ? changeKeys(ctx, tableId, building) : building();
+      return wanted.unique ? changeUniqueColumns(ctx, tableId, building) : building();
     }),
   );
 }
@@ -126,12 +126,12 @@ export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId:
     if (!index) throw indexNotFound();
     await untilOthersEnd(database, table.displayName, until, true);
     const dropping = () => drop(database, indexId, until - Date.now());
-    await (index.unique ? changeKeys(ctx, tableId, dropping) : dropping());
+    await (index.unique ? changeUniqueColumns(ctx, tableId, dropping) : dropping());
   });
 }
 
 /** Runs a change of the columns that identify rows, as relations of domain knowledge may lead only to these. */
-const changeKeys = <T>(ctx: CompanyContext, tableId: string, change: () => Promise<T>): Promise<T> =>
+const changeUniqueColumns = <T>(ctx: CompanyContext, tableId: string, change: () => Promise<T>): Promise<T> =>
   changeShape(
     ctx,
     () => [tableId],
@@ -149,7 +149,7 @@ export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
   const database = await openDatabaseIfAny(ctx);
   if (!database) return Number.POSITIVE_INFINITY;
   let due = Number.POSITIVE_INFINITY;
-  for (const tableId of await store.tablesOfInvalid(database, ctx.actor.companyId)) {
+  for (const tableId of await store.findTablesWithInvalidIndex(database, ctx.actor.companyId)) {
     try {
       await withIndexLock(database, tableId, () => dropBroken(database, toTableKey(ctx, tableId), SWEEP_MS / 2), 0);
     } catch (error) {
@@ -172,11 +172,11 @@ async function dropBroken(database: TenantSql, key: TableKey, milliseconds: numb
  */
 async function untilOthersEnd(database: TenantSql, table: string, until: number, all: boolean): Promise<void> {
   const latest = Math.min(until, Date.now() + OTHERS_WAIT.waitMs);
-  let { since, found } = await store.othersSince(database, table, null, all);
+  let { since, found } = await store.checkBlockingTransactions(database, table, null, all);
   while (found) {
     if (Date.now() >= latest) throw tableInUse();
     await new Promise((resolve) => setTimeout(resolve, OTHERS_WAIT.everyMs));
-    ({ found } = await store.othersSince(database, table, since, all));
+    ({ found } = await store.checkBlockingTransactions(database, table, since, all));
   }
 }
 

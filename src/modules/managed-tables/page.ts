@@ -7,7 +7,7 @@ import type { Statement } from '../../tenant-sql/rows.ts';
 import type { CursorPosition } from './cursor.ts';
 import { badCursor, keyTooLong, pageTooLarge, selectionTooSlow } from './failures.ts';
 import * as sql from './row-pages.ts';
-import { type AskedRows, readSelection } from './selection.ts';
+import { readSelection, type SentSelection } from './selection.ts';
 import { inTransaction } from './service.ts';
 import { parseSort } from './sort.ts';
 import * as store from './store.ts';
@@ -18,7 +18,7 @@ export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
 /** The page of a table's rows that is asked for, and their order (see `parseSort`). */
 export interface PageRequest {
-  rows: AskedRows;
+  rows: SentSelection;
   sortBy?: string | undefined;
   /** The start of the page: the page of this number, the row after a position, or with null the first row. */
   at: { page: number } | { after: CursorPosition | null };
@@ -126,7 +126,7 @@ function preparePage(table: ManagedTable, { rows: asked, sortBy, at, perPage, co
   }
 }
 
-function selectPageAfter(page: sql.PageOf, after: CursorPosition | null, limit: number): Statement {
+function selectPageAfter(page: sql.PageSource, after: CursorPosition | null, limit: number): Statement {
   // Of a column that was converted since, the value means nothing.
   if (after && after.type !== getOrderType(page.order)) throw badCursor();
   return sql.selectFollowing(page, { limit, after });
@@ -134,7 +134,7 @@ function selectPageAfter(page: sql.PageOf, after: CursorPosition | null, limit: 
 
 const getOrderType = (order: sql.RowOrder | null): string => order?.type ?? 'uuid';
 
-/** The page request by the table that this isolate remembers; undefined where that has no such columns. */
+/** Prepares the page by the cached version of the table; undefined if none is cached, or it lacks the requested columns. */
 function guessPage(table: ManagedTable | undefined, request: PageRequest): PreparedPage | undefined {
   try {
     return table && preparePage(table, request);
@@ -151,7 +151,7 @@ const isSame = (one: PreparedPage, other: PreparedPage): boolean =>
 function toFoundPage(
   key: store.TableKey,
   { table, shown, order, counted }: PreparedPage,
-  [page, count]: AnswersOf,
+  [page, count]: StatementResults,
 ): FoundPage {
   knownTables.set(formatTableKey(key), table);
   const [first] = page;
@@ -168,7 +168,7 @@ function toFoundPage(
   };
 }
 
-type AnswersOf = [sql.PageRow[], (Count | undefined)[]?];
+type StatementResults = [sql.PageRow[], (Count | undefined)[]?];
 
 function toPosition({ id, key, key_bytes: bytes }: sql.PageRow, order: sql.RowOrder | null): CursorPosition {
   if (key === null && bytes !== null) throw keyTooLong(order?.column ?? 'id', sql.MAX_KEY_BYTES);

@@ -4,7 +4,7 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import { moveFromTrash } from '../../tenant-sql/ddl.ts';
 import { openDatabaseToRead } from '../managed-database/service.ts';
 import { restoredNameTaken, tableNotFound } from './failures.ts';
-import { type Changing, requireTablesDatabase, runShapeChange, toTableKey } from './service.ts';
+import { type AnnounceTables, requireTablesDatabase, runShapeChange, toTableKey } from './service.ts';
 import { isNameTaken } from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
 import { keptSince } from './trash.ts';
@@ -23,7 +23,7 @@ export async function listDeletedTables(
 
 /** Restores a deleted table as it was, under its name. @throws restoredNameTaken if another table has the name now */
 export async function restoreTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
-  const work = async (tx: TenantTx, changing: Changing): Promise<ManagedTable> => {
+  const work = async (tx: TenantTx, changing: AnnounceTables): Promise<ManagedTable> => {
     try {
       const table = await store.restoreDeleted(tx, toTableKey(ctx, id), keptSince(ctx), isoTimestamp(ctx.now()));
       if (!table) throw tableNotFound();

@@ -3,7 +3,7 @@ import { quotaExceeded } from '../../db/failures.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { qualified } from '../../tenant-sql/identifiers.ts';
-import { type Changing, quotaFor } from '../managed-database/service.ts';
+import { type AnnounceTables, quotaFor } from '../managed-database/service.ts';
 
 /** The sizes of a company's living tables, with their indexes. */
 export interface TableSizes {
@@ -35,8 +35,8 @@ const readBytes = async (tx: TenantTx, companyId: string): Promise<number> => {
 /** The advisory lock, an arbitrary number, under which the company's tables are measured until the transaction commits. */
 const MEASURE_LOCK = 519_204_878;
 /**
- * The advisory lock that changes share which may take space, from before they write until they are committed, or have given
- * their pages back. One that holds it alone measures nothing that others may still roll back.
+ * The advisory lock that all changes which may take space hold in shared mode, from before their first write until they are
+ * committed or their pages are freed. A holder in exclusive mode measures no rows that others may still roll back.
  */
 const ROOM_LOCK = 519_204_880;
 
@@ -48,7 +48,7 @@ const SELECT_OTHERS = `SELECT EXISTS (SELECT FROM pg_catalog.pg_locks
 
 interface Measured {
   bytes: number;
-  /** Whether others were at work, whose uncommitted or rolled-back rows may be counted. */
+  /** Whether other changes were running, whose uncommitted or rolled-back rows may be counted. */
   hasOthers: boolean;
 }
 
@@ -83,22 +83,27 @@ class QuotaExceeded extends Error {
   }
 }
 
-/** Runs the work of a change, which names its tables. */
-type Within = <R>(tx: TenantTx, changing: Changing, work: (changing: Changing) => Promise<R>) => Promise<R>;
+/** Runs the work of a change, measuring the tables before and after it; the work names the tables that it changes. */
+type MeasureWork = <R>(
+  tx: TenantTx,
+  changing: AnnounceTables,
+  work: (changing: AnnounceTables) => Promise<R>,
+) => Promise<R>;
 
 /**
- * Runs a change of tables within the company's quota: if it takes more space and the tables exceed the quota after it, it is
- * rolled back. The pages of a change that is rolled back would count: they are given back. If a refusal may be due to others at
- * work, it is tried once more without them. Without a quota nothing is measured.
- * @param room its known effect: one that `adds` is refused beyond the quota even if it takes no more, one that `frees` never is
- * @param change runs the transaction, perhaps twice, and in it `within` around all its work; it may be nothing but the
- *   transaction
+ * Runs a change of tables within the company's quota: a change that takes more space and exceeds the quota is rolled back, and
+ * the disk pages it took are freed, as they would count. If concurrent changes may have caused the rejection, it is tried once
+ * more without them. Without a quota nothing is measured.
+ * @param room its known effect: `adds` is rejected whenever the quota is exceeded, even if it takes no more space; `frees` is
+ * never rejected
+ * @param change runs the transaction, perhaps twice, and in it `within` around all its work; it must have no effects outside
+ * the transaction
  */
 export async function withinTableQuota<T>(
   ctx: CompanyContext,
   database: TenantSql,
   room: SpaceEffect | undefined,
-  change: (within: Within) => Promise<T>,
+  change: (within: MeasureWork) => Promise<T>,
 ): Promise<T> {
   const { companyId } = ctx.actor;
   const limit = await quotaFor(ctx, 'table_bytes');
@@ -127,7 +132,7 @@ export async function withinTableQuota<T>(
     } catch (error) {
       // What failed for another reason locks nobody out below the limit.
       const enough = error instanceof QuotaExceeded ? use : Math.max(use, limit);
-      if (written.size > 0) await giveBack(ctx, database, [...written], enough);
+      if (written.size > 0) await reclaimSpace(ctx, database, [...written], enough);
       if (isHeld) await unlock(database, `pg_advisory_unlock${mode}(${ROOM_LOCK})`);
       throw error;
     }
@@ -146,11 +151,10 @@ const MAX_REWRITE_MS = 5_000;
 const MAX_VACUUM_MS = 20_000;
 
 /**
- * Gives back the pages of tables that a rolled-back change has taken. Of a larger table that is most of them: its indexes keep
- * theirs for the next rows.
- * @param use the bytes of the company's tables up to which there is nothing to give back
+ * Frees the disk pages that a rolled-back change took in tables. In larger tables the indexes keep theirs for later rows.
+ * @param use the size of the company's tables in bytes; if they have no more, nothing is done
  */
-async function giveBack(ctx: CompanyContext, database: TenantSql, tables: string[], use: number): Promise<void> {
+async function reclaimSpace(ctx: CompanyContext, database: TenantSql, tables: string[], use: number): Promise<void> {
   if (database.closed) return;
   const { companyId } = ctx.actor;
   const readSmall = (name: string) =>

@@ -76,7 +76,7 @@ export function declareIds({ table, rows }: RowWalk, order: RowOrder): Statement
 /** Fetches the next ids of the cursor of `declareIds`. */
 export const FETCH_IDS = `FETCH ${BATCH_ROWS} FROM walked`;
 
-/** Keeps a table from being changed, emptied or deleted until the transaction ends. Rows may come and go. */
+/** Prevents that a table is changed, emptied or deleted until the transaction ends. Rows may be inserted and deleted. */
 export const lockShape = (table: string): Statement => ({
   text: `LOCK TABLE ${qualified('public', table)} IN ACCESS SHARE MODE`,
   values: [],

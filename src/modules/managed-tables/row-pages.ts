@@ -39,7 +39,7 @@ export interface Following {
 }
 
 /** The table, rows, columns and order of a page. */
-export interface PageOf {
+export interface PageSource {
   table: string;
   /** The columns to show, besides `id`. */
   shown: Column[];
@@ -78,7 +78,7 @@ export function nearerWindow(total: number, offset: number, limit: number): Wind
 }
 
 /** Selects the rows of a window, as rows of `PageRow`. */
-export function selectWindow(page: PageOf, { limit, offset, fromEnd }: Window): Statement {
+export function selectWindow(page: PageSource, { limit, offset, fromEnd }: Window): Statement {
   const { values, bind } = bindings();
   const ids = `ARRAY(
     SELECT source."id" FROM ${fromTable(page.table)} ${where(makeConditions(page.rows, bind))}
@@ -91,9 +91,9 @@ export function selectWindow(page: PageOf, { limit, offset, fromEnd }: Window): 
  * Selects the rows after a position in the order, as rows of `PageRow`. Each part of the order is one walk along an
  * index, if there is one: rows with a value, then rows without.
  */
-export function selectFollowing(page: PageOf, { limit, after }: Following): Statement {
+export function selectFollowing(page: PageSource, { limit, after }: Following): Statement {
   const { values, bind } = bindings();
-  const ids = walk(page, limit + 1, after, bind);
+  const ids = selectIdsAfter(page, limit + 1, after, bind);
   return { text: pageOfIds(page, ids, limit, false, bind), values };
 }
 
@@ -110,7 +110,7 @@ export const fromTable = (table: string): string => `${qualified('public', table
  * Selects a page by its ids, which are found first: along the index, or in a sort that holds no whole rows.
  * `ids` is an array, which keeps its order; it may hold one more than the page, to tell whether others follow.
  */
-function pageOfIds(page: PageOf, ids: string, limit: number, fromEnd: boolean, bind: Bind): string {
+function pageOfIds(page: PageSource, ids: string, limit: number, fromEnd: boolean, bind: Bind): string {
   const most = `${bind(limit)}::int`;
   const { table, shown, order, maxBytes } = page;
   const key = order && order.column !== 'id' ? `${ofSource(order.column)}::text` : 'NULL::text';
@@ -135,7 +135,7 @@ function pageOfIds(page: PageOf, ids: string, limit: number, fromEnd: boolean, b
 }
 
 /** The ids of the first rows after a position, in order. */
-function walk({ table, rows, order }: PageOf, limit: number, after: Position | null, bind: Bind): string {
+function selectIdsAfter({ table, rows, order }: PageSource, limit: number, after: Position | null, bind: Bind): string {
   const conditions = makeConditions(rows, bind);
   const most = `${bind(limit)}::bigint`;
   const id = ofSource('id');

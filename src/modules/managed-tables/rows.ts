@@ -23,7 +23,7 @@ import { MAX_PAGE_BYTES, type PageRequest, readPage } from './page.ts';
 import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
 import { type Row, toRow } from './row-view.ts';
 import {
-  type Changing,
+  type AnnounceTables,
   inTransaction,
   lockTable,
   requireTablesDatabase,
@@ -106,7 +106,7 @@ export async function insertRows(
   const write = async (readTable: (tx: TenantTx) => Promise<ManagedTable>) => {
     const table = await readTable(database);
     const encoded = encodeRows(table.columns, rows);
-    const insert = async (tx: TenantTx, changing: Changing) => {
+    const insert = async (tx: TenantTx, changing: AnnounceTables) => {
       changing(table.displayName);
       const current = await lockTable(tx, ctx, tableId, 'row');
       if (current.schemaVersion !== table.schemaVersion) throw new StaleTable();
@@ -190,7 +190,7 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
       const [deleted] = await tx.queryAll([sql.deleteRow(table.displayName, rowId), counting]);
       if (deleted.length === 0) throw rowNotFound();
     },
-    FREES,
+    DELETE_OPTIONS,
   );
 }
 
@@ -200,8 +200,8 @@ async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: Manag
   await ctx.requireVersion(rowFrom(table, await lockRow(tx, table, rowId)));
 }
 
-/** The options of a delete, which passes whatever the quota. */
-const FREES = { room: 'frees' } as const;
+/** The options of a delete, which is allowed even if the quota is exceeded. */
+const DELETE_OPTIONS = { room: 'frees' } as const;
 
 /** The row in an answer. @throws rowNotFound, rowTooLargeToReturn */
 function rowFrom({ columns }: ManagedTable, found: sql.FoundRow | undefined): Row {

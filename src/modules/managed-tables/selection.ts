@@ -12,15 +12,15 @@ import {
 import { readValues } from './filter-values.ts';
 
 /** A filter as it was sent: `filter[column][operator]=value`. */
-export interface AskedFilter {
+export interface SentFilter {
   column: string;
   operator: string;
   value: string;
 }
 
 /** The rows and columns of a table that are asked for, as sent. */
-export interface AskedRows {
-  filter: AskedFilter[];
+export interface SentSelection {
+  filter: SentFilter[];
   search: string;
   /** Names with commas between them; all columns where absent. */
   fields?: string | undefined;
@@ -38,7 +38,7 @@ export interface ReadSelection {
  * `tenant-sql/row-filters.ts` makes SQL of `rows`.
  * @throws the failure `request.invalid`, which names parameters as they were sent, such as `filter[price][gt]`
  */
-export function readSelection(asked: AskedRows, columns: Column[]): ReadSelection {
+export function readSelection(asked: SentSelection, columns: Column[]): ReadSelection {
   const byName = new Map<string, FilteredColumn>(columns.map((column) => [column.name, column]));
   byName.set('id', { name: 'id', type: 'uuid' });
   const problems: FieldProblem[] = [];
@@ -61,11 +61,11 @@ const MAX_PROBLEMS = 20;
 const MAX_SHOWN = 80;
 
 /** The parameter of a filter, as it was sent. */
-const formatFilter = ({ column, operator }: AskedFilter): string =>
+const formatFilter = ({ column, operator }: SentFilter): string =>
   `filter[${shorten(column, MAX_SHOWN)}][${shorten(operator, MAX_SHOWN)}]`;
 
 function readFilter(
-  { column: name, operator, value }: AskedFilter,
+  { column: name, operator, value }: SentFilter,
   columns: ReadonlyMap<string, FilteredColumn>,
 ): RowFilter | { problem: string } {
   const column = columns.get(name);

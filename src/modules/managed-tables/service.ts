@@ -6,7 +6,7 @@ import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
 import { openDatabaseIfAny, openDatabaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
-import { type Changing, changeInTime, notifyChange, runChange, runShapeChange } from './changes.ts';
+import { type AnnounceTables, changeInTime, notifyChange, runChange, runShapeChange } from './changes.ts';
 import { tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as indexes from './index-store.ts';
 import * as store from './store.ts';
@@ -16,7 +16,7 @@ import { markDeleted } from './trash-store.ts';
 import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
 
-export { type Changing, inTransaction, notifyChange, runChange, runShapeChange } from './changes.ts';
+export { type AnnounceTables, inTransaction, notifyChange, runChange, runShapeChange } from './changes.ts';
 export { type AppliedEvolution, evolveTable, revertEvolution } from './evolution.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
@@ -100,7 +100,7 @@ export async function getTable(ctx: CompanyContext, id: string): Promise<Managed
 export async function createTable(ctx: PrincipalContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
   const database = await requireDatabase(ctx);
   const id = ctx.newId();
-  const work = async (tx: TenantTx, changing: Changing): Promise<ManagedTable> => {
+  const work = async (tx: TenantTx, changing: AnnounceTables): Promise<ManagedTable> => {
     changing(display_name);
     try {
       const registered = await registerTable(tx, ctx, {
@@ -163,7 +163,7 @@ export async function countRows(tx: TenantTx, ctx: CompanyContext, id: string, c
 /** Deletes a table; its rows are kept in schema `trash` for 30 days. */
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
   await scheduleSweep(ctx, ctx.now() + TRASH_RETENTION_MS);
-  const work = async (tx: TenantTx, changing: Changing): Promise<string> => {
+  const work = async (tx: TenantTx, changing: AnnounceTables): Promise<string> => {
     const table = await lockTable(tx, ctx, id, 'shape');
     changing(table.displayName);
     await requireTableVersion(ctx, table);
@@ -190,7 +190,7 @@ export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table
  */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
   const database = await requireTablesDatabase(ctx);
-  const work = (announced: Promise<unknown>) => async (tx: TenantTx, changing: Changing) => {
+  const work = (announced: Promise<unknown>) => async (tx: TenantTx, changing: AnnounceTables) => {
     const table = await lockTable(tx, ctx, id);
     changing(table.displayName);
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();

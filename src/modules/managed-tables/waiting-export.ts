@@ -17,7 +17,10 @@ const KEYS_PER_PAGE = 1000;
 
 const makePrefix = (companyId: string): string => `exports/${companyId}/`;
 
-/** The part of an export that is read faster than it is taken: it waits in R2, in objects that are deleted as they are sent. */
+/**
+ * The part of an export that is read faster than the client receives it: it is stored in R2, in objects that are deleted as
+ * they are sent.
+ */
 export class WaitingExport {
   readonly #ctx: CompanyContext;
   readonly #id: string;

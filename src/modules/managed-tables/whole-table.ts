@@ -37,7 +37,7 @@ const WHOLE_TABLE_LIMITS = {
 };
 
 /** SQLSTATE class 42: no such table, column, or operation on a column of its type. */
-const NO_SUCH_THING = /^42/;
+const SCHEMA_ERROR_STATE = /^42/;
 
 /** The company's next living table in the order of ids; undefined at the end. */
 export async function tableAfter(ctx: CompanyContext, id: string): Promise<ManagedTable | undefined> {
@@ -64,7 +64,7 @@ export async function writeParquetFile(
     const { schemaVersion } = await enterExport(tx, { id, companyId }, displayName);
     if (schemaVersion !== table.schemaVersion) throw new TableChanged();
     const found = await readColumns(tx, walk);
-    if (from && !haveRoom(from.columns, found)) throw new TableChanged();
+    if (from && !canHoldColumns(from.columns, found)) throw new TableChanged();
     const columns = from?.columns ?? found;
     const file = new ParquetFile(columns);
     await sink.write(file.write(), 0);
@@ -94,12 +94,12 @@ export async function writeParquetFile(
       ...WHOLE_TABLE_LIMITS,
     });
   } catch (error) {
-    throw isPostgresError(error) && NO_SUCH_THING.test(error.code) ? new TableChanged() : error;
+    throw isPostgresError(error) && SCHEMA_ERROR_STATE.test(error.code) ? new TableChanged() : error;
   }
 }
 
 /** Whether the found columns fit into these: the same ones, with no more digits after a point. */
-const haveRoom = (columns: readonly ParquetColumn[], found: readonly ParquetColumn[]): boolean =>
+const canHoldColumns = (columns: readonly ParquetColumn[], found: readonly ParquetColumn[]): boolean =>
   columns.length === found.length &&
   columns.every(({ name, type, nullable }, at) => {
     const other = found[at];

@@ -6,7 +6,7 @@ import { accessReads, accessSources } from '../../access/sources.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
-import { presentKey } from '../service-accounts/service.ts';
+import { toKeyCredential } from '../service-accounts/service.ts';
 import { type AuthenticateToken, verifyToken } from '../sign-in/service.ts';
 import { type Resource, selectLiveGrant } from './store.ts';
 import type { ClientClaims, GrantClaims } from './tokens.ts';
@@ -32,8 +32,8 @@ export const authenticateGrant =
   };
 
 /**
- * Reads the person of a grant and their access in one batch: the program loses each permission with the person, and all with the
- * grant.
+ * Reads the user of a grant and their access in one batch: the OAuth client loses each permission that the user loses, and all
+ * of them when the grant ends.
  */
 async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrincipal<LastUse>> {
   const { company_id: companyId, sub: userId, sid: grantId } = claims;
@@ -68,14 +68,17 @@ async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrinci
   };
 }
 
-/** Authenticates an OAuth client of a service account's key. Its token does not outlive the key. */
+/**
+ * Authenticates an OAuth client by an access token that was issued for a service account's API key (client credentials). The
+ * token expires with the key at the latest.
+ */
 export const authenticateClient =
   (resource: Resource): AuthenticateToken =>
   async (ctx, token) => {
     const claims = await verifyToken<ClientClaims>(ctx, 'oauth-machine', token, 'access');
     if (claims.resource !== resource) throw invalidToken();
     const { sub: serviceAccountId, company_id: companyId, sid: keyId, client_id: accessKey, scope } = claims;
-    return presentKey(
+    return toKeyCredential(
       ctx,
       { companyId, serviceAccountId, keyId, accessKey },
       {

@@ -7,7 +7,7 @@ import { displayName } from '../../kernel/fields.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { addressProblem } from '../../kernel/public-address.ts';
 import { outboundFetch } from '../../platform/outbound.ts';
-import { attempt, networkHere } from '../sign-in/service.ts';
+import { attempt, getCallerNetwork } from '../sign-in/service.ts';
 import { invalidClientMetadata, invalidRedirectUri, registrationCounted } from './failures.ts';
 import { getHost, isRedirect } from './redirects.ts';
 import { putPublicClient, selectCompanyClient, selectPublicClient } from './store.ts';
@@ -17,14 +17,14 @@ export interface Client {
   id: string;
   name: string;
   redirectUris: readonly string[];
-  /** The company of a client that its administrators registered, for whose people it is. */
+  /** The company whose administrators registered the client for its users; null for other clients. */
   companyId: string | null;
   /** The host of a client with a metadata document. */
   host: string | null;
 }
 
 /** The time after its last use for which a client that registered itself is kept. */
-export const FORGOTTEN_MS = 30 * DAY_MS;
+export const CLIENT_RETENTION_MS = 30 * DAY_MS;
 /** The time for which a metadata document is cached. */
 const DOCUMENT_MS = HOUR_MS;
 const MAX_REDIRECTS = 20;
@@ -35,7 +35,7 @@ const REGISTERED_CLIENT_ID = /^od_[\w-]{43}$/;
 
 export const companyClientId = (id: string): string => `oc_${id}`;
 
-/** The client of an id, wherever it is registered; undefined where there is none, or its document is not good. */
+/** Finds a client by id, however it was registered; undefined if there is none, or its metadata document is invalid. */
 export async function findClient(ctx: Context, clientId: string): Promise<Client | undefined> {
   const [, companys] = COMPANY_CLIENT_ID.exec(clientId) ?? [];
   if (companys !== undefined) {
@@ -57,7 +57,7 @@ export const hostOfClient = (
   redirectUri = redirectUris[0],
 ): string | null => (companyId !== null ? null : (host ?? (redirectUri === undefined ? null : getHost(redirectUri))));
 
-/** Whether a client's id is the address of its metadata document: one spelling of it only. */
+/** Whether a client's id is the URL of its metadata document; only the normalized spelling of a URL is accepted. */
 function isDocumentAddress({ config }: Context, clientId: string): boolean {
   if (clientId.length > 1024 || addressProblem(clientId, config.ALLOW_PRIVATE_ISSUERS) !== null) return false;
   const url = new URL(clientId);
@@ -74,7 +74,7 @@ const document = z.object({
   client_secret: z.undefined().optional(),
 });
 
-/** Reads the metadata document of a client, and keeps it for a while. */
+/** Reads the metadata document of a client, and caches it for an hour (`DOCUMENT_MS`). */
 async function readDocument(ctx: Context, address: string) {
   const read = async () => {
     const response = await outboundFetch(ctx.config.ALLOW_PRIVATE_ISSUERS)(address, {
@@ -109,7 +109,7 @@ export const registration = z
 /** Counts a try to register: ten an hour from one address, whatever is sent. */
 export async function countRegistration(ctx: Context): Promise<void> {
   const tries = {
-    name: `oauth-registration:${networkHere(ctx)}`,
+    name: `oauth-registration:${getCallerNetwork(ctx)}`,
     wrong: registrationCounted,
     maxWrong: REGISTRATIONS_AN_HOUR,
     windowMs: HOUR_MS,
@@ -121,7 +121,10 @@ export async function countRegistration(ctx: Context): Promise<void> {
   });
 }
 
-/** The failure of metadata that are out of form, in the code that the protocol has for the member (RFC 7591, section 3.2.2). */
+/**
+ * Turns the failure of invalid client metadata into one with the error code that the protocol has for the field (RFC 7591,
+ * section 3.2.2).
+ */
 export function toMetadataFailure({ detail: { problems = [] } }: Failure): Failure {
   const isOfRedirects = problems.some(({ field }) => field.split('.')[0] === 'redirect_uris');
   return (isOfRedirects ? invalidRedirectUri : invalidClientMetadata)(undefined, problems);
@@ -139,7 +142,7 @@ export async function registerClient(ctx: Context, sent: z.output<typeof registr
     name: sent.client_name ?? (sent.redirect_uris[0] === undefined ? 'A device' : getHost(sent.redirect_uris[0])),
     redirectUris: sent.redirect_uris,
     createdAt: now,
-    expiresAt: now + FORGOTTEN_MS,
+    expiresAt: now + CLIENT_RETENTION_MS,
   };
   await commit(ctx.db, { registered: putPublicClient(ctx.db, record) });
   return record;

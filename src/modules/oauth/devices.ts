@@ -5,7 +5,7 @@ import { newSecretToken, randomBelow } from '../../kernel/ids.ts';
 import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { AskedView } from '../../presentation/letting-in.ts';
-import { attempt, networkHere } from '../sign-in/service.ts';
+import { attempt, getCallerNetwork } from '../sign-in/service.ts';
 import { findClient, hostOfClient } from './clients.ts';
 import { invalidClient, wrongUserCode } from './failures.ts';
 import { makeConsentRequest, viewRequest } from './requests.ts';
@@ -21,7 +21,7 @@ const INTERVAL_SECONDS = 5;
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const LABEL = 'device code';
 
-const WRONG_AN_HOUR = 10;
+const MAX_WRONG_CODES_PER_HOUR = 10;
 
 /** Issues a user code and a device code to a client without a browser (RFC 8628). */
 export async function beginDevice(
@@ -57,14 +57,14 @@ export async function beginDevice(
 }
 
 /**
- * Returns the request of the device whose code somebody has typed. Ten wrong codes an hour, of a person or from an address, are
- * enough.
+ * Returns the consent request of the device whose user code the caller has typed. After ten wrong codes within an hour, from
+ * the user or from their network, further ones are rejected.
  */
 export function findDeviceRequest(ctx: UserContext, typed: string): Promise<AskedView> {
   const { companyId, id } = ctx.actor;
-  const guess = { wrong: wrongUserCode, maxWrong: WRONG_AN_HOUR, windowMs: HOUR_MS };
+  const guess = { wrong: wrongUserCode, maxWrong: MAX_WRONG_CODES_PER_HOUR, windowMs: HOUR_MS };
   return attempt(ctx, { ...guess, name: `device-code:${companyId}:${id}` }, () =>
-    attempt(ctx, { ...guess, name: `device-code:${networkHere(ctx)}` }, () => readDeviceRequest(ctx, typed)),
+    attempt(ctx, { ...guess, name: `device-code:${getCallerNetwork(ctx)}` }, () => readDeviceRequest(ctx, typed)),
   );
 }
 

@@ -58,7 +58,7 @@ export const wrongUserCode = defineFailure('oauth.wrong_user_code', 'invalid', {
   console: { status: 400, code: 'INVALID_CODE' },
 });
 
-/** Counts a registration against the limit of its address; nobody is told. */
+/** Used internally to count a registration against the limit of its address; it is never returned to a client. */
 export const registrationCounted = defineFailure('oauth.registration_counted', 'too_many', {
   message: 'This registration counts.',
 });

@@ -33,7 +33,7 @@ const CODE_MS = MINUTE_MS;
 
 /**
  * Grants or denies a client's authorization request, as the caller decided on the consent page.
- * @returns where to go on, of a program that has redirected here
+ * @returns the URL to redirect to; null for a device, which has no redirect
  */
 export async function decideRequest(
   ctx: UserContext,
@@ -91,7 +91,7 @@ export async function decideRequest(
 
 const REMEMBERED_MS = 60 * MINUTE_MS;
 
-/** The person whose grants are asked for: the caller, or for administrators any user. A service account has none. */
+/** Returns the user whose grants are requested: the caller, or for administrators any user. A service account has no grants. */
 function getGrantOwner({ actor }: PrincipalContext, userId: string | undefined) {
   if (userId !== undefined && userId !== actor.id) requireAdministrator(actor);
   return { companyId: actor.companyId, userId: userId ?? actor.id };

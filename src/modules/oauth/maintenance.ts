@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import {
-  letInMail,
+  composeFirstUseMail,
   type MailRequest,
   mailedCompany,
   prepareMailAfterChange,
@@ -12,13 +12,17 @@ import { selectUser } from '../users/service.ts';
 import { deleteExpired, type Grant, selectGrant } from './store.ts';
 
 /** The mail about an OAuth client that is used for the first time, if the statement before it in the batch changed a row. */
-export async function prepareLetInMail(ctx: Context, { id, companyId, userId }: Grant) {
+export async function prepareFirstUseMail(ctx: Context, { id, companyId, userId }: Grant) {
   const [user] = await selectUser(ctx.db, companyId, userId);
   if (!user) return null;
-  return prepareMailAfterChange(ctx, { kind: 'program_let_in', companyId, email: user.email, about: id }, mailLetIn);
+  return prepareMailAfterChange(
+    ctx,
+    { kind: 'program_let_in', companyId, email: user.email, about: id },
+    sendFirstUseMail,
+  );
 }
 
-export async function mailLetIn(
+export async function sendFirstUseMail(
   ctx: SendingContext,
   { companyId, email, about }: MailRequest<'program_let_in'>,
 ): Promise<void> {
@@ -27,7 +31,7 @@ export async function mailLetIn(
   if (!user?.isActive || !company || !grant) return;
   const program = { name: grant.clientName, host: grant.clientHost, at: grant.begunAt ?? grant.createdAt };
   const mailed = await mailedCompany(ctx, company);
-  await ctx.handOver(companyId, letInMail(program, { to: email, name: user.name, company: mailed }));
+  await ctx.handOver(companyId, composeFirstUseMail(program, { to: email, name: user.name, company: mailed }));
 }
 
 /** Deletes codes, grants and clients that have expired. For the scheduled run. */

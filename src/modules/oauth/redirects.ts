@@ -3,7 +3,7 @@ const LOOPBACK = /^http:\/\/(?<host>127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?
 
 const withoutPort = (uri: string): string => uri.replace(LOOPBACK, 'http://$<host>');
 
-/** Whether a redirect is a registered one: the same text, but for the port of the own machine. */
+/** Whether a redirect URI equals a registered one; the port of a loopback address may differ. */
 export const isSameRedirect = (registered: string, given: string): boolean =>
   registered === given ||
   (LOOPBACK.test(registered) && LOOPBACK.test(given) && withoutPort(registered) === withoutPort(given));

@@ -21,12 +21,15 @@ import { findResource } from './tokens.ts';
 /** The time in which somebody has to sign in and consent. */
 const REQUEST_MS = HOUR_MS / 2;
 
-/** The request that somebody is asked to consent to: it travels with the page, signed, so that they consent to what they saw. */
-export interface LetInRequest {
-  /** Answered once. */
+/**
+ * The authorization request shown on the consent page. The page carries it as a signed token, so that the user consents to
+ * exactly what was shown.
+ */
+export interface ConsentRequest {
+  /** The unique id of the request: each request can be answered only once. */
   jti: string;
   sub: string;
-  /** The company whose people may consent; empty for all companies. */
+  /** The id of the company whose users may consent; an empty string for any company. */
   company_id: string;
   client: { name: string; host: string | null };
   scopes: string[];
@@ -38,11 +41,11 @@ export interface LetInRequest {
 }
 
 /**
- * The outcome of reading an authorization request: somebody is asked, it is sent back, or it is not known whom to send it back
- * to.
+ * The outcome of reading an authorization request: `asked`: the user is asked for consent; `refused`: the browser is redirected
+ * to the client with an error; `unknown`: the client or redirect URI is not registered, so that no redirect is possible.
  */
 export type Authorization =
-  | { kind: 'asked'; request: LetInRequest; client: Client }
+  | { kind: 'asked'; request: ConsentRequest; client: Client }
   | { kind: 'refused'; redirectTo: string }
   | { kind: 'unknown'; problem: 'client' | 'redirect' };
 
@@ -59,7 +62,10 @@ function readSingleParameter(
 
 const MAX_STATE_LENGTH = 2048;
 
-/** Reads an authorization request (OAuth 2.1, with PKCE by S256). Only to a registered redirect anything is ever sent. */
+/**
+ * Reads an authorization request (OAuth 2.1, with PKCE by S256). Responses and errors are sent only to a registered redirect
+ * URI.
+ */
 export async function readAuthorization(ctx: Context, query: URLSearchParams): Promise<Authorization> {
   const [clientId, ...others] = query.getAll('client_id');
   const client = clientId !== undefined && others.length === 0 ? await findClient(ctx, clientId) : undefined;
@@ -87,7 +93,7 @@ function toRequest(
   query: URLSearchParams,
   client: Client,
   { uri, state }: { uri: string; state: string | null },
-): LetInRequest {
+): ConsentRequest {
   if (query.has('request') || query.has('request_uri')) throw requestNotSupported();
   if (readSingleParameter(query, 'response_type') !== 'code') throw unsupportedResponseType();
   if ((readSingleParameter(query, 'response_mode') ?? 'query') !== 'query')
@@ -116,8 +122,8 @@ export const makeConsentRequest = (client: Client, host: string | null, scopes: 
   resource,
 });
 
-/** Signs a request for consent, and words it for the page. */
-export async function viewRequest(ctx: Context, request: LetInRequest): Promise<AskedView> {
+/** Signs a consent request, and returns what the consent page shows of it. */
+export async function viewRequest(ctx: Context, request: ConsentRequest): Promise<AskedView> {
   const now = ctx.now();
   const { company_id: companyId, client, scopes, resource } = request;
   return {
@@ -134,9 +140,12 @@ export async function viewRequest(ctx: Context, request: LetInRequest): Promise<
   };
 }
 
-/** Opens the signed request that somebody consents to or refuses. @throws where it has expired, or was not made here */
-export const openRequest = (ctx: Context, token: string): Promise<LetInRequest> =>
-  verifyToken<LetInRequest>(ctx, 'oauth-request', token, 'access').catch((error) => {
+/**
+ * Verifies the signed consent request that the user accepts or denies.
+ * @throws requestEnded where it has expired, or was not signed by this service
+ */
+export const openRequest = (ctx: Context, token: string): Promise<ConsentRequest> =>
+  verifyToken<ConsentRequest>(ctx, 'oauth-request', token, 'access').catch((error) => {
     throw invalidToken.matches(error) ? requestEnded() : error;
   });
 

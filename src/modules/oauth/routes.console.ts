@@ -23,9 +23,9 @@ import {
   removeClient,
   removeGrant,
 } from './grants.ts';
-import { askedView, clientView, grantView, newClient, viewClient, viewGrant } from './views.ts';
+import { clientView, consentRequestView, grantView, newClient, viewClient, viewGrant } from './views.ts';
 
-const whose = z.object({
+const grantOwnerQuery = z.object({
   user_id: z
     .string()
     .min(1)
@@ -47,7 +47,7 @@ export const oauthConsoleEndpoints = [
       operationId: 'listOAuthGrants',
       summary: 'List the programs that were let in',
       description: 'Newest first; what has ended is left out.',
-      query: whose,
+      query: grantOwnerQuery,
       returns: ok(listSchema(grantView)),
       fails: [administratorsOnly],
     },
@@ -87,7 +87,7 @@ export const oauthConsoleEndpoints = [
       operationId: 'deleteOAuthGrant',
       summary: 'Delete a grant',
       description: 'The program is refused from its next request on.',
-      query: whose,
+      query: grantOwnerQuery,
       returns: noContent,
       fails: [oauthGrantNotFound, administratorsOnly],
     },
@@ -105,7 +105,7 @@ export const oauthConsoleEndpoints = [
       description:
         'By the code that it shows. After ten wrong ones within an hour, of a person or from an address, further ones are refused.',
       body: z.object({ user_code: z.string().min(1).max(64) }),
-      returns: ok(askedView),
+      returns: ok(consentRequestView),
       fails: [wrongUserCode, tooManyAttempts],
     },
     ({ ctx, body }) => findDeviceRequest(ctx, body.user_code),

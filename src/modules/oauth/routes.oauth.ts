@@ -28,17 +28,20 @@ import {
 import {
   exchangeCode,
   exchangeDeviceCode,
+  issueServiceAccountTokens,
   refreshTokens,
   revoke,
   type Tokens,
   takeGrant,
-  tokensOfKey,
 } from './tokens.ts';
 import { tokensView, viewTokens } from './views.ts';
 
 const formFailures = [invalidRequest, invalidTarget, bodyTooLarge] as const;
 
-/** @param prepare runs before a form is refused in which a parameter stands twice, on those that stand there once */
+/**
+ * @param prepare runs before a form is rejected because a parameter occurs more than once; it receives the parameters that
+ * occur once
+ */
 const receiveForm = (request: Request, prepare?: (single: Form) => Promise<void>): Promise<Form> =>
   readForm(request, {
     notForm: () => invalidRequest(`Send a form: \`Content-Type: ${FORM}\`.`),
@@ -48,8 +51,11 @@ const receiveForm = (request: Request, prepare?: (single: Form) => Promise<void>
     },
   });
 
-/** A parameter without which the request means nothing. */
-function needed(form: Form, name: string): string {
+/**
+ * Returns a required parameter.
+ * @throws invalidRequest if it is missing
+ */
+function requireFormParameter(form: Form, name: string): string {
   const value = form[name];
   if (value === undefined) throw invalidRequest(`\`${name}\` is missing.`);
   return value;
@@ -88,23 +94,28 @@ const tokenForm = z.object({
 /** Issues tokens to a client for an authorization code, a refresh token or another grant type. */
 function exchange(ctx: Context, request: Request, form: Form): Promise<Tokens> {
   const { client_id: clientId, scope, resource } = form;
-  switch (needed(form, 'grant_type')) {
+  switch (requireFormParameter(form, 'grant_type')) {
     case 'authorization_code':
       return exchangeCode(ctx, {
-        code: needed(form, 'code'),
+        code: requireFormParameter(form, 'code'),
         clientId,
         redirectUri: form.redirect_uri,
         verifier: form.code_verifier,
         resource,
       });
     case 'refresh_token':
-      return refreshTokens(ctx, { refreshToken: needed(form, 'refresh_token'), clientId, scope, resource });
+      return refreshTokens(ctx, {
+        refreshToken: requireFormParameter(form, 'refresh_token'),
+        clientId,
+        scope,
+        resource,
+      });
     case DEVICE_GRANT:
-      return exchangeDeviceCode(ctx, { deviceCode: needed(form, 'device_code'), clientId, resource });
+      return exchangeDeviceCode(ctx, { deviceCode: requireFormParameter(form, 'device_code'), clientId, resource });
     case 'client_credentials': {
       const shown = readClientSecret(request, form);
       if (shown === null) throw invalidClient();
-      return tokensOfKey(ctx, { key: shown.id, secret: shown.secret, scope, resource });
+      return issueServiceAccountTokens(ctx, { key: shown.id, secret: shown.secret, scope, resource });
     }
     default:
       throw unsupportedGrantType();
@@ -164,7 +175,7 @@ export const oauthTokenEndpoints = [
     },
     async ({ ctx, request }) => {
       const form = await receiveForm(request);
-      await revoke(ctx, needed(form, 'token'), form.client_id);
+      await revoke(ctx, requireFormParameter(form, 'token'), form.client_id);
       return new Response(null);
     },
   ),
@@ -197,7 +208,7 @@ export const oauthTokenEndpoints = [
     async ({ ctx, request }) => {
       const form = await receiveForm(request);
       const { scope, resource } = form;
-      const begun = await beginDevice(ctx, { clientId: needed(form, 'client_id'), scope, resource });
+      const begun = await beginDevice(ctx, { clientId: requireFormParameter(form, 'client_id'), scope, resource });
       const address = `${ctx.baseUrl}/oauth/device`;
       return {
         device_code: begun.deviceCode,

@@ -44,8 +44,8 @@ async function page(
   });
 }
 
-/** The company that the address names, once somebody has said which is theirs. */
-async function companyNamed(ctx: Context, query: URLSearchParams): Promise<Company | undefined> {
+/** The company that `company_slug` in the URL names; undefined before the user has specified one, or if there is none. */
+async function findQueryCompany(ctx: Context, query: URLSearchParams): Promise<Company | undefined> {
   const slug = query.get('company_slug');
   return slug === null ? undefined : (await selectCompanyBySlug(ctx.db, slug))[0];
 }
@@ -80,7 +80,8 @@ export const oauthPageEndpoints = [
       }
       if (read.kind === 'unknown') return page(ctx, request, undefined, { problem: read.problem });
       const { companyId } = read.client;
-      const company = companyId === null ? await companyNamed(ctx, query) : (await selectCompany(ctx.db, companyId))[0];
+      const company =
+        companyId === null ? await findQueryCompany(ctx, query) : (await selectCompany(ctx.db, companyId))[0];
       return page(ctx, request, company, { asked: await viewRequest(ctx, read.request) });
     },
   ),
@@ -99,7 +100,7 @@ export const oauthPageEndpoints = [
     },
     async ({ ctx, request }) => {
       const query = new URL(request.url).searchParams;
-      return page(ctx, request, await companyNamed(ctx, query), {
+      return page(ctx, request, await findQueryCompany(ctx, query), {
         user_code: query.get('user_code')?.slice(0, 20) ?? null,
       });
     },

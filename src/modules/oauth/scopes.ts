@@ -15,7 +15,7 @@ export const DEFAULT_SCOPES: readonly string[] = [
 const MAX_SCOPES = 100;
 const MAX_SCOPE_CHARACTERS = 8192;
 
-const fitting = (pattern: string) => ALL_ACTIONS.filter((action) => compile(pattern)(action));
+const findMatchingActions = (pattern: string) => ALL_ACTIONS.filter((action) => compile(pattern)(action));
 
 /**
  * Parses the space-separated scopes of a parameter; the default scopes if it names none.
@@ -26,12 +26,17 @@ export function parseScopes(sent: string | undefined): string[] {
   const named = [...new Set((sent ?? '').split(' ').filter(Boolean))];
   if (named.length === 0) return [...DEFAULT_SCOPES];
   if (named.length > MAX_SCOPES) throw invalidScope();
-  const unknown = named.find((scope) => scope.length > 100 || !/^[\w:*-]+$/.test(scope) || fitting(scope).length === 0);
+  const unknown = named.find(
+    (scope) => scope.length > 100 || !/^[\w:*-]+$/.test(scope) || findMatchingActions(scope).length === 0,
+  );
   if (unknown !== undefined) throw invalidScope();
   return named;
 }
 
-/** The scopes of a parameter, of which none gives more than was granted; all of those where it names none. */
+/**
+ * Parses the scopes of a parameter; all granted ones if it names none.
+ * @throws invalidScope if one of them goes beyond what was granted
+ */
 export function narrowedScopes(granted: readonly string[], sent: string | undefined): string[] {
   if (sent === undefined || sent.trim() === '') return [...granted];
   const asked = parseScopes(sent);
@@ -42,4 +47,4 @@ export function narrowedScopes(granted: readonly string[], sent: string | undefi
 
 /** Whether nothing can be changed with these scopes. */
 export const onlyReads = (scopes: readonly string[]): boolean =>
-  scopes.every((scope) => fitting(scope).every((action) => actionEntry(action).legacy?.join() === 'read'));
+  scopes.every((scope) => findMatchingActions(scope).every((action) => actionEntry(action).legacy?.join() === 'read'));

@@ -1,2 +1,2 @@
 export { authenticateClient, authenticateGrant } from './authentication.ts';
-export { mailLetIn, purgeGrants } from './maintenance.ts';
+export { purgeGrants, sendFirstUseMail } from './maintenance.ts';

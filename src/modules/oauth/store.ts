@@ -4,14 +4,14 @@ import { companies } from '../../db/schema/companies.ts';
 import { oauthClients, oauthDevices, oauthGrants, oauthPublicClients } from '../../db/schema/oauth.ts';
 import { users } from '../../db/schema/users.ts';
 import { byId, exists, idList, insertWhen, livingById } from '../../db/statements.ts';
-import { ofActiveCompany } from '../companies/queries.ts';
+import { isCompanyActive } from '../companies/queries.ts';
 
 export type CompanyClient = typeof oauthClients.$inferSelect;
 export type Grant = typeof oauthGrants.$inferSelect;
 export type Device = typeof oauthDevices.$inferSelect;
 export type Resource = Grant['resource'];
 
-/** A client says itself which it is, before anybody knows of which company. */
+/** Selects a client by its id alone: the request names the client before its company is known. */
 export const selectCompanyClient = (db: ControlDb, id: string) =>
   db
     .select({ name: oauthClients.name, redirectUris: oauthClients.redirectUris, companyId: oauthClients.companyId })
@@ -64,7 +64,10 @@ export const putPublicClient = (db: ControlDb, record: typeof oauthPublicClients
       set: { name: record.name, redirectUris: record.redirectUris, expiresAt: record.expiresAt },
     });
 
-/** A client that registered itself is used: it is remembered until then. Those with a document are read anew. */
+/**
+ * Extends the retention of a dynamically registered client that was used to `until`. Clients with a metadata document are not
+ * extended: their document is read again.
+ */
 export const rememberClient = (db: ControlDb, clientId: string, { now, until }: { now: number; until: number }) =>
   db
     .update(oauthPublicClients)
@@ -80,13 +83,13 @@ export const rememberClient = (db: ControlDb, clientId: string, { now, until }: 
 const isActiveUser = (companyId: string, userId: string): SQL =>
   exists(users, livingById(users, companyId, userId), eq(users.isActive, true));
 
-/** Whether the client of a grant is still registered, where administrators registered it. */
+/** SQL condition: true if the client of a grant is still registered, or is not one that administrators register. */
 const isClientKept = ({ companyId, clientId }: Pick<Grant, 'companyId' | 'clientId'>): SQL =>
   sql`(${clientId} not like 'oc_%' or ${exists(oauthClients, eq(oauthClients.companyId, companyId), sql`'oc_' || ${oauthClients.id} = ${clientId}`)})`;
 
 /**
- * Stores a consent, for as long as its person and client are there.
- * @param options.device of a device code: nothing is stored where it has expired or was denied
+ * Stores a consent as a grant, if its user is active and its client is still registered.
+ * @param options.deviceDigest digest of a device code: nothing is stored if the code has expired or was denied
  */
 export const insertGrant = (
   db: ControlDb,
@@ -104,7 +107,7 @@ export const insertGrant = (
     ) as SQL,
   );
 
-/** Takes a code. A second taker finds it used. */
+/** Marks an unexpired authorization code as used and returns its grant; no row if it was used before. */
 export const takeCode = (db: ControlDb, digest: string, now: number) =>
   db
     .update(oauthGrants)
@@ -118,7 +121,7 @@ export const selectByCode = (db: ControlDb, digest: string) =>
 const isInForce = (now: number) =>
   and(isNotNull(oauthGrants.begunAt), isNull(oauthGrants.endedAt), gt(oauthGrants.expiresAt, now));
 
-/** Puts a grant whose code was exchanged into force, unless it has ended; it takes the place of the client's former ones. */
+/** Activates a grant whose code was exchanged, unless it has ended; it replaces the client's earlier grants. */
 export const beginGrant = (
   db: ControlDb,
   { id, companyId, userId, clientId }: Grant,
@@ -130,7 +133,7 @@ export const beginGrant = (
     isNull(oauthGrants.begunAt),
     isActiveUser(companyId, userId),
     isClientKept({ companyId, clientId }),
-    ofActiveCompany(oauthGrants.companyId),
+    isCompanyActive(oauthGrants.companyId),
   );
   return {
     replaced: db
@@ -150,7 +153,7 @@ export const beginGrant = (
   };
 };
 
-/** Whether a person has let a client in before, in a grant that is still remembered. */
+/** Selects an earlier grant of the user to the same client, active or ended, if one is still stored. */
 export const selectFormerGrants = (db: ControlDb, { id, companyId, userId, clientId }: Grant) =>
   db
     .select({ id: oauthGrants.id })
@@ -166,7 +169,7 @@ export const selectFormerGrants = (db: ControlDb, { id, companyId, userId, clien
     )
     .limit(1);
 
-/** A grant in force, with its person and the state of the company. */
+/** An active grant, with its user and the state of the company. */
 export const selectLiveGrant = (
   db: ControlDb,
   key: { companyId: string; userId: string; grantId: string },
@@ -218,7 +221,7 @@ export const rotateGrant = (
       and(
         byId(oauthGrants, key.companyId, key.sessionId),
         eq(oauthGrants.refreshDigest, digests.presented),
-        ofActiveCompany(oauthGrants.companyId),
+        isCompanyActive(oauthGrants.companyId),
       ),
     );
 
@@ -228,7 +231,7 @@ export const endGrant = (db: ControlDb, companyId: string, id: string, now: numb
     .set({ endedAt: now })
     .where(and(byId(oauthGrants, companyId, id), isNull(oauthGrants.endedAt)));
 
-/** Ends a grant of a person that is in force; returns a row if it was. */
+/** Ends an active grant of a user; returns a row if it was active. */
 export const endUserGrant = (db: ControlDb, of: { companyId: string; userId: string }, id: string, now: number) =>
   db
     .update(oauthGrants)
@@ -244,7 +247,7 @@ export const endGrantsOfClient = (db: ControlDb, companyId: string, clientId: st
 
 const MAX_GRANTS = 500;
 
-/** A person's grants in force, the newest first. */
+/** A user's active grants, the newest first. */
 export const selectUserGrants = (
   db: ControlDb,
   { companyId, userId }: { companyId: string; userId: string },

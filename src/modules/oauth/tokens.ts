@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { sameSecret, sha256Hex, toBase64Url } from '../../platform/secrets.ts';
-import { accountOfKey } from '../service-accounts/service.ts';
+import { verifyKeyAndSecret } from '../service-accounts/service.ts';
 import {
   ACCESS_SECONDS,
   audienceOf,
@@ -15,7 +15,7 @@ import {
   validFor,
   verifyToken,
 } from '../sign-in/service.ts';
-import { FORGOTTEN_MS } from './clients.ts';
+import { CLIENT_RETENTION_MS } from './clients.ts';
 import {
   authorizationPending,
   consentDenied,
@@ -26,7 +26,7 @@ import {
   slowDown,
   unsupportedTokenType,
 } from './failures.ts';
-import { prepareLetInMail } from './maintenance.ts';
+import { prepareFirstUseMail } from './maintenance.ts';
 import { narrowedScopes, parseScopes } from './scopes.ts';
 import {
   beginGrant,
@@ -90,7 +90,7 @@ export function findResource({ baseUrl }: Context, sent: string | undefined): Re
 export const getResourceAddress = ({ baseUrl }: Context, resource: Resource): string =>
   resource === 'mcp' ? `${baseUrl}/mcp` : baseUrl;
 
-/** Throws unless a token is asked for the resource that was consented to: a request that names one must name the same. */
+/** Throws if the token request names another resource than the one that the user consented to. */
 function requireSameResource(ctx: Context, granted: Resource, sent: string | undefined): void {
   if (sent !== undefined && findResource(ctx, sent) !== granted) throw invalidTarget();
 }
@@ -104,9 +104,12 @@ export interface CodeExchange {
   resource: string | undefined;
 }
 
-/** Exchanges an authorization code. One that fails ends the code; one that comes twice ends the grant. */
+/**
+ * Exchanges an authorization code for tokens. A failed exchange invalidates the code; a second exchange of the same code ends
+ * the grant.
+ */
 export const exchangeCode = (ctx: Context, sent: CodeExchange): Promise<Tokens> =>
-  exchange(ctx, sent.code, async (grant) => {
+  exchangeGrantCode(ctx, sent.code, async (grant) => {
     const challenge = await computeChallenge(sent.verifier ?? '');
     const isVerified = grant.codeChallenge !== null && (await sameSecret(challenge, grant.codeChallenge));
     // OAuth 2.1 took the redirect out of this request, as PKCE binds the code; clients of OAuth 2.0 send it.
@@ -115,13 +118,13 @@ export const exchangeCode = (ctx: Context, sent: CodeExchange): Promise<Tokens> 
     requireSameResource(ctx, grant.resource, sent.resource);
   });
 
-/** The challenge that a verifier fits (RFC 7636, S256); of one that is out of form, none. */
+/** Computes the PKCE challenge of a verifier (RFC 7636, S256); an empty string for a malformed verifier. */
 const computeChallenge = async (verifier: string): Promise<string> =>
   /^[\w.~-]{43,128}$/.test(verifier)
     ? toBase64Url(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier)))
     : '';
 
-/** Exchanges a device code, once somebody has let the device in. */
+/** Exchanges a device code for tokens, once a user has authorized the device. */
 export async function exchangeDeviceCode(
   ctx: Context,
   sent: { deviceCode: string; clientId: string | undefined; resource: string | undefined },
@@ -142,14 +145,14 @@ export async function exchangeDeviceCode(
   if (device.deniedAt !== null) throw consentDenied();
   if (device.pollableAt > now) throw slowDown();
   if (!grant) throw authorizationPending();
-  return exchange(ctx, sent.deviceCode, async () => requireSameResource(ctx, grant.resource, sent.resource));
+  return exchangeGrantCode(ctx, sent.deviceCode, async () => requireSameResource(ctx, grant.resource, sent.resource));
 }
 
 /**
- * Takes a code, and puts its grant into force if the exchange is good.
- * @param check throws where it is not
+ * Marks a code as used, and activates its grant if `check` accepts the exchange.
+ * @param check throws if the exchange is invalid
  */
-async function exchange(ctx: Context, code: string, check: (grant: Grant) => Promise<void>): Promise<Tokens> {
+async function exchangeGrantCode(ctx: Context, code: string, check: (grant: Grant) => Promise<void>): Promise<Tokens> {
   const now = ctx.now();
   const grant = await takeGrant(ctx, code);
   if (!grant) throw invalidGrant();
@@ -162,11 +165,11 @@ async function exchange(ctx: Context, code: string, check: (grant: Grant) => Pro
     expiresAt: now + REFRESH_MS,
   };
   const former = await selectFormerGrants(ctx.db, grant);
-  const mail = former.length === 0 ? await prepareLetInMail(ctx, grant) : null;
+  const mail = former.length === 0 ? await prepareFirstUseMail(ctx, grant) : null;
   const { begun } = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
     ...beginGrant(ctx.db, grant, { refreshDigest: await sha256Hex(refresh.jti), now, expiresAt: refresh.expiresAt }),
     mail: mail ? [mail.statement] : [],
-    client: rememberClient(ctx.db, clientId, { now, until: now + FORGOTTEN_MS }),
+    client: rememberClient(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
   });
   // It was ended since its code was taken.
   if (countChangedRows(begun) === 0) throw invalidGrant();
@@ -174,7 +177,10 @@ async function exchange(ctx: Context, code: string, check: (grant: Grant) => Pro
   return issueTokens(ctx, grant, refresh);
 }
 
-/** Takes a code, which ends it. @returns the grant that it was made for; undefined where it is unknown, expired or taken before */
+/**
+ * Marks a code as used, so that it cannot be used again.
+ * @returns the grant that it was made for; undefined if it is unknown, expired or was used before
+ */
 export async function takeGrant(ctx: Context, code: string): Promise<Grant | undefined> {
   const digest = await sha256Hex(code);
   const {
@@ -183,11 +189,11 @@ export async function takeGrant(ctx: Context, code: string): Promise<Grant | und
   } = await commit(ctx.db, { taken: takeCode(ctx.db, digest, ctx.now()), known: selectByCode(ctx.db, digest) });
   if (known) ctx.setOwner(known.companyId, { type: 'user', id: known.userId });
   // Somebody has copied it: nobody is to have anything by it.
-  if (!grant && known) await end(ctx, known);
+  if (!grant && known) await endTokenGrant(ctx, known);
   return grant;
 }
 
-const end = (ctx: Context, { companyId, userId, id }: Pick<Grant, 'companyId' | 'userId' | 'id'>) =>
+const endTokenGrant = (ctx: Context, { companyId, userId, id }: Pick<Grant, 'companyId' | 'userId' | 'id'>) =>
   commitAccess(ctx, onlyPrincipals(companyId, userId), { ended: endGrant(ctx.db, companyId, id, ctx.now()) });
 
 /** Exchanges a refresh token for new ones, as a session's is. */
@@ -221,7 +227,7 @@ export async function refreshTokens(
   } = await commit(ctx.db, {
     rotation: rotation.rotate,
     live: live(),
-    client: rememberClient(ctx.db, clientId, { now, until: now + FORGOTTEN_MS }),
+    client: rememberClient(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
   });
   if (!after) throw invalidGrant();
   requireActiveCompany(after);
@@ -264,12 +270,12 @@ async function issueTokens(
 }
 
 /** Issues tokens to a client that authenticates with a service account's key and secret (client credentials). */
-export async function tokensOfKey(
+export async function issueServiceAccountTokens(
   ctx: Context,
   sent: { key: string; secret: string; scope: string | undefined; resource: string | undefined },
 ): Promise<Tokens> {
   const resource = findResource(ctx, sent.resource);
-  const account = await accountOfKey(ctx, sent.key, sent.secret).catch((error) => {
+  const account = await verifyKeyAndSecret(ctx, sent.key, sent.secret).catch((error) => {
     throw invalidToken.matches(error) ? invalidClient() : error;
   });
   ctx.setOwner(account.companyId, { type: 'service_account', id: account.id, credential: account.keyId });
@@ -305,5 +311,5 @@ export async function revoke(ctx: Context, token: string, clientId: string | und
   if (claims === null) return;
   if (claims.client_id !== clientId) throw invalidGrant();
   ctx.setOwner(claims.company_id, { type: 'user', id: claims.sub });
-  await end(ctx, { companyId: claims.company_id, userId: claims.sub, id: claims.sid });
+  await endTokenGrant(ctx, { companyId: claims.company_id, userId: claims.sub, id: claims.sid });
 }

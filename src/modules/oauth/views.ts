@@ -62,7 +62,7 @@ export const viewGrant = (ctx: Context, grant: Grant): z.input<typeof grantView>
   last_used_at: isoTimestampOrNull(grant.lastUsedAt),
 });
 
-export const askedView = z
+export const consentRequestView = z
   .object({
     request: z.string().meta({ description: 'For POST /v1/oauth-grants, within half an hour.' }),
     client: z.object({ name: z.string(), host: z.string().nullable(), is_registered: z.boolean() }),

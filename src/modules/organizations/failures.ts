@@ -21,7 +21,7 @@ export const organizationNotDeleting = defineFailure('organization.not_deleting'
   detail: { reason: 'not_deleting' },
 });
 
-/** The erasure has begun: there is nothing whole to go back to. */
+/** The erasure has begun, so that the organization cannot be restored any more. */
 export const erasureBegun = defineFailure('organization.erasure_begun', 'conflict', {
   message: 'The erasure of this organization has begun: it cannot be restored any more.',
   detail: { reason: 'erasure_begun' },
@@ -31,7 +31,7 @@ export const certificateNotFound = notFound('certificate', {
   message: 'There is no certificate: no organization of this id has been erased.',
 });
 
-/** For the operator; where the platform has none, these routes do not exist. */
+/** The failures of routes for the platform's operator; if no operator token is configured, these routes do not exist. */
 export const operatorFailures = [unknownRoute, wrongOperatorToken];
 
 export const userActive = defineFailure('user.active', 'conflict', {

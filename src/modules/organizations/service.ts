@@ -23,7 +23,7 @@ import {
 } from '../companies/service.ts';
 import { prepareBinding, prepareGlobalGroup } from '../groups/service.ts';
 import { prepareApiKey, prepareServiceAccount } from '../service-accounts/service.ts';
-import { type Held, NOTHING } from '../usage/queries.ts';
+import { type DataUsage, NO_DATA_USAGE } from '../usage/queries.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { prepareActiveUser } from '../users/service.ts';
 import { organizationDeleting, organizationNotFound, wrongOperatorToken } from './failures.ts';
@@ -107,7 +107,7 @@ export async function createOrganization(
 /** A company, and the amount of data it holds: of its Postgres and files as measured last. */
 export interface Organization {
   company: Company;
-  held: Held;
+  held: DataUsage;
 }
 
 /** A page of all companies, for the platform's operator. */
@@ -125,7 +125,7 @@ async function withHeld(ctx: Context, companies: readonly Company[]): Promise<Or
     ctx,
     companies.map(({ id }) => id),
   );
-  return companies.map((company) => ({ company, held: held.get(company.id) ?? NOTHING }));
+  return companies.map((company) => ({ company, held: held.get(company.id) ?? NO_DATA_USAGE }));
 }
 
 /** A company, and how much it holds now. */
@@ -161,8 +161,8 @@ export async function getOrganization(ctx: Context, id: string): Promise<Company
 }
 
 /**
- * Renames a company, or suspends it or lets it in again, which acts on the next request: everything that is known of its
- * principals is read anew.
+ * Renames a company, or suspends or reactivates it. The change takes effect at the next request, as cached data of its
+ * principals is discarded.
  */
 export async function changeOrganization(
   ctx: Context,

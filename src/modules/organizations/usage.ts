@@ -6,7 +6,7 @@ import { callObject } from '../../platform/objects.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { openDatabaseToRead, recordSizes } from '../managed-database/service.ts';
 import { measureCompany, readLoadedDays } from '../uploads/service.ts';
-import { dayNumber, type Held, selectHeld, selectUsedDays } from '../usage/queries.ts';
+import { type DataUsage, dayNumber, selectDataUsage, selectUsedDays } from '../usage/queries.ts';
 
 /** The use of a company on a day. `date` is `2026-01-31`, in UTC. */
 export interface DayOfUse {
@@ -55,12 +55,15 @@ async function loadedDays(ctx: CompanyContext, from: string, to: string): Promis
 }
 
 /** Returns the amount of data that companies hold, by id, as it was measured last: no Postgres is asked. */
-export async function heldBy(ctx: Context, companyIds: readonly string[]): Promise<Map<string, Held>> {
-  const found = await selectHeld(ctx.db, companyIds);
+export async function heldBy(ctx: Context, companyIds: readonly string[]): Promise<Map<string, DataUsage>> {
+  const found = await selectDataUsage(ctx.db, companyIds);
   return new Map(found.map(({ companyId, ...held }) => [companyId, held]));
 }
 
-/** Measures how much the company of the context holds, and keeps that for lists. While its Postgres is away, it stays as it was. */
+/**
+ * Measures how much data the company of the context has, and stores the sizes for lists. While its Postgres is unavailable, the
+ * stored sizes stay.
+ */
 export async function measure(ctx: CompanyContext): Promise<void> {
   const database = await openDatabaseToRead(ctx);
   if (!database) return;

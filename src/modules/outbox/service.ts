@@ -12,9 +12,9 @@ const WAIT_MS = MINUTE_MS;
 const BATCH = 100;
 
 /**
- * A message that goes with a unit of work: the statement stores it, if the one before it in the batch changed a row, and
- * `send` is called with what that answered. Should it not be sent then, the scheduled run sends it.
- * @param options `work`: does what the message asks for, so that it need not be sent
+ * Prepares a message about a unit of work. Its statement stores the message if the previous statement of the batch changed a
+ * row; call `send` with the rows that it returned. If sending fails, the scheduled run sends it.
+ * @param options `work`: does directly what the message requests, so that it need not be sent
  */
 export function prepareMessage(
   ctx: Context,
@@ -31,8 +31,9 @@ export function prepareMessage(
 }
 
 /**
- * Messages that go with a unit of work, as that of `prepareMessage`, where the database makes one of each row that it finds.
- * @param insert the statement that stores them, due at a time, and answers them
+ * Prepares messages about a unit of work, as `prepareMessage` does, where the database creates one for each row that it
+ * selects.
+ * @param insert the statement that stores them, due at `dueAt`, and returns them
  */
 export const prepareMessages = <S extends Statement>(
   ctx: Context,
@@ -60,8 +61,8 @@ export interface StoredMessage {
 }
 
 /**
- * Stores a message about a change that is being made.
- * @param longestMs when the scheduled run sends it, if nobody says more
+ * Stores a message about a change in progress.
+ * @param longestMs the time after which the scheduled run sends it, if none of the returned functions is called
  */
 export function storeMessage(ctx: CompanyContext, message: JobMessage, longestMs: number): StoredMessage {
   const row = toOutboxRow(ctx, message, longestMs);

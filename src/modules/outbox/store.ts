@@ -2,7 +2,7 @@ import { and, inArray, lte, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { outbox } from '../../db/schema/outbox.ts';
 import { afterChange, byId, type Condition, insertWhen } from '../../db/statements.ts';
-import { ofActiveCompany } from '../companies/queries.ts';
+import { isCompanyActive } from '../companies/queries.ts';
 
 export type OutboxRow = typeof outbox.$inferSelect;
 
@@ -26,7 +26,7 @@ export const claimDue = (db: ControlDb, { now, next, limit }: { now: number; nex
   const due = db
     .select({ id: outbox.id })
     .from(outbox)
-    .where(and(lte(outbox.dueAt, now), ofActiveCompany(outbox.companyId)))
+    .where(and(lte(outbox.dueAt, now), isCompanyActive(outbox.companyId)))
     .orderBy(outbox.dueAt)
     .limit(limit);
   return db.update(outbox).set({ dueAt: next }).where(inArray(outbox.id, due)).returning();

@@ -18,7 +18,7 @@ interface Opened {
   expiresAt?: number;
 }
 
-/** Whether mails lead to this API itself, because no console of its own is named. */
+/** Whether links in mails lead to pages of this API, because `CONSOLE_URL` names no separate console. */
 function isConsole({ config, baseUrl }: Context): boolean {
   const [named, own] = [config.CONSOLE_URL, baseUrl].map((url) => {
     const found = URL.parse(url);

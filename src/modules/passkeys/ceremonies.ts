@@ -42,7 +42,7 @@ export async function registrationOptionsFor(
   });
 }
 
-/** W3C's options for `navigator.credentials.get`: of any passkey, so that they tell nothing of whose a company has. */
+/** W3C's options for `navigator.credentials.get`. They list no passkeys, so that they do not reveal which ones a company has. */
 export async function authenticationOptionsFor(
   ctx: Context,
   companyId: string,

@@ -16,22 +16,22 @@ export interface ChallengeScope {
   userId: string | null;
 }
 
-/** A challenge that is still good, as it is spent. Milliseconds. */
+/** A valid challenge that is being used: its digest and expiry (milliseconds), which are recorded. */
 export interface Challenge {
   digest: string;
   expiresAt: number;
 }
 
 /**
- * A new challenge. It says itself how long it is good and carries an HMAC of that, so that nothing is stored for whoever only asks:
- * one that was answered is.
+ * Creates a challenge, which contains its expiry and an HMAC, so that nothing is stored for unanswered challenges: only
+ * answered ones are recorded.
  */
 export async function newChallenge(ctx: Context, scope: ChallengeScope): Promise<string> {
   const body = `${newSecretToken()}.${ctx.now() + CHALLENGE_MS}`;
   return `${body}.${await keyedDigest(ctx.config.ENCRYPTION_KEYS, PURPOSE, scoped(scope, body))}`;
 }
 
-/** The challenge, if we made it for this, not longer ago than it is good; else null. */
+/** Returns the challenge if this service made it for this scope and it has not expired; else null. */
 export async function openChallenge(ctx: Context, scope: ChallengeScope, challenge: string): Promise<Challenge | null> {
   const [random, expiry, digest = ''] = challenge.split('.');
   const body = `${random}.${expiry}`;

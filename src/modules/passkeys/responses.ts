@@ -69,8 +69,8 @@ export async function readAuthentication(
 }
 
 /**
- * We ask for no attestation, and browsers send none, or one that the passkey signed itself. One with certificates would be checked
- * against lists that its sender names.
+ * Rejects attestations with certificates: none is requested, so that browsers send none, or one signed by the passkey itself.
+ * Certificates would be checked against revocation lists whose addresses the sender chooses.
  */
 function requireNoCertificates({ response }: RegistrationResponseJSON): void {
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject));

@@ -9,7 +9,7 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { commit, countChangedRows, readTogether } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
-import { companyBySlug, selectCompany } from '../companies/service.ts';
+import { getActiveCompanyBySlug, selectCompany } from '../companies/service.ts';
 import {
   prepareConsequences,
   prepareSession,
@@ -47,7 +47,7 @@ export { passkeyDomain } from './ceremonies.ts';
 export type { Passkey };
 
 /** The failures of a second answer to a challenge, and of a credential that is registered already, by constraint. */
-const REFUSALS = {
+const CONSTRAINT_FAILURES = {
   'spent_passkey_challenges.digest': invalidPasskey,
   'passkeys.company_id, passkeys.credential_id': invalidPasskey,
 };
@@ -109,7 +109,7 @@ export async function addPasskey(
         signIns: endSignInsUnderWay(ctx.db, owner(ctx), afterChange),
         ...consequences.statements,
       },
-      REFUSALS,
+      CONSTRAINT_FAILURES,
     );
     if (countChangedRows(results.proof) === 0) return undefined;
     if (countChangedRows(results.passkey) === 0) throw tooManyPasskeys();
@@ -167,7 +167,7 @@ export async function beginAuthentication(
   ctx: Context,
   companySlug: string,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
-  const { id } = await companyBySlug(ctx, companySlug);
+  const { id } = await getActiveCompanyBySlug(ctx, companySlug);
   return authenticationOptionsFor(ctx, id);
 }
 
@@ -179,7 +179,7 @@ export async function logInWithPasskey(
   ctx: Context,
   { companySlug, response }: { companySlug: string; response: AuthenticationResponseJSON },
 ): Promise<SignedIn> {
-  const company = await companyBySlug(ctx, companySlug);
+  const company = await getActiveCompanyBySlug(ctx, companySlug);
   const {
     passkey: [passkey],
     user: [user],
@@ -198,7 +198,7 @@ export async function logInWithPasskey(
       ...session.statements,
       companies: selectCompany(ctx.db, company.id),
     },
-    REFUSALS,
+    CONSTRAINT_FAILURES,
   );
   for (const each of companies) requireActiveCompany(each);
   if (countChangedRows(results.use) === 0) throw invalidPasskey();

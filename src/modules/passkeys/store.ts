@@ -76,7 +76,9 @@ export const renamePasskey = (db: ControlDb, owner: Owner, id: string, name: str
 export const deletePasskey = (db: ControlDb, owner: Owner, id: string) =>
   db.delete(passkeys).where(and(ofUser(owner), eq(passkeys.id, id), afterChange));
 
-/** Records a use, unless the authenticator's counter was seen as high since: then the passkey was copied. */
+/**
+ * Records a use if the authenticator's counter is higher than the stored one, or both are 0; otherwise the passkey was copied.
+ */
 export const usePasskey = (
   db: ControlDb,
   { companyId, id }: Passkey,

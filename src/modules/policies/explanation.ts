@@ -60,7 +60,8 @@ export interface Check {
 }
 
 /**
- * Decides as the guard would if a principal of the company asked: from the same sources, by the same evaluation.
+ * Decides whether a principal of the company may do actions, from the same sources and by the same evaluation as for real
+ * requests.
  */
 export async function simulate(
   ctx: PrincipalContext,

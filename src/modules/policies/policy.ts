@@ -18,7 +18,7 @@ export interface Policy {
 /** When the managed policies were written: they are as old as the policy language. */
 const MANAGED_SINCE = Date.UTC(2024, 0, 1);
 
-const ofSystem = (policy: ManagedPolicy): Policy => ({
+const convertManagedPolicy = (policy: ManagedPolicy): Policy => ({
   ...policy,
   type: 'managed',
   createdAt: MANAGED_SINCE,
@@ -26,13 +26,13 @@ const ofSystem = (policy: ManagedPolicy): Policy => ({
 });
 
 /** The managed policies, in the order in which they are listed. */
-export const SYSTEM_POLICIES: readonly Policy[] = MANAGED_POLICIES.map(ofSystem);
+export const SYSTEM_POLICIES: readonly Policy[] = MANAGED_POLICIES.map(convertManagedPolicy);
 
 const BY_ID = new Map(SYSTEM_POLICIES.map((policy) => [policy.id, policy]));
 const NAMES = new Set(SYSTEM_POLICIES.map(({ name }) => name));
 
 /** The managed policy of an id. */
-export const systemPolicy = (id: string): Policy | undefined => BY_ID.get(id);
+export const findManagedPolicy = (id: string): Policy | undefined => BY_ID.get(id);
 
 /** Whether a managed policy has this name: every company has them, so no policy of its own can. */
 export const isSystemName = (name: string): boolean => NAMES.has(name);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { compareAccess } from '../../access/comparison.ts';
 import { compileAccess } from '../../access/evaluation.ts';
 import { accessTooComplex } from '../../access/failures.ts';
-import { whoCan } from '../../access/who-can.ts';
+import { findAllowedPrincipals } from '../../access/who-can.ts';
 import { principalView } from '../../http/dry-run.ts';
 import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
@@ -36,7 +36,7 @@ export const analysisEndpoints = [
       fails: [],
     },
     async ({ ctx, query, body }) => {
-      const found = await whoCan(ctx.db, ctx.actor, body, { page: query.page, perPage: query.per_page });
+      const found = await findAllowedPrincipals(ctx.db, ctx.actor, body, { page: query.page, perPage: query.per_page });
       const rules = await showRules(
         ctx,
         found.records.map(({ decidedBy }) => decidedBy),

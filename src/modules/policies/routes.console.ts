@@ -15,10 +15,10 @@ import {
   clonePolicy,
   createPolicy,
   deletePolicy,
-  everyPolicy,
+  getAllPoliciesArn,
   getPolicy,
   listPolicies,
-  locatePolicy,
+  readPolicyArn,
 } from './service.ts';
 import {
   actionInput,
@@ -98,7 +98,7 @@ export const policyEndpoints = [
     {
       method: 'get',
       path: '/v1/policies/{id}',
-      access: { action: 'policies:get', on: locatePolicy },
+      access: { action: 'policies:get', on: readPolicyArn },
       operationId: 'getPolicy',
       summary: 'Get a policy',
       description:
@@ -128,7 +128,7 @@ export const policyEndpoints = [
     {
       method: 'put',
       path: '/v1/policies/{id}',
-      access: { action: 'policies:update', on: locatePolicy },
+      access: { action: 'policies:update', on: readPolicyArn },
       operationId: 'updatePolicy',
       summary: 'Update a policy',
       description:
@@ -151,7 +151,7 @@ export const policyEndpoints = [
     {
       method: 'delete',
       path: '/v1/policies/{id}',
-      access: { action: 'policies:delete', on: locatePolicy },
+      access: { action: 'policies:delete', on: readPolicyArn },
       operationId: 'deletePolicy',
       summary: 'Delete a policy',
       description: 'A policy of the company’s own can be deleted once it is attached to no group.',
@@ -165,7 +165,7 @@ export const policyEndpoints = [
     {
       method: 'post',
       path: '/v1/policies/{id}/clone',
-      access: { action: 'policies:create', on: everyPolicy },
+      access: { action: 'policies:create', on: getAllPoliciesArn },
       operationId: 'clonePolicy',
       summary: 'Clone a policy',
       description:

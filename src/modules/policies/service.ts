@@ -8,7 +8,7 @@ import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { policyArn, resourceArn } from '../../permissions/arn.ts';
 import { isSmallEnough, type PolicyDocument } from '../../permissions/policy-document.ts';
 import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';
-import { isSystemName, ownPolicy, type Policy, SYSTEM_POLICIES, systemPolicy } from './policy.ts';
+import { findManagedPolicy, isSystemName, ownPolicy, type Policy, SYSTEM_POLICIES } from './policy.ts';
 import {
   countAttachments,
   deletePolicy as deleteRecord,
@@ -39,10 +39,10 @@ export async function listPolicies(
     managed: SYSTEM_POLICIES.filter(({ arn }) => isListed(ctx, arn)),
     names: await listedNames(ctx),
   });
-  return { total, records: records.map(({ id, own }) => (own ? ownPolicy(own) : (systemPolicy(id) as Policy))) };
+  return { total, records: records.map(({ id, own }) => (own ? ownPolicy(own) : (findManagedPolicy(id) as Policy))) };
 }
 
-/** Whether the caller is denied to get a policy: where another route names it, it is as if absent. */
+/** Whether the caller is denied getting a policy: routes that would name it omit it. */
 export const isHiddenPolicy = ({ actor: { access } }: PrincipalContext, arn: string): boolean =>
   isDeniedOn(access, 'policies:get', arn);
 
@@ -54,16 +54,16 @@ export async function findHiddenPolicies(ctx: PrincipalContext, ids: readonly st
   const arns = new Map(own.map(({ id, name }) => [id, policyArn(companyId, 'inline', name)]));
   return new Set(
     ids.filter((id) => {
-      const arn = systemPolicy(id)?.arn ?? arns.get(id);
+      const arn = findManagedPolicy(id)?.arn ?? arns.get(id);
       return arn !== undefined && isHiddenPolicy(ctx, arn);
     }),
   );
 }
 
-const TO_LIST = ['policies:list', 'policies:get'] as const;
+const LISTING_ACTIONS = ['policies:list', 'policies:get'] as const;
 
 const isListed = ({ actor: { access } }: PrincipalContext, arn: string): boolean =>
-  !TO_LIST.some((action) => isDeniedOn(access, action, arn));
+  !LISTING_ACTIONS.some((action) => isDeniedOn(access, action, arn));
 
 /**
  * The names of the company's own policies that the caller is not denied. A policy's ARN holds its name, of any characters,
@@ -71,26 +71,26 @@ const isListed = ({ actor: { access } }: PrincipalContext, arn: string): boolean
  */
 async function listedNames(ctx: PrincipalContext): Promise<string[] | 'all'> {
   const { access, companyId } = ctx.actor;
-  if (!TO_LIST.some((action) => dependsOnResource(access, action))) return 'all';
+  if (!LISTING_ACTIONS.some((action) => dependsOnResource(access, action))) return 'all';
   const found = await selectOwnNames(ctx.db, companyId);
   return found.flatMap(({ name }) => (isListed(ctx, policyArn(companyId, 'inline', name)) ? [name] : []));
 }
 
 /** A managed policy, or one of the company. */
 export async function getPolicy(ctx: PrincipalContext, id: string): Promise<Policy> {
-  return systemPolicy(id) ?? ownPolicy(await ownRecord(ctx, id));
+  return findManagedPolicy(id) ?? ownPolicy(await ownRecord(ctx, id));
 }
 
 /** The ARN on which access to a policy is checked: its name is part of it. */
-export const locatePolicy = async (ctx: PrincipalContext, id: string) => {
+export const readPolicyArn = async (ctx: PrincipalContext, id: string) => {
   const { companyId } = ctx.actor;
-  const [record] = systemPolicy(id) ? [] : await selectPolicy(ctx.db, companyId, id);
-  const policy = record ? ownPolicy(record) : systemPolicy(id);
+  const [record] = findManagedPolicy(id) ? [] : await selectPolicy(ctx.db, companyId, id);
+  const policy = record ? ownPolicy(record) : findManagedPolicy(id);
   return policy?.arn ?? resourceArn('policies:get', companyId);
 };
 
 /** The ARN on which making a policy is checked, whatever its document: that of all policies. */
-export const everyPolicy = async (ctx: PrincipalContext) => resourceArn('policies:create', ctx.actor.companyId);
+export const getAllPoliciesArn = async (ctx: PrincipalContext) => resourceArn('policies:create', ctx.actor.companyId);
 
 /**
  * Makes a policy of the company's own, attached to nothing.
@@ -122,7 +122,7 @@ export async function clonePolicy(
 
 /** Changes the fields that are sent, wherever the policy is attached. */
 export async function changePolicy(ctx: PrincipalContext, id: string, changes: PolicyChanges): Promise<Policy> {
-  if (systemPolicy(id)) throw policyNotModifiable();
+  if (findManagedPolicy(id)) throw policyNotModifiable();
   if (changes.name !== undefined && isSystemName(changes.name)) throw policyNameTaken();
   if (changes.document && !isSmallEnough(changes.document)) throw policyTooLarge();
   return retryOnConcurrentChange(async () => {
@@ -145,7 +145,7 @@ export async function changePolicy(ctx: PrincipalContext, id: string, changes: P
 /** Deletes a policy of the company's own that is attached to no group. */
 export async function deletePolicy(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
-  if (systemPolicy(id)) throw policyNotModifiable();
+  if (findManagedPolicy(id)) throw policyNotModifiable();
   const {
     deleted,
     counted: [attached],

@@ -139,7 +139,7 @@ export async function attachFiles(
     else if (content === null) tooLarge.push(widget);
     else {
       left -= content.length;
-      files.push({ filename: freeName(title, format, names), type: contentType(format), content });
+      files.push({ filename: chooseFileName(title, format, names), type: contentType(format), content });
       if (result?.truncated) sections.push({ title, notes: [texts.cut] });
     }
   }
@@ -159,7 +159,7 @@ export async function attachFiles(
 }
 
 /** A file name that is not taken: two widgets may have one name. */
-function freeName(title: string, ending: string, taken: Set<string>): string {
+function chooseFileName(title: string, ending: string, taken: Set<string>): string {
   let free = fileName(title, ending);
   for (let count = 2; taken.has(free.toLowerCase()); count += 1) free = fileName(`${title} ${count}`, ending);
   taken.add(free.toLowerCase());

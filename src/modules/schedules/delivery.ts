@@ -126,7 +126,7 @@ async function prepareMailings(
       await insertOutcome(ctx.db, run, recipient, toOutcome(problem));
       continue;
     }
-    const met = await recordUnlessMet(ctx, run, recipient, await verdictFor(schedule, widgets, recipient));
+    const met = await recordUnlessMet(ctx, run, recipient, await judgeForRecipient(schedule, widgets, recipient));
     if (!met) continue;
     const { files } = member.reader;
     const isOutsider = recipient.kind === 'email';
@@ -161,7 +161,7 @@ const widgetFor = (condition: Condition, widgets: readonly Widget[]): Widget | u
   widgets.find(({ visualization }) => visualization.id === condition.visualization_id);
 
 /** Judges the condition on the results that a recipient may see. */
-async function verdictFor(
+async function judgeForRecipient(
   { condition, recipients }: Schedule,
   widgets: readonly Widget[],
   { kind, subject }: Recipient,
@@ -199,17 +199,17 @@ async function buildContent(
   mailed: MailedCompany,
   { files, isOutsider }: { files: boolean; isOutsider: boolean },
 ): Promise<MailContent> {
-  if (!isOutsider) return executeFor(ctx, sending, widgets, mailed, files);
+  if (!isOutsider) return buildSummaryOrFiles(ctx, sending, widgets, mailed, files);
   const named = widgets.map(({ visualization, execution }) => ({
     visualization: { ...visualization, name: textForOutsiders(visualization.name) },
     execution,
   }));
-  const content = await executeFor(ctx, sending, named, mailed, files);
+  const content = await buildSummaryOrFiles(ctx, sending, named, mailed, files);
   return { ...content, sections: content.sections.map(sectionForOutsiders) };
 }
 
 /** The summary, or the files for a recipient who may have them. */
-async function executeFor(
+async function buildSummaryOrFiles(
   ctx: CompanyContext,
   { schedule: { format }, item }: Sending,
   widgets: readonly Widget[],

@@ -14,7 +14,7 @@ export const tooManyRuns = defineFailure('schedule.too_many_runs', 'too_many', {
   detail: { retryAfter: 120 },
 });
 
-/** The token is not valid, or its recipient is gone: the answer does not say which. */
+/** The token is not valid, or its recipient no longer exists: the response does not say which. */
 export const nothingToEnd = defineFailure('schedule.nothing_to_end', 'missing', {
   message: 'The link is not valid, or there is nothing left to unsubscribe from.',
 });

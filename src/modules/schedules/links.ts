@@ -76,7 +76,7 @@ export async function verifyToken(ctx: Context, token: string): Promise<TokenHol
   return undefined;
 }
 
-/** Whether the holder of a token can end all mails of a company: an address can; users are the company's own people. */
+/** Whether the holder of a token can end all mails of a company: an external address can, a user of the company cannot. */
 export const canEndAll = ({ recipient }: TokenHolder): boolean => recipient.kind === 'email';
 
 /**

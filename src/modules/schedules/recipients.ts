@@ -12,14 +12,20 @@ import { boundValues } from '../../sharing/values.ts';
 import { selectCompany } from '../companies/service.ts';
 import { rulesOfAddress } from '../share-portal/service.ts';
 import { selectUser } from '../users/service.ts';
-import { getRecord, makeRules, type SharedItem, type View, viewFor } from '../viewing/service.ts';
+import {
+  getRecord,
+  type MailedExecution,
+  makeRules,
+  prepareMailedExecution,
+  type SharedItem,
+} from '../viewing/service.ts';
 import type { Recipient } from './store.ts';
 
 /** A recipient who may see the results of a schedule. */
 export interface Reader {
   email: string;
   name: string;
-  view: View;
+  view: MailedExecution;
   /** Whether files may be sent: to outsiders, only where they may download. */
   files: boolean;
 }
@@ -60,7 +66,7 @@ async function prepareView(
   reader: Omit<Reader, 'view'>,
 ): Promise<Reader | RunProblem> {
   try {
-    return { ...reader, view: await viewFor(ctx, item, rules, parameters) };
+    return { ...reader, view: await prepareMailedExecution(ctx, item, rules, parameters) };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return error.kind === 'forbidden' ? 'not_allowed' : 'parameters';

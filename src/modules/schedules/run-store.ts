@@ -9,7 +9,7 @@ import {
   schedules,
 } from '../../db/schema/schedules.ts';
 import { afterChange, byId, exists, insertWhen } from '../../db/statements.ts';
-import { ofActiveCompany } from '../companies/queries.ts';
+import { isCompanyActive } from '../companies/queries.ts';
 import { countUse, mayMail } from '../usage/queries.ts';
 import { countMail, mayBeMailed, uncountMail } from './consent-store.ts';
 import { isRecipient, type Recipient } from './store.ts';
@@ -24,7 +24,7 @@ export type Due = Pick<typeof schedules.$inferSelect, 'id' | 'companyId' | 'cron
 export const selectDue = (db: ControlDb, now: number, limit: number) =>
   db.all<Due>(sql`select id, company_id as companyId, cron, time_zone as timeZone, next_run_at as nextRunAt from (
     select id, company_id, cron, time_zone, next_run_at, row_number() over (partition by company_id order by next_run_at, id) as place
-    from ${schedules} where next_run_at <= ${now} and ${ofActiveCompany(schedules.companyId)})
+    from ${schedules} where next_run_at <= ${now} and ${isCompanyActive(schedules.companyId)})
     order by place, next_run_at, id limit ${limit}`);
 
 /** A due schedule with the id of its run and its next occurrence. */
@@ -151,7 +151,7 @@ export const beginDelivery = (
         exists(scheduleRecipients, isWanted),
         isAllowed,
         mayMail({ companyId, at: now }),
-        ofActiveCompany(sql`${companyId}`),
+        isCompanyActive(sql`${companyId}`),
       ) as SQL,
     )
       .onConflictDoNothing()
@@ -223,7 +223,7 @@ export const selectStalledCompanies = (
       and(
         ne(scheduleRuns.status, 'ended'),
         lte(scheduleRuns.dueAt, before),
-        ofActiveCompany(scheduleRuns.companyId),
+        isCompanyActive(scheduleRuns.companyId),
         sql`not exists (select 1 from ${scheduleRuns} as other where other.company_id = schedule_runs.company_id
           and other.status = 'running' and other.due_at > ${now})`,
       ),

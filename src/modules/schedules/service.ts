@@ -59,7 +59,7 @@ function requireMaySeeCondition(ctx: PrincipalContext, { targetType, targetId, c
   requireNotDenied(ctx, [condition.visualization_id]);
 }
 
-/** Refuses a target that the caller is denied: nobody may have others sent it. */
+/** Rejects a target that the caller is denied, as a schedule must not send others what its maker may not see. */
 async function requireTargetNotDenied(ctx: PrincipalContext, { type, id }: Target): Promise<void> {
   if (type === 'visualization') return requireNotDenied(ctx, [id]);
   requireNotDenied(ctx, [id], ['dashboards:get']);

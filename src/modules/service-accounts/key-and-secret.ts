@@ -24,9 +24,15 @@ async function readOwner(ctx: Context, accessKey: string, secret: string): Promi
   return toKnown(key, access);
 }
 
-/** The service account of a key and its secret. @throws where they are not good */
-export const accountOfKey = async (ctx: Context, accessKey: string, secret: string): Promise<ServiceAccountActor> =>
-  (await readOwner(ctx, accessKey, secret)).actor as ServiceAccountActor;
+/**
+ * Returns the service account that a key and its secret authenticate.
+ * @throws if either is invalid
+ */
+export const verifyKeyAndSecret = async (
+  ctx: Context,
+  accessKey: string,
+  secret: string,
+): Promise<ServiceAccountActor> => (await readOwner(ctx, accessKey, secret)).actor as ServiceAccountActor;
 
 /**
  * Authenticates an API key that is sent with its secret, `Bearer sa_…:SECRET`, for clients that can hold a fixed header and

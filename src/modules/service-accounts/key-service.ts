@@ -57,7 +57,7 @@ export async function issueKey(
   input: { description: string; expiresAt?: number },
 ): Promise<{ key: ApiKey; secretKey: string }> {
   const { companyId: id, companySlug: slug } = ctx.actor;
-  const serviceAccount = await serviceAccountToSignAs(ctx, serviceAccountId);
+  const serviceAccount = await requireServiceAccountForKey(ctx, serviceAccountId);
   if (input.expiresAt !== undefined && input.expiresAt <= ctx.now()) throw expiryInPast();
   const { record, secretKey, statement } = await prepareApiKey(ctx, { id, slug }, serviceAccount, input);
   const { inserted } = await commit(ctx.db, { inserted: statement });
@@ -65,8 +65,8 @@ export async function issueKey(
   return { key: record, secretKey };
 }
 
-/** A service account that the caller may have a key of. */
-export async function serviceAccountToSignAs(ctx: PrincipalContext, id: string): Promise<ServiceAccount> {
+/** Returns a service account for which the caller may issue a key: one that may do no more than the caller. */
+export async function requireServiceAccountForKey(ctx: PrincipalContext, id: string): Promise<ServiceAccount> {
   const serviceAccount = await getServiceAccount(ctx, id);
   await requireNoWiderAccess(ctx, serviceAccount);
   return serviceAccount;

@@ -6,7 +6,7 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { KeyMaterial } from './keys.ts';
 import type { UsableKey } from './store.ts';
 
-/** The name under which an isolate remembers whose a key is, for signatures and for service tokens. */
+/** The name under which an isolate caches the owner of a key, for signatures and for service tokens. */
 export const formatCredential = (accessKey: string): string => `key ${accessKey}`;
 
 /** The cached data of a key besides its owner. */
@@ -15,7 +15,10 @@ export interface KeyProof {
   lastUse: LastUse;
 }
 
-/** A usable key's owner, as an isolate caches it: of ten thousand, each only with the fields that are needed. */
+/**
+ * Converts a usable key and its owner's access into the form that an isolate caches, with only the needed fields: it caches up
+ * to ten thousand.
+ */
 export function toKnown(key: UsableKey, access: FoundAccess): KnownPrincipal<KeyProof> {
   requireActiveCompany(key);
   const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;

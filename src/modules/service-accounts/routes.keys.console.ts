@@ -4,12 +4,18 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
-import { issueKey, listKeys, revokeKey, serviceAccountToSignAs, shownOnConsole } from './service.ts';
+import {
+  issueKey,
+  listKeys,
+  requireNotDeniedServiceAccount,
+  requireServiceAccountForKey,
+  revokeKey,
+} from './service.ts';
 import { consoleApiKeyView, issuedConsoleApiKeyView, keyInput, viewConsoleApiKey } from './views.ts';
 
 /**
- * Routes of keys, which are resources of their own here; the service account of the path is only named, as something the console
- * shows.
+ * Routes for API keys, on which access is checked; of the service account in the path it is only checked that the caller is not
+ * denied it.
  */
 export const consoleApiKeyEndpoints = [
   endpoint(
@@ -23,12 +29,13 @@ export const consoleApiKeyEndpoints = [
       description:
         'For programs that people of the company run. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
-      checkBeforeReplay: (ctx, { id = '' }) => serviceAccountToSignAs(ctx, shownOnConsole(ctx, id)),
+      checkBeforeReplay: (ctx, { id = '' }) =>
+        requireServiceAccountForKey(ctx, requireNotDeniedServiceAccount(ctx, id)),
       returns: created(issuedConsoleApiKeyView),
       fails: [serviceAccountNotFound, grantExceeds],
     },
     async ({ ctx, params, body }) => {
-      const { key, secretKey } = await issueKey(ctx, shownOnConsole(ctx, params.id), body);
+      const { key, secretKey } = await issueKey(ctx, requireNotDeniedServiceAccount(ctx, params.id), body);
       return { ...viewConsoleApiKey(key), secret_key: secretKey };
     },
   ),
@@ -49,7 +56,7 @@ export const consoleApiKeyEndpoints = [
       list(
         await listKeys(
           ctx,
-          shownOnConsole(ctx, params.id),
+          requireNotDeniedServiceAccount(ctx, params.id),
           { by: 'created_at', descending: true, page, perPage },
           deniedInLists(ctx.actor, 'api_key'),
         ),
@@ -68,6 +75,6 @@ export const consoleApiKeyEndpoints = [
       returns: noContent,
       fails: [serviceAccountNotFound, keyNotFound, keyAlreadyRevoked],
     },
-    ({ ctx, params }) => revokeKey(ctx, shownOnConsole(ctx, params.id), params.key_id),
+    ({ ctx, params }) => revokeKey(ctx, requireNotDeniedServiceAccount(ctx, params.id), params.key_id),
   ),
 ];

@@ -3,7 +3,7 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
-import { issueKey, listKeys, revokeKey, serviceAccountToSignAs } from './service.ts';
+import { issueKey, listKeys, requireServiceAccountForKey, revokeKey } from './service.ts';
 import { apiKeyView, issuedApiKeyView, keyInput, viewApiKey } from './views.ts';
 
 export const apiKeyEndpoints = [
@@ -17,7 +17,7 @@ export const apiKeyEndpoints = [
       description:
         'A key with which programs sign requests as the service account. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
-      checkBeforeReplay: (ctx, { id = '' }) => serviceAccountToSignAs(ctx, id),
+      checkBeforeReplay: (ctx, { id = '' }) => requireServiceAccountForKey(ctx, id),
       returns: created(issuedApiKeyView),
       fails: [serviceAccountNotFound, grantExceeds],
     },

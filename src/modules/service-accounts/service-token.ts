@@ -2,7 +2,7 @@ import type { Principal, ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { PresentedCredential } from '../../access/known-principals.ts';
 import { recordLastUse } from '../../access/last-uses.ts';
-import { machinesOnly, signedRequestsOnly } from '../../access/signature-failures.ts';
+import { serviceAccountsOnly, signedRequestsOnly } from '../../access/signature-failures.ts';
 import type { Authenticate, Context, IncomingRequest } from '../../context.ts';
 import { type AuthenticateToken, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import { formatCredential, type KeyProof, toKnown } from './known-key.ts';
@@ -21,7 +21,10 @@ interface Claims {
   access_key: string;
 }
 
-/** A token with which the caller is taken wherever a person's session token is, for `seconds`. */
+/**
+ * Issues a token, valid for `seconds`, that authenticates the caller (a service account) wherever a user's session token is
+ * accepted.
+ */
 export function issueServiceToken(ctx: Context<ServiceAccountActor>, seconds: number): Promise<string> {
   const { id: sub, companyId: company_id, keyId: sid, accessKey: access_key } = ctx.actor;
   const claims: Claims = { sub, company_id, sid, access_key };
@@ -37,11 +40,11 @@ export interface KeyClaims {
 }
 
 /**
- * The bearer of a token that was made for a key. It lives no longer than the key, which is read or remembered as that of a
- * signature.
- * @param as the name of the credential and what becomes of the actor, where a program comes in their place
+ * The credential of a token that was issued for an API key. It is not valid longer than the key, which is read from the
+ * database or the isolate's cache as for a signature.
+ * @param as the name of the credential and the actor to use, if an OAuth client acts for the service account
  */
-export function presentKey(
+export function toKeyCredential(
   ctx: Context,
   { companyId, serviceAccountId, keyId, accessKey }: KeyClaims,
   as: { credential: string; actor(known: ServiceAccountActor): ServiceAccountActor } = {
@@ -72,26 +75,29 @@ export function presentKey(
 export const authenticateServiceToken: AuthenticateToken = async (ctx, token) => {
   const claims = await verifyToken<Claims>(ctx, 'machine', token, 'access');
   const { sub: serviceAccountId, company_id: companyId, sid: keyId, access_key: accessKey } = claims;
-  return presentKey(ctx, { companyId, serviceAccountId, keyId, accessKey });
+  return toKeyCredential(ctx, { companyId, serviceAccountId, keyId, accessKey });
 };
 
-/** Tells people whose token a machine's route does not take what it takes, before anybody looks whether it is good. */
-export const refusePerson: AuthenticateToken = async () => {
-  throw machinesOnly();
+/**
+ * Rejects a user's token on a route for service accounts, with an error that says what the route accepts; the token is not
+ * verified.
+ */
+export const rejectUserToken: AuthenticateToken = async () => {
+  throw serviceAccountsOnly();
 };
 
 const hasToken = (request: IncomingRequest): boolean => /^Bearer\b/i.test(request.header('authorization') ?? '');
 
 /** Authenticates a service account by a token, or else by a signature. */
-export const authenticateMachine =
+export const authenticateByTokenOrSignature =
   (byToken: Authenticate): Authenticate =>
   (ctx, request) =>
     (hasToken(request) ? byToken : authenticateSignature)(ctx, request);
 
 /**
- * Authenticates a service account by a signature alone. Whoever sends a token is told where tokens are taken, before anybody
- * looks whether it is good.
- * @param counterpartOf the route that takes tokens for what a path is about, or null
+ * Authenticates a service account by a signature alone. A request with a token is rejected before the token is verified, with
+ * an error that names the route that accepts tokens.
+ * @param counterpartOf the route that accepts tokens for the subject of a path, or null
  */
 export const authenticateSignatureAlone =
   (counterpartOf: (path: string) => string | null): Authenticate =>

@@ -22,9 +22,15 @@ import {
 } from './store.ts';
 
 export { serviceAccountNotFound } from './failures.ts';
-export { accountOfKey } from './key-and-secret.ts';
-export { issueKey, listKeys, prepareApiKey, revokeKey, serviceAccountToSignAs } from './key-service.ts';
-export { presentKey } from './service-token.ts';
+export { verifyKeyAndSecret } from './key-and-secret.ts';
+export {
+  issueKey,
+  listKeys,
+  prepareApiKey,
+  requireServiceAccountForKey,
+  revokeKey,
+} from './key-service.ts';
+export { toKeyCredential } from './service-token.ts';
 export { type ApiKey, selectServiceAccount } from './store.ts';
 export type { ServiceAccount };
 
@@ -79,10 +85,10 @@ export function searchServiceAccounts(
 }
 
 /**
- * The id of a service account that a path of the console names beside something else.
- * @throws serviceAccountNotFound where a Deny keeps it from the caller
+ * Returns the id of a service account that a console path contains.
+ * @throws serviceAccountNotFound where a Deny hides it from the caller
  */
-export function shownOnConsole(ctx: PrincipalContext, id: string): string {
+export function requireNotDeniedServiceAccount(ctx: PrincipalContext, id: string): string {
   if (isDenied(ctx.actor, 'integration_user', id)) throw serviceAccountNotFound();
   return id;
 }

@@ -5,7 +5,7 @@ import { oauthGrants } from '../../db/schema/oauth.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
 import { byId, exists, insertWhen, livingById } from '../../db/statements.ts';
-import { ofActiveCompany } from '../companies/queries.ts';
+import { isCompanyActive } from '../companies/queries.ts';
 
 export type Session = typeof sessions.$inferSelect;
 
@@ -88,7 +88,7 @@ export const rotateSession = (
       and(
         byId(sessions, key.companyId, key.sessionId),
         eq(sessions.refreshDigest, digests.presented),
-        ofActiveCompany(sessions.companyId),
+        isCompanyActive(sessions.companyId),
       ),
     );
 

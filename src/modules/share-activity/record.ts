@@ -10,7 +10,7 @@ import { keyedDigest } from '../../platform/keyed-digest.ts';
 import { log, logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../sharing/share-event.ts';
-import { keepInLog } from '../company-log/service.ts';
+import { storeInLog } from '../company-log/service.ts';
 import { prepareMessage, prepareMessages } from '../outbox/service.ts';
 import { insertShareMessages, type ShareGroup } from './store.ts';
 
@@ -43,8 +43,9 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
 }
 
 /**
- * The event of a change. Its statement stands in the unit of work, right behind the statement that changes something, so that neither
- * is there without the other; `send` is called with what that answered. The log has it then, and whoever follows the log.
+ * Prepares the event of a change. Its statement comes in the unit of work right after the one that makes the change, so that
+ * both are committed or neither; call `send` with the rows that it returned, which writes the event to the log and its
+ * followers.
  */
 export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'onceAMinute'>) {
   const { message, work } = toMessage(ctx, event);
@@ -52,8 +53,8 @@ export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'once
 }
 
 /**
- * The events of the shares that end with a dashboard or a context, otherwise as `prepareShareEvent`. Their statement stands before
- * those that end the shares; `when` says whether they do.
+ * Prepares the events of the shares that are revoked with a dashboard or a context; otherwise as `prepareShareEvent`. Their
+ * statement comes before those that revoke the shares; `when` is the SQL condition on which these are revoked.
  */
 export function prepareRevocations(ctx: Context, group: ShareGroup, when?: Condition) {
   const { message, work } = toMessage(ctx, { type: 'share.revoked', target: { type: 'dashboard', id: null } });
@@ -69,7 +70,7 @@ function toMessage(ctx: Context, event: NewShareEvent) {
     companyId: record.companyId,
     event: { ...record, viewer: record.actorId ?? '' },
   };
-  const work = (kept: JobMessage) => keepInLog(ctx.bindings, 'share', (kept as KeepMessage).event);
+  const work = (kept: JobMessage) => storeInLog(ctx.bindings, 'share', (kept as KeepMessage).event);
   return { message, work };
 }
 
@@ -107,7 +108,7 @@ async function storeEvent(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceA
     storedKeys.set(event.id, true);
   }
   try {
-    await keepInLog(ctx.bindings, 'share', { ...event, viewer: await hashViewer(ctx, event) });
+    await storeInLog(ctx.bindings, 'share', { ...event, viewer: await hashViewer(ctx, event) });
   } catch (error) {
     // The Worker's log has it, without what identifies the person.
     logError('share_event_not_kept', error);
@@ -115,7 +116,7 @@ async function storeEvent(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceA
   }
 }
 
-/** The events with a key that this isolate has told. */
+/** The ids of events with a `onceAMinute` key that this isolate has recorded. */
 const storedKeys = new RecentlyUsed<string, true>(1000);
 
 /** All events of a key in one minute get the same id, in every isolate, so that only the first is kept. */
@@ -161,7 +162,7 @@ interface Views {
   writtenSince: number;
 }
 
-/** An older write was cut off together with its request. Milliseconds. */
+/** The maximum time of a write of views; an older one counts as aborted with its request. Milliseconds. */
 const WRITE_MS = 30_000;
 
 /**

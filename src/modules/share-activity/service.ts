@@ -110,7 +110,10 @@ export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<
   return event;
 }
 
-/** An event's id begins with the second in which it happened, or with the minute, where it is told once in that. */
+/**
+ * The range of times around the one in an event's id: the id begins with the second of the event, or with its minute for events
+ * recorded once a minute.
+ */
 const ID_RANGE = { beforeMs: 2_000, behindMs: 62_000 };
 
 async function findEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent | undefined> {

@@ -11,7 +11,7 @@ import {
   dashboardReads,
   type ExecutionQuery,
   executeFor,
-  optionsFor,
+  listFilterOptions,
   type SharedItem,
   sharedDashboard,
 } from '../viewing/service.ts';
@@ -81,7 +81,7 @@ export async function portalDashboard(ctx: PortalContext, request: DashboardRequ
 
 export async function portalOptions(ctx: PortalContext, request: DashboardRequest, slug: string, search: string) {
   const dashboard = await openDashboard(ctx, request);
-  return recordRefusals(ctx, dashboard, () => optionsFor(ctx, dashboard.item, dashboard.rules, slug, search));
+  return recordRefusals(ctx, dashboard, () => listFilterOptions(ctx, dashboard.item, dashboard.rules, slug, search));
 }
 
 /** Executes, which counts as a view of the shares of that context, or downloads the result of one visualization. */

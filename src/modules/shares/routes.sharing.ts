@@ -9,12 +9,12 @@ import { shareNotFound, shareRevoked } from './failures.ts';
 import {
   changeShare,
   createShare,
-  dashboardToShare,
   embedCandidates,
   filterCandidates,
   getShare,
   listDashboardShares,
   listShares,
+  requireDashboardToShare,
   revokeShare,
 } from './service.ts';
 import { newShare, shareChanges, shareView, viewShare } from './views.ts';
@@ -53,7 +53,7 @@ export const shareEndpoints = [
       description:
         'A `link` to send to others, or an `embed` for another site. The token is shown in this answer only. With `share_context_id`, only members of that context may see the dashboard.',
       body: newShare,
-      checkBeforeReplay: (ctx, { id = '' }) => dashboardToShare(ctx, id),
+      checkBeforeReplay: (ctx, { id = '' }) => requireDashboardToShare(ctx, id),
       returns: created(shareView),
       createdUnder: '/api/v1/dashboard-shares',
       fails: [dashboardNotFound, shareContextNotFound, concurrentChange],

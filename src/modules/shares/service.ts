@@ -94,15 +94,18 @@ export function createShare(
 }
 
 /**
- * A token that says whose it is, so that a share is found where its company's data is, and holds a secret. Only the digest of
- * the whole is stored.
+ * Creates a token of the company's id, by which the place of the share's data is found, and a secret. Only the digest of the
+ * whole token is stored.
  */
 const newShareToken = (companyId: string): string => `${companyId}-${newSecretToken()}`;
 
 type NewShare = Omit<ShareTerms, 'name'> & { name?: string };
 
 /** A dashboard, all of which is for the caller to share. */
-export async function dashboardToShare(ctx: PrincipalContext, id: string): Promise<SharedItem & { type: 'dashboard' }> {
+export async function requireDashboardToShare(
+  ctx: PrincipalContext,
+  id: string,
+): Promise<SharedItem & { type: 'dashboard' }> {
   const item = (await loadSharedItem(ctx, 'dashboard', id)) as SharedItem & { type: 'dashboard' };
   requireSharingOf(ctx, item);
   return item;
@@ -110,7 +113,7 @@ export async function dashboardToShare(ctx: PrincipalContext, id: string): Promi
 
 /** Undefined when the dashboard changed since it was read: other visualizations may be on it. */
 async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms: NewShare) {
-  const item = await dashboardToShare(ctx, dashboardId);
+  const item = await requireDashboardToShare(ctx, dashboardId);
   validateTerms(ctx, item, terms);
   const token = newShareToken(ctx.actor.companyId);
   const now = ctx.now();
@@ -215,7 +218,7 @@ async function requireSharableShare(ctx: PrincipalContext, id: string): Promise<
   return share;
 }
 
-/** The same, unless the caller is denied the dashboard. Such a share can only be revoked. */
+/** As `requireSharableShare`, but rejects a share of a dashboard that the caller is denied: such a share can only be revoked. */
 async function visibleShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
   const share = await requireSharableShare(ctx, id);
   requireNotDenied(ctx, [share.dashboardId], ['dashboards:get']);

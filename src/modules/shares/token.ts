@@ -14,8 +14,8 @@ import {
   type ExecutionQuery,
   executeFor,
   framesFor,
+  listFilterOptions,
   makeRules,
-  optionsFor,
   requireOrigin,
   type SharedItem,
   sharedDashboard,
@@ -34,7 +34,10 @@ export interface OpenedShare {
 /** The caller who holds the token of a share. */
 export type ShareViewer = ViewerActor<OpenedShare>;
 
-/** As `newShareToken` makes them, and as they were before they began with their company: nothing else is looked up. */
+/**
+ * The forms of a share token: that of `newShareToken`, and the former one without the company's id. Other texts are not looked
+ * up.
+ */
 const TOKEN = /^(?:[a-f0-9]{24}-)?[A-Za-z0-9_-]{43}$/;
 
 /** Opens the token of a share, in one batch. */
@@ -77,7 +80,7 @@ export function resolveShare(ctx: Context<ShareViewer>) {
 }
 
 export const shareOptions = (ctx: Context<ShareViewer>, slug: string, search: string) =>
-  runForViewer(ctx, ({ item }, rules) => optionsFor(ctx, item, rules, slug, search));
+  runForViewer(ctx, ({ item }, rules) => listFilterOptions(ctx, item, rules, slug, search));
 
 /** Executes the dashboard, which counts as a view, or downloads the result of a visualization on it. */
 export const executeShare = (

@@ -65,16 +65,16 @@ export function attemptPassword<T>(
   work: () => Promise<T>,
 ) {
   const password = { name: `password:${companyId}:${email}`, wrong: wrongCredentials };
-  const fromHere = { ...password, name: `${password.name}:${networkHere(ctx)}`, maxWrong: MAX_WRONG };
+  const fromHere = { ...password, name: `${password.name}:${getCallerNetwork(ctx)}`, maxWrong: MAX_WRONG };
   const fromEverywhere = { ...password, maxWrong: MAX_WRONG_FROM_EVERYWHERE };
   return attempt(ctx, fromHere, () => (isKnownHere ? work() : attempt(ctx, fromEverywhere, work)));
 }
 
 /** Selects a row if the user of the email has signed in from the caller's network within 30 days. */
 export const selectKnownHere = (ctx: Context, companyId: string, email: string) =>
-  selectKnownNetwork(ctx.db, { companyId, email, network: networkHere(ctx), since: ctx.now() - KNOWN_MS });
+  selectKnownNetwork(ctx.db, { companyId, email, network: getCallerNetwork(ctx), since: ctx.now() - KNOWN_MS });
 
-export const networkHere = (ctx: Context): string => toNetwork(ctx.ip ?? 'unknown');
+export const getCallerNetwork = (ctx: Context): string => toNetwork(ctx.ip ?? 'unknown');
 
 /** Networks that were last used before this time are not known any more. */
 export const oldestKnownNetwork = (ctx: Context): number => ctx.now() - KNOWN_MS;

@@ -23,7 +23,7 @@ export interface PendingSecondFactor {
   expiresIn: number;
 }
 
-/** The company requires a second factor, and the user's is a passkey: with it alone they sign in. */
+/** The company requires a second factor, and the user has only a passkey: they can sign in only with it. */
 export interface PasskeyNeeded {
   purpose: 'passkey';
 }
@@ -84,7 +84,7 @@ export function requireSsoOptional(company: Pick<Company, 'ssoOnly'>, user: Pick
   if (company.ssoOnly && !user?.isOwner) throw ssoRequired();
 }
 
-/** Makes the same check for the user of an email, who is only looked for where the company requires single sign-on. */
+/** Does the check of `requireSsoOptional` for the user of an email, who is read only if the company requires single sign-on. */
 export async function requireOtherThanSso(
   ctx: Context,
   company: Pick<Company, 'id' | 'ssoOnly'>,

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/ids.ts';
-import { companyBySlug, findCompanyBySlug, selectCompany } from '../companies/service.ts';
+import { findCompanyBySlug, getActiveCompanyBySlug, selectCompany } from '../companies/service.ts';
 import { type MailRequest, mailedCompany, requestMail, type SendingContext, signInCodeMail } from '../mails/service.ts';
 import { recordVerified, selectUserByEmail } from '../users/service.ts';
 import { completeSignIn, requireOtherThanSso, type SignInResult } from './complete.ts';
@@ -45,7 +45,7 @@ export async function logInWithCode(
   ctx: Context,
   input: { companySlug: string; email: string; code: string },
 ): Promise<SignInResult> {
-  const company = await companyBySlug(ctx, input.companySlug);
+  const company = await getActiveCompanyBySlug(ctx, input.companySlug);
   await requireOtherThanSso(ctx, company, input.email);
   const scope = { companyId: company.id, purpose: 'sign_in', email: input.email } as const;
   const check = await prepareCodeCheck(ctx, scope, input.code);

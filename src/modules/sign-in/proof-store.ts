@@ -34,7 +34,7 @@ export const useProof = (
           ),
         );
 
-/** The same, only if the statement before it in the batch changed a row. */
+/** As `useProof`, only if the previous statement of the batch changed a row. */
 export const useProofAfterChange = (db: ControlDb, factor: { companyId: string; id: string }, proof: Proof) =>
   useProof(db, factor, proof, afterChange);
 

@@ -15,7 +15,7 @@ export interface Reauthentication {
   code?: SecondFactorCode;
 }
 
-/** The greatest age of the session of a caller who has neither. */
+/** The maximum age of the session of a caller who has neither password nor second factor. */
 const FRESH_MS = 10 * MINUTE_MS;
 
 /**
@@ -54,7 +54,7 @@ export async function withReauthentication<T>(
   );
 }
 
-/** Runs `work` under reauthentication for a caller whose authenticator, if any, is still to be read. */
+/** Reads the caller's authenticator, if any, and runs `work` as `withReauthentication` does. */
 export async function withOwnFactor<T>(
   ctx: UserContext,
   reauthentication: Reauthentication,

@@ -104,8 +104,9 @@ export const selectAnyPasskey = (db: ControlDb, companyId: string, userId: strin
     .limit(1);
 
 /**
- * Takes all that a user has besides a password: an authenticator that was enabled, and passkeys. `user` disables the one, ends every
- * sign-in under way, and changes a row only if there was anything to take; `factors` go last in the unit.
+ * Removes all second factors of a user: an enabled authenticator, and passkeys. The `user` statement disables the second
+ * factor, ends every sign-in in progress, and changes a row only if there was anything to remove; the `factors` statements must
+ * come last in the unit.
  */
 export const takeFactors = (db: ControlDb, { companyId, id }: Pick<User, 'companyId' | 'id'>, now: number) => {
   const enabled = and(eq(secondFactors.companyId, companyId), eq(secondFactors.userId, id), isConfirmed) as SQL;

@@ -8,7 +8,7 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { hashPassword, verifyPassword } from '../../platform/passwords.ts';
-import { companyBySlug } from '../companies/service.ts';
+import { getActiveCompanyBySlug } from '../companies/service.ts';
 import { selectLiveSession } from '../sessions/queries.ts';
 import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
 import { attemptPassword, selectKnownHere } from './attempts.ts';
@@ -16,7 +16,7 @@ import { completeSignIn, requireSsoOptional, type SignInResult } from './complet
 import { wrongCredentials } from './failures.ts';
 import { type Audience, readAudience, verifyAccessToken } from './tokens.ts';
 
-export { attempt, networkHere } from './attempts.ts';
+export { attempt, getCallerNetwork } from './attempts.ts';
 export {
   completeSignIn,
   type PendingSecondFactor,
@@ -55,7 +55,7 @@ export async function logIn(
   ctx: Context,
   input: { companySlug: string; email: string; password: string },
 ): Promise<SignInResult> {
-  const company = await companyBySlug(ctx, input.companySlug);
+  const company = await getActiveCompanyBySlug(ctx, input.companySlug);
   const {
     user: [user],
     known,
@@ -73,8 +73,8 @@ export async function logIn(
   });
 }
 
-/** Authenticates the bearer of a token by its audience; tokens of an audience that is not among `ways` are refused. */
-export const byAudience =
+/** Authenticates the bearer of a token by the function of `ways` for its audience; tokens of other audiences are rejected. */
+export const authenticateByAudience =
   (ways: Partial<Record<Audience, AuthenticateToken>>): Authenticate =>
   async (ctx, request) => {
     const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
@@ -87,7 +87,7 @@ export const byAudience =
 /** `Authenticate` for a token of a known audience. */
 export type AuthenticateToken = (ctx: Context<AnonymousActor>, token: string) => ReturnType<Authenticate>;
 
-/** Authenticates a session token, which says itself whose it is. */
+/** Authenticates a session token, whose claims name the company, user and session. */
 export const authenticateSession: AuthenticateToken = async (ctx, token): Promise<PresentedCredential> => {
   const claims = await verifyAccessToken(ctx, token);
   const key = { companyId: claims.company_id, userId: claims.user_id, sessionId: claims.sid };

@@ -15,7 +15,7 @@ import {
   selectSessions,
 } from '../sessions/queries.ts';
 import { endSignInsUnderWay, recordSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
-import { networkHere } from './attempts.ts';
+import { getCallerNetwork } from './attempts.ts';
 import { sessionNotFound, sessionsEnded } from './failures.ts';
 import { recordNetwork } from './network-store.ts';
 import { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
@@ -42,7 +42,7 @@ export async function prepareSession(ctx: Context, user: User, { when }: { when?
     sessionId: record.id,
     statements: {
       session: insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, when }),
-      network: recordNetwork(ctx.db, { companyId, userId, network: networkHere(ctx), signedInAt: now }),
+      network: recordNetwork(ctx.db, { companyId, userId, network: getCallerNetwork(ctx), signedInAt: now }),
       signIn: recordSignIn(ctx.db, user, now),
     },
     tokens: () => tokenPair(ctx, user, token),

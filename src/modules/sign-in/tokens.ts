@@ -15,8 +15,9 @@ const AUDIENCES = [
   'oauth-request',
 ] as const;
 /**
- * The audience of a token: a user, a service account, an outsider in the portal, or whoever downloads a result or an export; a
- * program that a user or a service account let in, or the request of one to a user.
+ * The audience of a token, which says what it is for: the session of a user, a service account, an outsider in the portal, the
+ * download of a result or an export, an OAuth client authorized by a user or by a service account, or a consent request to a
+ * user.
  */
 export type Audience = (typeof AUDIENCES)[number];
 const ALGORITHM = 'EdDSA';
@@ -133,7 +134,8 @@ export async function signToken(
 }
 
 /**
- * Signs a statement of ours: a JWS that the public keys verify, and no token. Its type says so, and it has none of the claims of one.
+ * Signs a statement as a JWS that our public keys verify. It cannot be used as a token: its type differs, and it has none of a
+ * token's claims.
  * @param type such as `erasure-certificate`
  */
 export async function signStatement(ctx: Context, type: string, payload: object): Promise<string> {

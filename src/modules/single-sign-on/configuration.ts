@@ -5,7 +5,7 @@ import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem, isThisMachine } from '../../kernel/public-address.ts';
 import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { trustProblem } from '../../platform/openid.ts';
-import { type Company, companyBySlug } from '../companies/service.ts';
+import { type Company, getActiveCompanyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/service.ts';
 import { certificateProblem } from './certificate.ts';
 import { ssoNotConfigured } from './failures.ts';
@@ -43,7 +43,7 @@ export const serviceProvider = (ctx: Context, companySlug: string) => ({
 
 /** The configuration of the caller's company. */
 export async function getConfiguration(ctx: PrincipalContext): Promise<Configuration> {
-  return configured(await selectConfiguration(ctx.db, ctx.actor.companyId));
+  return requireConfigured(await selectConfiguration(ctx.db, ctx.actor.companyId));
 }
 
 /** A company and its configuration, by slug. */
@@ -51,8 +51,8 @@ export async function toConfiguration(
   ctx: Context,
   companySlug: string,
 ): Promise<{ company: Company; configuration: Configuration }> {
-  const company = await companyBySlug(ctx, companySlug);
-  return { company, configuration: configured(await selectConfiguration(ctx.db, company.id)) };
+  const company = await getActiveCompanyBySlug(ctx, companySlug);
+  return { company, configuration: requireConfigured(await selectConfiguration(ctx.db, company.id)) };
 }
 
 /** Configures the identity provider of the caller's company, in place of any other. Sign-ins under way end. */
@@ -188,7 +188,7 @@ function redirectUriProblem(uri: string, allowPrivate: boolean): string | null {
   return hash !== '' || username !== '' || password !== '' ? 'must have no fragment, user name or password' : null;
 }
 
-function configured([configuration]: Configuration[]): Configuration {
+function requireConfigured([configuration]: Configuration[]): Configuration {
   if (!configuration) throw ssoNotConfigured();
   return configuration;
 }

@@ -35,7 +35,7 @@ export const invalidSsoCode = defineFailure('sso.invalid_code', 'invalid', {
   console: { status: 400, code: 'INVALID_SSO_CODE' },
 });
 
-/** Why a sign-in ends that the provider has answered. */
+/** The reason why a sign-in fails after the provider has responded. */
 export type RefusalReason =
   | 'access_denied'
   | 'invalid_response'
@@ -50,7 +50,7 @@ export type RefusalReason =
 export const EMAIL_NOT_VERIFIED =
   'The provider does not say that the email address is verified. If it belongs to this organization alone and does not send `email_verified`, set `trust_email` in the single sign-on configuration.';
 
-/** Ends a sign-in that the provider has answered. The redirect to the console has the reason as `error`. */
+/** Thrown to reject a sign-in after the provider has responded. The redirect to the console has the reason as `error`. */
 export class SignInRefusal extends Error {
   readonly reason: RefusalReason;
 

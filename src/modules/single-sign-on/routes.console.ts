@@ -44,7 +44,7 @@ async function readCallbackForm(request: Request): Promise<URLSearchParams> {
   return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
-/** A parameter of the provider, of any length: problems with it are told where the sign-in began. */
+/** A parameter from the provider, of any length: problems with it are reported to the client where the sign-in began. */
 const parameter = z.string().optional();
 
 export const singleSignOnEndpoints = [

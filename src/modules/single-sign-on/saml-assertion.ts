@@ -15,7 +15,7 @@ const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
  * Conditions that are always met: node-saml verifies audiences, no assertion is accepted twice, and we make no assertions of
  * our own.
  */
-const UNDERSTOOD = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction'];
+const SUPPORTED_CONDITIONS = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction'];
 
 /** The kinds of identifier that a subject can have. */
 const IDENTIFIERS = ['NameID', 'BaseID', 'EncryptedID'];
@@ -47,7 +47,7 @@ export function readAssertion(
     throw new Error('The assertion is from another issuer.');
   }
   const conditions = childElements(onlyChild(assertion, ASSERTION, 'Conditions'));
-  if (!conditions.every((condition) => UNDERSTOOD.some((name) => isNamed(condition, ASSERTION, name)))) {
+  if (!conditions.every((condition) => SUPPORTED_CONDITIONS.some((name) => isNamed(condition, ASSERTION, name)))) {
     throw new Error('The assertion has a condition that is not understood.');
   }
   const subject = onlyChild(assertion, ASSERTION, 'Subject');

@@ -16,7 +16,7 @@ import {
 const MAX_XML = 256 * 1024;
 const MAX_TAGS = 3000;
 const MAX_NAMESPACES = 1000;
-const DEEPEST_ELEMENT = 64;
+const MAX_ELEMENT_DEPTH = 64;
 
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
 const SIGNATURES = 'http://www.w3.org/2000/09/xmldsig#';
@@ -100,7 +100,7 @@ function isExcessive(xml: string): boolean {
   for (const tag of tags) {
     if (tag.startsWith('</')) depth -= 1;
     else if (!tag.endsWith('/>') && !tag.startsWith('<?')) depth += 1;
-    if (depth > DEEPEST_ELEMENT) return true;
+    if (depth > MAX_ELEMENT_DEPTH) return true;
   }
   return false;
 }

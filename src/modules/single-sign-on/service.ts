@@ -46,13 +46,16 @@ export { reencryptClientSecrets } from './configuration.ts';
 const LOGIN_MS = 10 * MINUTE_MS;
 const CODE_MS = MINUTE_MS;
 
-/** The path at which our own page goes on after a sign-in: it needs no entry in a configuration. */
+/**
+ * The path of our own page to which the browser returns after a sign-in: it need not be listed among the redirect URIs of a
+ * configuration.
+ */
 export const OWN_PAGE = '/oauth/signed-in';
 
 export interface StartedSignIn {
   /** The address at the provider to open. */
   url: string;
-  /** The secret with which the code is exchanged that the sign-in ends with. */
+  /** The secret needed to exchange the code that the sign-in returns. */
   exchangeSecret: string;
 }
 

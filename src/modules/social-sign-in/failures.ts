@@ -7,7 +7,10 @@ export const invalidSocialToken = defineFailure('social.invalid_token', 'unauthe
   console: 'INVALID_SOCIAL_TOKEN',
 });
 
-/** The address belongs to another person at the provider now, or the user comes by another provider. */
+/**
+ * The identity differs from the one pinned to the user: another person has the address at the provider now, or the user comes
+ * from another provider.
+ */
 export const anotherIdentity = defineFailure('social.another_identity', 'forbidden', {
   message: 'This user signed in with another identity before. An administrator can remove that identity.',
 });
@@ -20,7 +23,7 @@ export const socialProviderNotFound = notFound('social_provider', {
   message: 'The company has no such social provider.',
 });
 
-/** The provider hands ID tokens only to servers that prove who they are, and there is no secret to prove it with. */
+/** The provider issues ID tokens only to servers that authenticate with a client secret, and a configuration has none. */
 export const noTokensForPages = defineFailure('social.no_tokens_for_pages', 'conflict', {
   message:
     'This identity provider issues no ID tokens to pages (`response_type=id_token`): configure it for single sign-on instead.',

@@ -12,8 +12,8 @@ import type { SocialProvider } from './store.ts';
 /** Asymmetric algorithms only: with HS256 the public key could be used as the secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** The oldest token that is accepted: it must prove a sign-in of now. */
-export const OLDEST_TOKEN_SECONDS = 600;
+/** The maximum age of an accepted token, which must prove a recent sign-in. */
+export const MAX_TOKEN_AGE_SECONDS = 600;
 const MAX_SUBJECT_LENGTH = 255;
 const MAX_KEY_SETS = 200;
 
@@ -49,7 +49,7 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
         currentDate: new Date(ctx.now()),
         requiredClaims: ['sub', 'exp', 'iat', 'email'],
         // The tolerance is for clocks ahead of ours, not for older tokens.
-        maxTokenAge: OLDEST_TOKEN_SECONDS - CLOCK_TOLERANCE_SECONDS,
+        maxTokenAge: MAX_TOKEN_AGE_SECONDS - CLOCK_TOLERANCE_SECONDS,
       },
     );
     // An access token of the same provider may have the same claims.

@@ -8,7 +8,7 @@ import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem } from '../../kernel/public-address.ts';
 import { authorizationEndpoint, discover, trustProblem } from '../../platform/openid.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { companyBySlug } from '../companies/service.ts';
+import { getActiveCompanyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/service.ts';
 import { completeSignIn, requireSsoOptional, type SignInResult, userNotActive } from '../sign-in/service.ts';
 import { OWN_PAGE } from '../single-sign-on/service.ts';
@@ -21,7 +21,7 @@ import {
   userNotFound,
 } from '../users/service.ts';
 import { anotherIdentity, invalidSocialToken, noTokensForPages, socialProviderNotFound } from './failures.ts';
-import { type IdTokenClaims, OLDEST_TOKEN_SECONDS, verifyIdToken } from './id-token.ts';
+import { type IdTokenClaims, MAX_TOKEN_AGE_SECONDS, verifyIdToken } from './id-token.ts';
 import {
   deleteIdentity,
   deleteOldUsedTokens,
@@ -78,7 +78,7 @@ export async function beginAtProvider(
   ctx: Context,
   { companySlug, issuer }: { companySlug: string; issuer: string },
 ): Promise<StartedSignIn> {
-  const company = await companyBySlug(ctx, companySlug);
+  const company = await getActiveCompanyBySlug(ctx, companySlug);
   requireActiveCompany(company);
   // The first of an issuer is meant for pages: the audiences of apps know no address to lead back to.
   const provider = (await readProviders(ctx, company.id)).find((configured) => configured.issuer === issuer);
@@ -109,7 +109,7 @@ export async function signInWithIdToken(
   ctx: Context,
   input: { companySlug: string; idToken: string },
 ): Promise<SignInResult> {
-  const company = await companyBySlug(ctx, input.companySlug);
+  const company = await getActiveCompanyBySlug(ctx, input.companySlug);
   const { claims, address } = await readIdToken(ctx, company.id, input.idToken).catch((error) => {
     // Whose token it was meant to be is not known.
     if (invalidSocialToken.matches(error)) requireSsoOptional(company, undefined);
@@ -143,7 +143,7 @@ async function useToken(ctx: Context, user: User, { issuer, subject }: IdTokenCl
   } = await commit(
     ctx.db,
     {
-      token: insertUsedToken(ctx.db, digest, now + 2 * OLDEST_TOKEN_SECONDS * 1000),
+      token: insertUsedToken(ctx.db, digest, now + 2 * MAX_TOKEN_AGE_SECONDS * 1000),
       pin: pinIdentity(ctx.db, identity),
       identity: selectIdentity(ctx.db, user.companyId, user.id),
     },

@@ -114,8 +114,8 @@ export function copyStatements(table: string, { plan }: Chunk, timeZone: string 
 }
 
 /**
- * Converts a chunk that Postgres refused by our own, stricter rules.
- * @throws InferenceError `VALUE_DOES_NOT_FIT` naming the first value that does not fit, if there is one
+ * Validates a chunk that Postgres rejected by our own, stricter conversion.
+ * @throws InferenceError `VALUE_DOES_NOT_FIT` naming the first value that does not fit; returns if there is none
  */
 export function findMisfitValue({ plan, from, block, last }: Chunk): void {
   nextChunk({ ...plan, mode: 'convert' }, from, block, last);

@@ -5,9 +5,10 @@ import { literal, qualified, quoted } from '../../tenant-sql/identifiers.ts';
 const keptTable = (jobId: string): string => qualified('kept', jobId);
 
 /**
- * Statements that move all rows of a table of schema `public` to `kept`, for one simple query. The reader's rights to new
- * tables are revoked: otherwise Postgres's statistics (`pg_stats`) would show it values of tables that it cannot name. Each
- * row is kept as it is at its deletion, even if it was being changed. They affect as many rows as they move.
+ * Builds the statements that move all rows of a table of schema `public` to schema `kept`, to be run as one simple query. The
+ * reader's default rights to new tables are revoked, as it could otherwise see the rows' values in `pg_stats`. Each row is
+ * saved in its state at deletion, even if it was being changed concurrently. The affected row count is the number of moved
+ * rows.
  */
 export function keepRows(table: string, jobId: string, reader: string): string {
   return [

@@ -4,7 +4,7 @@ import { datetimeJson } from '../../tenant-sql/values.ts';
 import type { AppliedEvolution } from '../managed-tables/service.ts';
 import type { JobProgress, JobStatus, UploadMode } from './job.ts';
 import type { StoredFile } from './receive.ts';
-import { type JobKey, KEY } from './store.ts';
+import { JOB_KEY_CONDITION, type JobKey } from './store.ts';
 
 /** A load: the changes that a job made to its table, as far as an undo needs them. Timestamps are ISO 8601 in UTC. */
 export interface Load {
@@ -67,18 +67,18 @@ export const toLoad = (row: LoadRow): Load => ({
 
 /** Locks a job until the transaction ends, and reads its load. */
 export async function lockLoad(tx: TenantTx, key: JobKey): Promise<Load | undefined> {
-  const [row] = await tx.query<LoadRow>(`SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${KEY} FOR UPDATE`, [
-    key.id,
-    key.companyId,
-  ]);
+  const [row] = await tx.query<LoadRow>(
+    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${JOB_KEY_CONDITION} FOR UPDATE`,
+    [key.id, key.companyId],
+  );
   return row && toLoad(row);
 }
 
-const OF_TABLE = `company_id = $1 AND user_table_id = $2 AND status = 'done'`;
+const LOADS_OF_TABLE_CONDITION = `company_id = $1 AND user_table_id = $2 AND status = 'done'`;
 
 /** The last load of a table that was not undone; one without a number may have come last. */
 export const selectLastLoad = (companyId: string, tableId: string): Statement => ({
-  text: `SELECT id FROM console.upload_jobs WHERE ${OF_TABLE} AND undone_at IS NULL
+  text: `SELECT id FROM console.upload_jobs WHERE ${LOADS_OF_TABLE_CONDITION} AND undone_at IS NULL
     ORDER BY load_number DESC NULLS FIRST LIMIT 1`,
   values: [companyId, tableId],
 });
@@ -90,7 +90,7 @@ export const selectLoads = (
   since: string,
   { limit, offset }: { limit: number; offset: number },
 ): { count: Statement; page: Statement } => {
-  const found = `${OF_TABLE} AND coalesce(loaded_at, updated_at) > $3`;
+  const found = `${LOADS_OF_TABLE_CONDITION} AND coalesce(loaded_at, updated_at) > $3`;
   const values = [companyId, tableId, since];
   return {
     count: { text: `SELECT count(*) AS total FROM console.upload_jobs WHERE ${found}`, values },
@@ -105,7 +105,7 @@ export const selectLoads = (
 /** Marks a load as undone; the transaction has locked it. */
 export async function markUndone(tx: TenantTx, key: JobKey, by: string, at: string): Promise<void> {
   await tx.execute(
-    `UPDATE console.upload_jobs SET undone_at = $3, undone_by = $4, added_rows = NULL, updated_at = $3 WHERE ${KEY}`,
+    `UPDATE console.upload_jobs SET undone_at = $3, undone_by = $4, added_rows = NULL, updated_at = $3 WHERE ${JOB_KEY_CONDITION}`,
     [key.id, key.companyId, at, by],
   );
 }

@@ -8,8 +8,8 @@ import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
+  type AnnounceTables,
   type AppliedEvolution,
-  type Changing,
   countRows,
   evolveTable,
   isNameTaken,
@@ -55,7 +55,7 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   const { ctx, database, job } = work;
   const expected = job.inferredSchema?.total_row_count_estimate ?? 0;
   if (state.rows !== expected) throw new JobProblem(rowsDiffer(state.rows, expected));
-  const move = async (tx: TenantTx, changing: Changing) => {
+  const move = async (tx: TenantTx, changing: AnnounceTables) => {
     const locked = await lockJob(tx, job);
     if (locked?.step !== job.step) throw new Superseded();
     const place = job.mode === 'create' ? createTable : moveRows;
@@ -112,7 +112,7 @@ async function createTable(
   tx: TenantTx,
   { ctx, job }: Work<LoadState>,
   state: LoadState,
-  changing: Changing,
+  changing: AnnounceTables,
 ): Promise<PublishedLoad> {
   const { display_name: name, columns } = requireConfirmed(job);
   changing(name);
@@ -139,7 +139,7 @@ async function moveRows(
   tx: TenantTx,
   work: Work<LoadState>,
   state: LoadState,
-  changing: Changing,
+  changing: AnnounceTables,
 ): Promise<PublishedLoad> {
   const { ctx, job } = work;
   const { table: present, evolving } = await lockUnchangedTable(tx, work);

@@ -56,7 +56,7 @@ interface Row {
 
 const COLUMNS = `id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, evolve, key_columns, metadata, length,
   received, pieces, is_finished, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
-const KEY = 'id = $1 AND company_id = $2 AND created_by_user_id = $3';
+const UPLOAD_KEY_CONDITION = 'id = $1 AND company_id = $2 AND created_by_user_id = $3';
 const keyParameters = ({ id, companyId, createdByUserId }: UploadKey) => [id, companyId, createdByUserId];
 
 const toUpload = (row: Row): ResumableUpload => ({
@@ -120,7 +120,7 @@ export async function insertUpload(
 
 export async function readUpload(tx: TenantTx, key: UploadKey): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<Row>(
-    `SELECT ${COLUMNS} FROM console.resumable_uploads WHERE ${KEY}`,
+    `SELECT ${COLUMNS} FROM console.resumable_uploads WHERE ${UPLOAD_KEY_CONDITION}`,
     keyParameters(key),
   );
   return row && toUpload(row);
@@ -138,7 +138,7 @@ export async function claimUpload(
 ): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<Row>(
     `UPDATE console.resumable_uploads SET writer = $4, writer_until = now() + make_interval(secs => $5)
-     WHERE ${KEY} AND NOT is_finished AND updated_at > $6 AND received = $7
+     WHERE ${UPLOAD_KEY_CONDITION} AND NOT is_finished AND updated_at > $6 AND received = $7
        AND (writer IS NULL OR writer_until < now()) RETURNING ${COLUMNS}`,
     [...keyParameters(key), writer, seconds, since, offset],
   );
@@ -160,7 +160,7 @@ export async function keepWriting(
   const kept = await tx.execute(
     `UPDATE console.resumable_uploads
      SET received = $5, pieces = $6::json, updated_at = $7, writer_until = now() + make_interval(secs => $8)
-     WHERE ${KEY} AND writer = $4`,
+     WHERE ${UPLOAD_KEY_CONDITION} AND writer = $4`,
     [...keyParameters(key), writer, received, JSON.stringify(pieces), at, seconds],
   );
   return kept === 1;
@@ -174,7 +174,7 @@ export async function stopWriting(
 ): Promise<boolean> {
   const stopped = await tx.execute(
     `UPDATE console.resumable_uploads SET received = $5, pieces = $6::json, updated_at = $7, writer = NULL
-     WHERE ${KEY} AND writer = $4`,
+     WHERE ${UPLOAD_KEY_CONDITION} AND writer = $4`,
     [...keyParameters(key), writer, received, JSON.stringify(pieces), at],
   );
   return stopped === 1;
@@ -187,7 +187,7 @@ export async function stopWriting(
 export async function finishUpload(tx: TenantTx, key: UploadKey, at: string): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<Row>(
     `UPDATE console.resumable_uploads SET is_finished = true, writer = NULL, updated_at = $4
-     WHERE ${KEY} AND NOT is_finished RETURNING ${COLUMNS}`,
+     WHERE ${UPLOAD_KEY_CONDITION} AND NOT is_finished RETURNING ${COLUMNS}`,
     [...keyParameters(key), at],
   );
   return row && toUpload(row);
@@ -210,7 +210,7 @@ export async function deleteUpload(
   { since }: { since: string },
 ): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<Row>(
-    `DELETE FROM console.resumable_uploads WHERE ${KEY} AND updated_at > $4 RETURNING ${COLUMNS}`,
+    `DELETE FROM console.resumable_uploads WHERE ${UPLOAD_KEY_CONDITION} AND updated_at > $4 RETURNING ${COLUMNS}`,
     [...keyParameters(key), since],
   );
   return row && toUpload(row);

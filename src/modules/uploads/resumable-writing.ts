@@ -58,9 +58,9 @@ export async function discardPieces(ctx: PrincipalContext, upload: uploads.Resum
 }
 
 /**
- * The bytes of one request, stored as pieces of equal size. The last piece of a request may be shorter: the next request begins
- * by reading it, stores it anew with the bytes that follow, and has it deleted. The upload's row decides: a piece that it does
- * not name is waste.
+ * Stores the bytes of one request as pieces of equal size. The last piece of a request may be shorter: the next request first
+ * reads it, stores it anew with the bytes that follow, and has the old one deleted. Only pieces that the upload's database row
+ * lists are valid.
  */
 export class Writing {
   readonly #ctx: PrincipalContext;
@@ -76,7 +76,7 @@ export class Writing {
   /** The progress that the row has. */
   #saved: uploads.UploadProgress;
   #savedAt: number;
-  /** Pieces that this request has stored and that the row does not name. */
+  /** Pieces that this request has stored but that are not yet saved in the upload's database row. */
   #uncounted: string[] = [];
 
   /** @param upload an upload that `writer` has claimed */

@@ -5,22 +5,25 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { quotaFor, type Sizes } from '../managed-database/service.ts';
 import { readTableSizes } from '../managed-tables/service.ts';
-import { ACTIVE } from './store.ts';
+import { ACTIVE_JOB_CONDITION } from './store.ts';
 
-/** The time for which files of ended jobs, and files without a job, are kept; an upload without a byte for so long ends, too. */
+/** How long files of ended jobs, files without a job, and unfinished uploads that receive no bytes are kept. */
 export const FILE_RETENTION_MS = DAY_MS;
 
-/** The size of a job's files; of a fetch, the size known so far, or the bytes received before it failed. */
-const OF_JOB = `CASE WHEN json_array_length(files) = 0
-  THEN (progress ->> CASE WHEN ${ACTIVE} THEN 'bytes_total' ELSE 'bytes_processed' END)::bigint
+/**
+ * SQL expression: the size of a job's files in bytes; for a download from a URL, the total as far as known, or the bytes
+ * received before it failed.
+ */
+const JOB_FILE_BYTES_SQL = `CASE WHEN json_array_length(files) = 0
+  THEN (progress ->> CASE WHEN ${ACTIVE_JOB_CONDITION} THEN 'bytes_total' ELSE 'bytes_processed' END)::bigint
   ELSE (SELECT sum((file ->> 'size_bytes')::bigint) FROM json_array_elements(files) AS file) END`;
 
 /** The size in bytes of a company's stored upload files, with unfinished uploads counted at their full length. */
 export async function readFileBytes(ctx: CompanyContext, tx: TenantTx): Promise<number> {
   const kept = isoTimestamp(ctx.now() - FILE_RETENTION_MS);
   const [row] = await tx.query<{ bytes: string }>(
-    `SELECT coalesce((SELECT sum(${OF_JOB}) FROM console.upload_jobs
-         WHERE company_id = $1 AND (${ACTIVE} OR updated_at > $2)), 0)
+    `SELECT coalesce((SELECT sum(${JOB_FILE_BYTES_SQL}) FROM console.upload_jobs
+         WHERE company_id = $1 AND (${ACTIVE_JOB_CONDITION} OR updated_at > $2)), 0)
        + coalesce((SELECT sum(length) FROM console.resumable_uploads
          WHERE company_id = $1 AND NOT is_finished AND updated_at > $2), 0) AS bytes`,
     [ctx.actor.companyId, kept],

@@ -50,10 +50,10 @@ export const COLUMNS =
   'id, company_id, user_table_id, created_by_user_id, files, mode, evolve, status, inferred_schema, confirmed_schema, progress, error, key_columns, result, undone_at, undone_by, source_url, created_at, updated_at';
 
 /** The condition for the job of a {@link JobKey}, as the first two values. */
-export const KEY = 'id = $1 AND company_id = $2';
+export const JOB_KEY_CONDITION = 'id = $1 AND company_id = $2';
 
 /** The condition for jobs that have not ended. */
-export const ACTIVE = `status IN ('queued', 'analisando', 'waiting_confirm', 'inserting')`;
+export const ACTIVE_JOB_CONDITION = `status IN ('queued', 'analisando', 'waiting_confirm', 'inserting')`;
 
 /** The maximum number of jobs in a list; expiry keeps the number of waiting ones low. */
 const MAX_LISTED = 500;
@@ -116,7 +116,7 @@ export async function insertJob(
 }
 
 export async function readJob(tx: TenantTx, key: JobKey): Promise<UploadJob | undefined> {
-  const [row] = await tx.query<JobRow>(`SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${KEY}`, [
+  const [row] = await tx.query<JobRow>(`SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${JOB_KEY_CONDITION}`, [
     key.id,
     key.companyId,
   ]);
@@ -135,7 +135,7 @@ export async function readLastChanges(tx: TenantTx, companyId: string, ids: read
 /** Jobs that have not ended, newest first, without those of tables that are denied. */
 export async function readActiveJobs(tx: TenantTx, companyId: string, denied: Denials): Promise<UploadJob[]> {
   const rows = await tx.query<JobRow>(
-    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE}
+    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}
        AND (user_table_id IS NULL OR ${notDenied('user_table_id', 3)})
      ORDER BY created_at DESC, id DESC LIMIT $2`,
     [companyId, MAX_LISTED, ...deniedValues(denied)],
@@ -157,7 +157,7 @@ export async function confirmJob(
   const changed = await tx.execute(
     `UPDATE console.upload_jobs
      SET status = 'inserting', confirmed_schema = $3::json, progress = $4::json, step = step + 1, attempts = 0, updated_at = $5
-     WHERE ${KEY} AND status = 'waiting_confirm'`,
+     WHERE ${JOB_KEY_CONDITION} AND status = 'waiting_confirm'`,
     [key.id, key.companyId, JSON.stringify(confirmed.schema), JSON.stringify(confirmed.progress), at],
   );
   return changed === 1;
@@ -172,7 +172,7 @@ export async function startReanalysis(tx: TenantTx, key: JobKey, said: ReadingOp
     `UPDATE console.upload_jobs
      SET status = 'queued', step = step + 1, attempts = 0, updated_at = $4,
        state = json_build_object('analysis', 0, 'look', json_build_object('number', step + 1, 'said', $3::json))
-     WHERE ${KEY} AND status = 'waiting_confirm'`,
+     WHERE ${JOB_KEY_CONDITION} AND status = 'waiting_confirm'`,
     [key.id, key.companyId, JSON.stringify(said), at],
   );
   return changed === 1;
@@ -180,10 +180,10 @@ export async function startReanalysis(tx: TenantTx, key: JobKey, said: ReadingOp
 
 /** Reads the results of inference for the load of a job; undefined before. */
 export async function readReading(tx: TenantTx, key: JobKey): Promise<Reading | undefined> {
-  const [row] = await tx.query<{ reading: Reading | null }>(`SELECT reading FROM console.upload_jobs WHERE ${KEY}`, [
-    key.id,
-    key.companyId,
-  ]);
+  const [row] = await tx.query<{ reading: Reading | null }>(
+    `SELECT reading FROM console.upload_jobs WHERE ${JOB_KEY_CONDITION}`,
+    [key.id, key.companyId],
+  );
   return row?.reading ?? undefined;
 }
 
@@ -197,7 +197,7 @@ export interface LockedJob {
 /** Locks the job until the transaction ends. */
 export async function lockJob(tx: TenantTx, key: JobKey): Promise<LockedJob | undefined> {
   const [row] = await tx.query<LockedJob>(
-    `SELECT status, step, state FROM console.upload_jobs WHERE ${KEY} FOR UPDATE`,
+    `SELECT status, step, state FROM console.upload_jobs WHERE ${JOB_KEY_CONDITION} FOR UPDATE`,
     [key.id, key.companyId],
   );
   return row;
@@ -208,7 +208,7 @@ export async function failJob(tx: TenantTx, key: JobKey, error: JobError, at: st
   await tx.execute(
     `UPDATE console.upload_jobs
      SET status = 'failed', error = $3::json, step = step + 1, state = NULL, updated_at = $4
-     WHERE ${KEY}`,
+     WHERE ${JOB_KEY_CONDITION}`,
     [key.id, key.companyId, JSON.stringify(error), at],
   );
 }

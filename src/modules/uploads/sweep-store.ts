@@ -1,6 +1,6 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { JobStatus } from './job.ts';
-import { ACTIVE } from './store.ts';
+import { ACTIVE_JOB_CONDITION } from './store.ts';
 
 /** The fields of a job that a sweep needs. */
 export interface SweptJob {
@@ -61,7 +61,7 @@ export async function readSilentJobs(
   limit: number,
 ): Promise<SweptJob[]> {
   const rows = await tx.query<SweptRow>(
-    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE} AND updated_at <= ${SILENT_SINCE}
+    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION} AND updated_at <= ${SILENT_SINCE}
      ORDER BY updated_at LIMIT $4`,
     [companyId, since.waiting, since.working, limit],
   );
@@ -72,7 +72,7 @@ export async function readSilentJobs(
 export async function untilNextSilent(tx: TenantTx, companyId: string, since: SilentSince): Promise<number | null> {
   const [row] = await tx.query<{ left: string | null }>(
     `SELECT (extract(epoch FROM min(updated_at - ${SILENT_SINCE})) * 1000)::bigint AS left
-     FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE}`,
+     FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}`,
     [companyId, since.waiting, since.working],
   );
   return row?.left ? Number(row.left) : null;
@@ -96,7 +96,7 @@ export async function deleteEndedJobs(
   until: string,
   limit: number,
 ): Promise<{ deleted: number; oldest: number | null }> {
-  const ended = `company_id = $1 AND NOT (${ACTIVE})`;
+  const ended = `company_id = $1 AND NOT (${ACTIVE_JOB_CONDITION})`;
   const [{ count: deleted = 0 } = {}] = await tx.query<{ count: number }>(
     `WITH deleted AS (
        DELETE FROM console.upload_jobs WHERE id IN (
@@ -124,7 +124,7 @@ export async function orphanedStagingTables(tx: TenantTx): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables
      WHERE schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$'
-       AND NOT EXISTS (SELECT FROM console.upload_jobs AS job WHERE ${ACTIVE} AND position('"table_id":"' || tablename || '"' IN job.state::text) > 0)`,
+       AND NOT EXISTS (SELECT FROM console.upload_jobs AS job WHERE ${ACTIVE_JOB_CONDITION} AND position('"table_id":"' || tablename || '"' IN job.state::text) > 0)`,
   );
   return rows.map(({ name }) => name);
 }

@@ -17,7 +17,10 @@ export const ROW_ID = '$id';
 
 const UUID = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
 
-/** The SQL of a staged value of the key; null for a text that is no id. */
+/**
+ * SQL expression: a key value of a staged row; null for a row id that is not a UUID.
+ * @param of the alias of the staged table
+ */
 function keyValue(of: string, name: string): string {
   const value = `${of}.${quoted(name)}`;
   return name === ROW_ID ? `CASE WHEN btrim(${value}) ~ '${UUID}' THEN btrim(${value})::uuid END` : value;

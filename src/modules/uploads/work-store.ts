@@ -4,7 +4,7 @@ import type { AppliedEvolution } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type { JobProgress, LoadResult, Reading, WorkedJob } from './job.ts';
 import type { StoredFile } from './receive.ts';
-import { COLUMNS, type JobKey, type JobRow, KEY, toJob } from './store.ts';
+import { COLUMNS, JOB_KEY_CONDITION, type JobKey, type JobRow, toJob } from './store.ts';
 
 interface WorkedRow<State> extends JobRow {
   reading: Reading | null;
@@ -13,7 +13,7 @@ interface WorkedRow<State> extends JobRow {
   attempts: number;
 }
 
-/** A job that may run, or the number of the company's other jobs with work to do. */
+/** The claimed job; or, if too many of the company's jobs are running, the number of those with work to do. */
 export type Claim<State> = { job: WorkedJob<State> } | { job: null; others: number };
 
 /**
@@ -39,7 +39,7 @@ export async function claimJob<State>(
        turn_until = CASE WHEN may_run THEN $6::timestamptz ELSE turn_until END,
        updated_at = $4
      FROM company
-     WHERE ${KEY} AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))
+     WHERE ${JOB_KEY_CONDITION} AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))
      RETURNING ${COLUMNS}, reading, step, state, attempts, may_run, others`,
     [key.id, key.companyId, phase, at, lease.limit, lease.until],
   );
@@ -52,7 +52,7 @@ export async function claimJob<State>(
 
 /** Releases a job that was claimed until `until`; a later delivery may have claimed it meanwhile. */
 export async function releaseJob(tx: TenantTx, key: JobKey, until: string): Promise<void> {
-  await tx.execute(`UPDATE console.upload_jobs SET turn_until = NULL WHERE ${KEY} AND turn_until = $3`, [
+  await tx.execute(`UPDATE console.upload_jobs SET turn_until = NULL WHERE ${JOB_KEY_CONDITION} AND turn_until = $3`, [
     key.id,
     key.companyId,
     until,
@@ -73,7 +73,7 @@ export async function advance(
   const changed = await tx.execute(
     `UPDATE console.upload_jobs
      SET step = step + 1, state = $4::json, progress = $5::json, attempts = 0, updated_at = $6
-     WHERE ${KEY} AND step = $3`,
+     WHERE ${JOB_KEY_CONDITION} AND step = $3`,
     [key.id, key.companyId, step, JSON.stringify(to.state), JSON.stringify(to.progress), at],
   );
   return changed === 1;
@@ -93,7 +93,7 @@ export async function finishFetch(
   const changed = await tx.execute(
     `UPDATE console.upload_jobs
      SET step = step + 1, files = $4::json, progress = $5::json, state = NULL, attempts = 0, updated_at = $6
-     WHERE ${KEY} AND step = $3`,
+     WHERE ${JOB_KEY_CONDITION} AND step = $3`,
     [key.id, key.companyId, step, JSON.stringify(to.files), JSON.stringify(to.progress), at],
   );
   return changed === 1;
@@ -139,7 +139,7 @@ export async function finishAnalysis(
     `UPDATE console.upload_jobs
      SET status = 'waiting_confirm', inferred_schema = $4::json, reading = $5::json, progress = $6::json,
        step = step + 1, state = NULL, attempts = 0, updated_at = $7
-     WHERE ${KEY} AND step = $3`,
+     WHERE ${JOB_KEY_CONDITION} AND step = $3`,
     [
       key.id,
       key.companyId,
@@ -173,7 +173,7 @@ export async function finishLoad(
     `UPDATE console.upload_jobs
      SET status = 'done', user_table_id = $3, progress = $4::json, step = step + 1, state = NULL, attempts = 0,
        load_number = nextval('console.load_numbers'), loaded_at = $5, added_rows = $6, result = $7::json, evolved = $8::json, updated_at = $5
-     WHERE ${KEY}`,
+     WHERE ${JOB_KEY_CONDITION}`,
     [
       key.id,
       key.companyId,

@@ -14,7 +14,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 export const dayNumber = (at: number): number => Math.floor(at / DAY_MS);
 
 /** The company whose use is counted, and the time (ms). */
-export interface UsedBy {
+export interface UsageKey {
   companyId: string;
   at: number;
 }
@@ -24,24 +24,24 @@ type Counted = 'mails' | 'modelCalls' | 'executions';
 const selectQuota = (companyId: string, quota: Quota): SQL =>
   sql`(select ${companies.quotas} ->> ${`$.${quota}`} from ${companies} where ${eq(companies.id, companyId)})`;
 
-const selectCounted = ({ companyId, at }: UsedBy, column: 'mails' | 'model_calls'): SQL =>
+const selectCounted = ({ companyId, at }: UsageKey, column: 'mails' | 'model_calls'): SQL =>
   sql`coalesce((select ${sql.identifier(column)} from ${usageDays} where company_id = ${companyId} and day = ${dayNumber(at)}), 0)`;
 
-/** Mails that are stored to be handed over: they are taken from the day's, though not counted. */
+/** The number of mails waiting to be sent: they use up the day's quota although they are not counted yet. */
 const pendingMails = (companyId: string): SQL =>
   sql`(select count(*) from ${mailRequests} where company_id = ${companyId} and due_at > 0)`;
 
-const mailsTaken = (by: UsedBy): SQL => sql`${selectCounted(by, 'mails')} + ${pendingMails(by.companyId)}`;
+const mailsTaken = (by: UsageKey): SQL => sql`${selectCounted(by, 'mails')} + ${pendingMails(by.companyId)}`;
 
 const isBelow = (use: SQL, limit: SQL): SQL => sql`(${limit} is null or ${use} < ${limit})`;
 
-/** SQL condition, true while the company may mail one more on that day. */
-export const mayMail = (by: UsedBy): SQL => isBelow(mailsTaken(by), selectQuota(by.companyId, 'mails_per_day'));
+/** SQL condition: true if the company's quota allows one more mail on that day. */
+export const mayMail = (by: UsageKey): SQL => isBelow(mailsTaken(by), selectQuota(by.companyId, 'mails_per_day'));
 
 /** Adds to a count of a day, if a condition holds; subtracts where `count` is below zero. */
 export function countUse(
   db: ControlDb,
-  { companyId, at }: UsedBy,
+  { companyId, at }: UsageKey,
   counted: Counted,
   count: number,
   when: SQL = sql`true`,
@@ -55,13 +55,19 @@ export function countUse(
     .returning({ day: usageDays.day });
 }
 
-/** Counts a mail that is about to be handed over, unless that would pass the quota. @returns whether it is */
-export async function takeMail(db: ControlDb, by: UsedBy): Promise<boolean> {
+/**
+ * Counts a mail that is about to be sent, unless that would exceed the quota.
+ * @returns whether it was counted
+ */
+export async function consumeMailQuota(db: ControlDb, by: UsageKey): Promise<boolean> {
   return (await countUse(db, by, 'mails', 1, mayMail(by))).length > 0;
 }
 
-/** Counts a call of a model that is about to be made. @throws quotaExceeded where that would pass the quota */
-export async function takeModelCall(ctx: CompanyContext): Promise<void> {
+/**
+ * Counts a call of a language model before it is made.
+ * @throws quotaExceeded if that would exceed the quota
+ */
+export async function consumeModelCallQuota(ctx: CompanyContext): Promise<void> {
   const by = { companyId: ctx.actor.companyId, at: ctx.now() };
   const [limit, use] = [selectQuota(by.companyId, 'model_calls_per_day'), selectCounted(by, 'model_calls')];
   const taken = await countUse(ctx.db, by, 'modelCalls', 1, isBelow(use, limit));
@@ -77,8 +83,8 @@ export const selectUsedDays = (db: ControlDb, companyId: string, from: number, t
     .from(usageDays)
     .where(and(eq(usageDays.companyId, companyId), between(usageDays.day, from, to)));
 
-/** The amount of data that a company holds: its users now, the rest as it was measured last. */
-export interface Held {
+/** The amount of data that a company has: its current number of users, and the sizes last measured. */
+export interface DataUsage {
   users: number;
   tables: number;
   rows: number;
@@ -86,9 +92,9 @@ export interface Held {
   fileBytes: number;
 }
 
-export const NOTHING: Held = { users: 0, tables: 0, rows: 0, tableBytes: 0, fileBytes: 0 };
+export const NO_DATA_USAGE: DataUsage = { users: 0, tables: 0, rows: 0, tableBytes: 0, fileBytes: 0 };
 
-export const selectHeld = (db: ControlDb, companyIds: readonly string[]) => {
+export const selectDataUsage = (db: ControlDb, companyIds: readonly string[]) => {
   const sumSizes = (column: 'tables' | 'rows' | 'tableBytes' | 'fileBytes') =>
     sql<number>`coalesce(${managedDatabases[column]}, 0)`;
   return db

@@ -92,7 +92,10 @@ export async function createUser(
 
 const NAMES_ARE_UNIQUE = { 'users.email': emailTaken, 'users.external_id': externalIdTaken };
 
-/** Makes a user for a directory that knows who it is: without a password, in no group. `email` is lower-case. */
+/**
+ * Creates a user on behalf of a directory (SCIM), which has identified them: without a password, in no group. `email` is
+ * lower-case.
+ */
 export async function provisionUser(
   ctx: PrincipalContext,
   input: { email: string; name?: string; externalId?: string | null; isActive?: boolean },
@@ -103,8 +106,8 @@ export async function provisionUser(
 }
 
 /**
- * Changes what is sent. Deactivating ends the user's sessions; another email ends links and sign-ins under way. Who reads the mail
- * of a person can sign in as that person: an email is given only by those who may do as much.
+ * Changes the fields that are given. Deactivating ends the user's sessions; a new email invalidates pending links and sign-ins.
+ * As whoever receives a user's mail can sign in as that user, changing an email requires at least the permissions of that user.
  */
 export async function changeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {
   const write = () => writeUser(ctx, id, changes);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../../kernel/failure.ts';
-import { isCommonPassword, isMadeOf } from './passwords.ts';
+import { consistsOfKnownWords, isCommonPassword } from './passwords.ts';
 
 const MAX_PASSWORD_LENGTH = 128;
 /** The most UTF-16 units in which a password of the maximum length can be typed, with each character decomposed. */
@@ -39,13 +39,13 @@ export interface PasswordOwner {
 }
 
 /**
- * Refuses a password that is little more than its person's own name, email or company: those are what is guessed first.
- * @param field the field of the body that holds it
+ * Rejects a password that is little more than the user's name, email or company, which attackers guess first.
+ * @param field the name of the request's field with the password
  */
 export function requireUnlikePerson(password: string, { email, name, company }: PasswordOwner, field: string): void {
   // Without the ending of its domain, which is everybody's.
   const address = email.replace(/\.[^.@]*$/, '');
-  if (!isMadeOf(password, [address, name, company.name, company.slug])) return;
+  if (!consistsOfKnownWords(password, [address, name, company.name, company.slug])) return;
   const message = 'is too similar to the name, email or company; choose another';
   throw invalid([{ field, message }]);
 }
@@ -53,7 +53,7 @@ export function requireUnlikePerson(password: string, { email, name, company }: 
 const address = z.string().trim().pipe(z.email().max(254));
 
 /**
- * The email that an identity provider claims, as users have it, or null when it is none. It is judged before its case is
- * changed: some letters that no address has, like the Kelvin sign, turn into others' by that.
+ * Normalizes an email that an identity provider claims to the form stored for users; null if it is not valid. It is validated
+ * before it is lower-cased, as some invalid letters, such as the Kelvin sign, become valid ones in lower case.
  */
 export const claimedEmail = (claim: unknown): string | null => address.safeParse(claim).data?.toLowerCase() ?? null;

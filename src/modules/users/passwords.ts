@@ -1,26 +1,26 @@
 import list from './common-passwords/list.txt';
 
-/** Characters of a password that must be left once its person's own words are taken out. */
-const ENOUGH = 8;
-/** Shorter words stand in too many others. */
+/** The minimum number of characters that a password must have besides words that its owner is known by. */
+const MIN_REMAINING_LENGTH = 8;
+/** The minimum length of a known word that is searched for: shorter ones occur in too many passwords by chance. */
 const MIN_WORD_LENGTH = 3;
 
 /**
- * Whether a password is little more than words that anybody knows of its person: names, the email, the company. Case,
- * separators and digits after them make no difference.
+ * Whether a password consists of little more than publicly known words about its owner: name, email, company. Case, separators
+ * and digits after them do not matter.
  */
-export function isMadeOf(password: string, known: readonly string[]): boolean {
+export function consistsOfKnownWords(password: string, known: readonly string[]): boolean {
   const words = known
-    .flatMap((text) => [plain(text), ...text.split(/[^\p{L}\p{N}]+/u).map(plain)])
+    .flatMap((text) => [normalizeText(text), ...text.split(/[^\p{L}\p{N}]+/u).map(normalizeText)])
     .filter((word) => word.length >= MIN_WORD_LENGTH)
     .toSorted((a, b) => b.length - a.length);
-  const whole = plain(password);
+  const whole = normalizeText(password);
   const rest = words.reduce((left, word) => left.replaceAll(word, ''), whole);
-  return rest !== whole && (rest.length < ENOUGH || /^\p{N}+$/u.test(rest));
+  return rest !== whole && (rest.length < MIN_REMAINING_LENGTH || /^\p{N}+$/u.test(rest));
 }
 
-/** Letters and digits alone, as they are whatever the case and the accents. */
-const plain = (text: string): string =>
+/** Normalizes a text for comparison: only letters and digits, without accents, in lower case. */
+const normalizeText = (text: string): string =>
   text
     .normalize('NFKD')
     .toLowerCase()

@@ -49,8 +49,9 @@ export const recordSignIn = (db: ControlDb, user: User, now: number) =>
     .where(and(byId(users, user.companyId, user.id), afterChange));
 
 /**
- * Keeps sign-ins that have begun before from getting a session; goes beside the statement that ends the sessions.
- * @param when a further condition, if any
+ * Invalidates sign-ins that are in progress, so that they get no session; to be combined with the statement that ends the
+ * sessions.
+ * @param when an additional SQL condition, if any
  */
 export const endSignInsUnderWay = (
   db: ControlDb,
@@ -95,7 +96,7 @@ export const endResets = (
       ),
     );
 
-/** Records that the user reads mail at their address. */
+/** Marks the user's email address as verified. */
 export const recordVerified = (db: ControlDb, user: User, now: number) =>
   db
     .update(users)
@@ -146,7 +147,10 @@ const ofUser = and(
   eq(groupBindings.principalType, 'user'),
   eq(groupBindings.principalId, users.id),
 );
-/** Begins with the memberships: SQLite may not go through all groups of the company for each user. */
+/**
+ * A column with the groups of a user that are not denied, as JSON. The join starts at the memberships, so that SQLite does not
+ * scan all groups of the company for each user.
+ */
 const groupsWithout = (denied: Denials) =>
   sql`(select json_group_array(json_object('id', id, 'name', name, 'slug', slug)) from (
   select groups.id, groups.name, groups.slug from ${groupBindings} ${joinDefaultAccount}
@@ -264,9 +268,9 @@ const ofAccount = (
 export type UserChanges = Partial<Pick<User, 'isActive' | 'metadata' | 'name' | 'teams' | 'email' | 'externalId'>>;
 
 /**
- * Changes a living user, unless the owner would be deactivated or get another email, or somebody would be activated or get
- * another email who was only invited.
- * @param all all fields that are changed together: none of them where one is refused
+ * Changes a living user. Changes nothing if that would deactivate the owner or change the owner's email, or activate an only
+ * invited user or change their email.
+ * @param all all fields of the request of which `changes` is a part: none is changed if one is not allowed
  */
 export const updateUser = (
   db: ControlDb,

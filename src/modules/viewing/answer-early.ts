@@ -2,9 +2,9 @@ import type { CompanyContext } from '../../context.ts';
 import { logError } from '../../platform/log.ts';
 
 /**
- * Resolves with the early answer of `work`, else with its result. After an early answer the work goes on, and its failure is only
- * logged.
- * @param work has a context of its own, whose connections are closed when the work is done
+ * Resolves with the value that `work` passes to `tell`, else with its result. After an early value the work continues, and its
+ * failure is only logged.
+ * @param work gets a context of its own, whose connections are closed when the work is done
  */
 export function respondEarly<T>(
   ctx: CompanyContext,

@@ -13,7 +13,8 @@ import { getRecord, listVisualizations, type SharedItem } from './shared-item.ts
 const DEFAULT_CACHE_SECONDS = 60;
 
 /**
- * The visualizations that a viewer may not see, the slugs with enforced values, and the only visualization to run, if it is one.
+ * Restrictions of an execution: the failures of visualizations that the viewer may not see, the slugs with enforced values, and
+ * the visualization to run if it is only one.
  */
 export interface Limits {
   refusals: AccessFailures;
@@ -21,20 +22,20 @@ export interface Limits {
   only?: Visualization;
 }
 
-/** The cache's entry for an execution and equal ones, good for some seconds unless a table changes that it was read of. */
+/** The cache entry of an execution, valid for some seconds and until a table that its result was read from changes. */
 export interface CachedResponse {
   digest: string;
-  /** Equal for equal executions of the same data, whichever tables they read. */
+  /** The key of equal executions on the same version of the data, whichever tables they read. */
   key: string;
-  /** Whether the data of that key may be another already, as some table is being changed. */
+  /** Whether a table is being changed, so that equal keys may stand for different data. */
   isChanging: boolean;
   /** @param maxAge the most milliseconds since it was computed */
   lookUp(maxAge?: number): Promise<PreparedResponse | undefined>;
-  /** Caches an answer of these tables, unless one of them was being changed when the execution began. */
+  /** Caches a result read from these tables, unless one of them was being changed when the execution began. */
   store(text: string, tables: readonly string[]): Promise<void>;
 }
 
-/** The place of the answer to this execution. */
+/** Returns the cache entry of an execution's result. */
 export async function findCachedResponse(
   ctx: CompanyContext,
   item: SharedItem,
@@ -67,8 +68,8 @@ export async function findCachedResponse(
 }
 
 /**
- * The digest that tells a result from others of the same data. It is made of everything that the result depends on: the company,
- * the version of what is executed, all bound values, the enforced slugs, and the refused visualizations.
+ * Returns the digest that identifies a result among those of the same data. It covers everything else the result depends on:
+ * the company, the version of what is executed, all bound values, the enforced slugs, and the refused visualizations.
  */
 export async function computeDigest(
   ctx: CompanyContext,

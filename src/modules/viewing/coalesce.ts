@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import { withinTime } from '../../kernel/time-limit.ts';
 import { tooManyViewers } from './failures.ts';
 
-/** An execution that others may wait for. */
+/** An execution in progress, whose result equal requests share. */
 interface WaitingRequest {
   answer: Promise<string>;
   since: number;
@@ -11,15 +11,18 @@ interface WaitingRequest {
 /** The executions of this isolate, by the key of their answers. */
 const waiting = new Map<string, WaitingRequest>();
 
-/** Longer than one waits for a slot: a request that is waited for longer ended without a word. Milliseconds. */
+/**
+ * The maximum age of an execution that others join: longer than the wait for a slot, so that an older one has died without a
+ * result. Milliseconds.
+ */
 const MAX_WAIT_MS = 30_000;
-/** Longer than waiting for a slot and executing take together. Milliseconds. */
+/** The maximum wait for another request's result: longer than the wait for a slot and the execution together. Milliseconds. */
 const MAX_RESPONSE_MS = 60_000;
 
 /**
- * Executes once for equal requests: those that come while an execution is under way share its answer. Where the data may
- * change meanwhile, `execute` calls `begin` before it reads, and later requests start their own.
- * @param key all that the answer depends on
+ * Executes once for equal requests: those that arrive during an execution share its result. If the data may change meanwhile,
+ * `execute` calls `begin` before it reads; later requests then start an execution of their own.
+ * @param key everything that the result depends on
  */
 export async function executeOnce(
   ctx: CompanyContext,

@@ -26,17 +26,17 @@ import { executeOnce } from './coalesce.ts';
 import { listVisualizations, type SharedItem } from './shared-item.ts';
 import { withSlot } from './slot.ts';
 
-/** The time for which a last result is kept: from one working day to the next. */
-const LAST_SECONDS = 24 * 60 * 60;
+/** How long the last result is stored, to be shown while the database wakes: from one working day to the next. */
+const LAST_RESULT_SECONDS = 24 * 60 * 60;
 /** The number of connections that one execution uses at once: see `ViewerGate`. */
 const VIEWER_CONNECTIONS = 2;
-/** The age up to which a result is as good as a new one, however often somebody asks. Milliseconds. */
+/** The maximum age of a cached result that a request for fresh ones still gets, however often it is repeated. Milliseconds. */
 const FRESH_MS = 5_000;
 /** The maximum number of characters of an answer that is cached. */
 const MAX_CACHED = 8 * 1024 * 1024;
 
 /** The options of a filter that the viewer may choose. */
-export const optionsFor = (
+export const listFilterOptions = (
   ctx: CompanyContext,
   { dashboard }: SharedItem & { type: 'dashboard' },
   rules: ViewerRules,
@@ -48,7 +48,7 @@ export const optionsFor = (
 export interface ExecutionQuery {
   format?: 'csv' | 'xlsx' | undefined;
   visualization_id?: string | undefined;
-  /** Asks for results that are not kept from before. */
+  /** Requests fresh results instead of cached ones (see `FRESH_MS`). */
   isFresh?: boolean;
 }
 
@@ -59,7 +59,7 @@ export interface Executed {
 }
 
 /**
- * Executes for a viewer, or downloads one result, which is that of the same execution where it is known.
+ * Executes for a viewer, or downloads one result as a file, from the cached execution if there is one.
  * @returns JSON: `{ results }` of a dashboard, `{ result }` of a visualization; or a file
  */
 export async function executeFor(
@@ -87,20 +87,23 @@ export async function executeFor(
   return { answer, downloaded: { visualization_id: id, format } };
 }
 
-/** An execution for a viewer that is sent to them instead of answered: the mail of a schedule. */
-export interface View {
+/** An execution for a viewer whose result is mailed by a schedule instead of returned. */
+export interface MailedExecution {
   /** Equal for those who are shown the same of the same data. */
   digest: string;
   run(): Promise<Execution[]>;
 }
 
-/** The view of one viewer, with the same rules as `executeFor`. @throws the problem of the parameters for this viewer */
-export async function viewFor(
+/**
+ * Prepares the execution for one viewer, with the same rules as `executeFor`.
+ * @throws the problem of the parameters for this viewer
+ */
+export async function prepareMailedExecution(
   ctx: CompanyContext,
   item: SharedItem,
   rules: ViewerRules,
   parameters: Readonly<Record<string, unknown>>,
-): Promise<View> {
+): Promise<MailedExecution> {
   const { values, limits } = bindParameters(ctx, item, rules, parameters);
   const digest = await computeDigest(ctx, item, values, limits);
   return { digest, run: () => withSlot(ctx, () => run(ctx, item, values, limits)) };
@@ -134,10 +137,10 @@ async function findResult(
 }
 
 /**
- * Executes, or answers a cached result for the same values. While the database wakes, which takes half a second,
- * the last result of the present data is answered if there is one, and renewed after the answer.
- * @param maxAge the most milliseconds that a cached result may be old
- * @returns JSON, with `as_of` where it was computed before the request, and `waking` where the database is waking
+ * Executes, or returns a cached result for the same values. While the database wakes, which takes half a second, the last
+ * result of the current data is returned if there is one, and recomputed after the response.
+ * @param maxAge the maximum age of a cached result in milliseconds
+ * @returns JSON, with `as_of` if it was computed before the request, and `waking` while the database wakes
  */
 async function respondToExecution(
   ctx: CompanyContext,
@@ -162,7 +165,7 @@ async function respondToExecution(
       const known = executions.map((execution) => ({ ...execution, cached: true }));
       const tables = listTables(executions);
       await store(toJson(item, known, { as_of: asOf }), tables);
-      const keeping = { length: text.length, seconds: LAST_SECONDS, tables };
+      const keeping = { length: text.length, seconds: LAST_RESULT_SECONDS, tables };
       last.store(() => toJson(item, known, { as_of: asOf, waking: true }), keeping);
     }
     return text;
@@ -183,7 +186,8 @@ async function respondToExecution(
 }
 
 /**
- * The visualizations that a viewer may not see: an enforced value does not apply to them, or the caller is denied them.
+ * Returns the failures of visualizations that a viewer may not see: either an enforced value cannot be applied to them, or the
+ * caller is denied them.
  */
 function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): AccessFailures {
   const denied = findAccessFailures(

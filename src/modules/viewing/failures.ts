@@ -23,5 +23,5 @@ export const executionFailures = [policyViolation, ...databaseFailures];
 /** The failures of `executeFor` where a file is asked for. */
 export const downloadFailures = [downloadsDisabled, executionFailed, accessDenied];
 
-/** The failures of `optionsFor`. */
+/** The failures of `listFilterOptions`. */
 export const optionFailures = [filterNotFound, filterDisabled, ...databaseFailures, ...userSqlFailures];

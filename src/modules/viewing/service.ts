@@ -5,7 +5,13 @@ import type { FrameAncestors } from '../../presentation/viewing.ts';
 import { originNotAllowed } from './failures.ts';
 
 export { optionsQuery, optionsView } from '../dashboards/views.ts';
-export { type ExecutionQuery, executeFor, optionsFor, type View, viewFor } from './execution.ts';
+export {
+  type ExecutionQuery,
+  executeFor,
+  listFilterOptions,
+  type MailedExecution,
+  prepareMailedExecution,
+} from './execution.ts';
 export {
   dashboardReads,
   getRecord,

@@ -26,7 +26,10 @@ import {
 } from '../visualizations/service.ts';
 import { viewChart } from '../visualizations/views.ts';
 
-/** A shared dashboard with its visualizations, or a single shared visualization; and of which data it was read. */
+/**
+ * A shared dashboard with its visualizations, or a single shared visualization; `data` is the state of the company's data when
+ * it was loaded.
+ */
 export type SharedItem = { data: DataState | undefined } & (
   | ({ type: 'dashboard' } & LoadedDashboard)
   | { type: 'visualization'; visualization: Visualization }
@@ -80,7 +83,7 @@ export const getRecord = (item: SharedItem): Dashboard | Visualization =>
 export const listVisualizations = (item: SharedItem): readonly Visualization[] =>
   item.type === 'dashboard' ? item.visualizations : [item.visualization];
 
-/** Sharing a dashboard requires the permission to share its visualizations, and to be denied nothing of it. */
+/** Requires the permission to share all of the item's visualizations, and that no Deny applies to them or to the dashboard. */
 export function requireSharingOf(ctx: PrincipalContext, item: SharedItem): void {
   if (item.type === 'dashboard') requireNotDenied(ctx, [item.dashboard.id], ['dashboards:get']);
   requireSharingAll(
@@ -100,8 +103,8 @@ export function listInputs(item: SharedItem, hidden: Pick<AccessFailures, 'has'>
 }
 
 /**
- * The rules for a viewer under these terms. Parameters of hidden visualizations are unknown to the viewer, but what the terms
- * enforce is that of the whole item.
+ * Returns the rules for a viewer under these terms. The viewer cannot use parameters of hidden visualizations, but enforced
+ * values are those of the whole item.
  */
 export function makeRules(item: SharedItem, terms: ViewerTerms, hidden?: AccessFailures): ViewerRules {
   const whole = viewerRules(listInputs(item), terms);

@@ -5,8 +5,8 @@ import { callObject } from '../../platform/objects.ts';
 import { tooManyViewers } from './failures.ts';
 
 /**
- * Runs `work`, which uses the company's database, when the viewer gets a slot: a single viewer must not use all
- * connections, and all viewers together must not use the company's own.
+ * Runs `work`, which uses the company's database, once the viewer gets a slot: a single viewer must not occupy all connections,
+ * and all viewers together must not occupy those reserved for the company's own users.
  */
 export async function withSlot<T>(ctx: CompanyContext, work: () => Promise<T>): Promise<T> {
   const { VIEWER_GATE } = ctx.bindings;
@@ -24,7 +24,7 @@ export async function withSlot<T>(ctx: CompanyContext, work: () => Promise<T>): 
   }
 }
 
-/** The id under which a viewer is counted: each holder of a token counts as one, and so does each person. */
+/** The id by which a viewer's slots are counted: all holders of one token count as one viewer, and so does each user. */
 const getViewer = ({ actor }: CompanyContext): string => {
   if (actor.kind === 'viewer') return actor.tokenId;
   return actor.kind === 'system' ? actor.kind : actor.id;

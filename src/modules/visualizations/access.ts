@@ -14,8 +14,8 @@ export type AccessFailures = ReadonlyMap<string, Failure>;
 const SEEING_ACTIONS: readonly Action[] = ['visualizations:get', 'visualizations:execute'];
 
 /**
- * The visualizations that the caller is denied. Who may see a dashboard needs no Allow for its visualizations, but a Deny
- * holds wherever they are shown.
+ * Finds the visualizations that the caller is denied. Seeing a dashboard needs no Allow for its visualizations, but a Deny
+ * applies wherever they are shown.
  */
 export function findAccessFailures(
   { actor }: CompanyContext,
@@ -35,7 +35,10 @@ export function requireSharingAll(ctx: PrincipalContext, ids: readonly string[])
   requireNotDenied(ctx, ids);
 }
 
-/** @param actions unless others are named, those that show a visualization */
+/**
+ * Throws if the caller is denied one of these visualizations or dashboards.
+ * @param actions by default those that show a visualization
+ */
 export function requireNotDenied(
   ctx: CompanyContext,
   ids: readonly string[],
@@ -46,10 +49,11 @@ export function requireNotDenied(
 }
 
 /**
- * Asks `requireSharing` where others see the target: only those who may share it change what others see. Whoever may change the
- * target changes what nobody else sees.
- * @param requireSharing throws where the caller may not share the change
- * @returns the time at which nobody else must see the target for the change to be made; undefined where the caller may share it
+ * Requires the permission to share a change of a target that others can see; a target that nobody else sees needs only the
+ * permission to change it.
+ * @param requireSharing throws if the caller may not share the change
+ * @returns if the caller may not share it: the time at which nobody else may see the target, a condition of the write; else
+ * undefined
  */
 export async function requireSharingIfSeen(
   ctx: PrincipalContext,

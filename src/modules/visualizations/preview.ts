@@ -32,7 +32,10 @@ export async function previewVisualization(
   }
 }
 
-/** An execution is sent its values as `parameters`, which here are the definitions. */
+/**
+ * Renames `parameters` to `values` in the failure's problems: an execution calls its values `parameters`, but in a preview's
+ * body that field holds the definitions.
+ */
 function nameValuesField(failure: Failure): Failure {
   const { problems } = failure.detail;
   if (!problems) return failure;

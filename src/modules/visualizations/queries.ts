@@ -18,8 +18,9 @@ export interface Target {
 const TABLES = { dashboard: dashboards, visualization: visualizations } as const;
 
 /**
- * Holds while others see something: by a share, a context's grant, a schedule, the Data API or an embed token, which whoever has
- * a signing key of the company may make of anything at any time. A visualization is also seen on the dashboards that it is on.
+ * SQL condition: true if others can see the target: by a share, a context's grant, a schedule, the Data API, an embed token,
+ * or, for a visualization, a dashboard that contains it. Also true if the company has a signing key, whose holder can make an
+ * embed token for anything at any time.
  */
 export function isSeenByOthers(companyId: string, { type, id }: Target, now: number): SQL {
   const ofCompany = sql`exists (select 1 from ${embedSigningKeys} where company_id = ${companyId})`;
@@ -34,7 +35,7 @@ const isDashboardSeen = (companyId: string, ids: SQL, now: number): SQL =>
     and revoked_at is null and (expires_at is null or expires_at > ${now}))
   or ${isShownAlone(companyId, 'dashboard', ids, now)}`;
 
-/** SQL condition, true while a context grants one of these, a schedule sends it, or a token shows it. */
+/** SQL condition: true if one of these targets is itself granted by a context, sent by a schedule, or shown by an embed token. */
 const isShownAlone = (companyId: string, type: TargetType, ids: SQL, now: number): SQL =>
   sql`exists (select 1 from ${shareGrants} where target_type = ${type} and target_id in ${ids} and company_id = ${companyId})
   or exists (select 1 from ${schedules} where company_id = ${companyId} and target_type = ${type} and target_id in ${ids})
@@ -43,7 +44,7 @@ const isShownAlone = (companyId: string, type: TargetType, ids: SQL, now: number
 export const selectIsSeenByOthers = (db: ControlDb, companyId: string, target: Target, now: number) =>
   db.all<{ seen: number }>(sql`select ${isSeenByOthers(companyId, target, now)} as seen`);
 
-/** Records that an embed token shows something until then, while it is that version. */
+/** Records until when an embed token shows a dashboard or visualization, if that still has this version. */
 export const recordEmbedding = (
   db: ControlDb,
   type: TargetType,

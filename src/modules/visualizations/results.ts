@@ -35,8 +35,8 @@ export const previewSchema = executionSchema
   .meta({ id: 'PreviewResult' });
 
 /**
- * An execution as every surface shows it.
- * @param explain whether the reader wrote the SQL or may change it: only then is the database's own message told
+ * Converts an execution to the API's format.
+ * @param explain whether the reader wrote the SQL or may change it: only then is the database's own message included
  */
 export function viewExecution(execution: Execution, explain = false): z.input<typeof executionSchema> {
   const { visualizationId, durationMs, cached } = execution;
@@ -72,7 +72,10 @@ function toError(failure: Failure, explain: boolean): { error_code: string; mess
   return { error_code: 'DB_QUERY_ERROR', message };
 }
 
-/** The failure of an execution with as much as its reader is told. */
+/**
+ * Reduces an execution's failure to what its reader may see.
+ * @param explain whether to include the database's message
+ */
 function limitFailure(failure: Failure, explain: boolean): Failure {
   if (failure.kind === 'forbidden' || failure.kind === 'unavailable') return failure;
   if (failure.detail.problems)
@@ -112,8 +115,8 @@ export function requireFormat(visualizationId: string | undefined): void {
     throw invalid([{ field: 'visualization_id', message: 'is only accepted with format' }]);
 }
 
-/** Says that a result was cut. */
-export const truncation = ({ truncated }: { truncated: boolean }): Record<string, string> =>
+/** Returns the response header that marks a truncated result; no header for a whole one. */
+export const buildTruncationHeader = ({ truncated }: { truncated: boolean }): Record<string, string> =>
   truncated ? { 'X-Truncated': 'true' } : {};
 
 /**
@@ -129,5 +132,5 @@ export function buildFile(
   if ('failure' in execution) throw limitFailure(execution.failure, explain);
   const { result } = execution;
   const body = resultFile({ format, title: name, safe }, result);
-  return new PreparedResponse(body, { ...fileHeaders(name, format), ...truncation(result) });
+  return new PreparedResponse(body, { ...fileHeaders(name, format), ...buildTruncationHeader(result) });
 }

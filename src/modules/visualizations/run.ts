@@ -18,7 +18,7 @@ import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';
 import {
   type ByteBudget,
-  failedAt,
+  findFailedIndex,
   type LimitedStatement,
   runAllUserSql,
   STANDARD_LIMITS,
@@ -46,7 +46,7 @@ export type Execution = { visualizationId: string; durationMs: number; cached: b
 const MAX_CONNECTIONS = 4;
 /** The number of statements that are sent to a connection at once: a slow one keeps those that were sent with it waiting. */
 const MAX_SENT = 4;
-/** A request that got nowhere tries once more, unless it took longer than this to fail. */
+/** A request whose connection failed before any run ended is retried once, unless the failure took longer than this. */
 const MAX_FIRST_TRY_MS = 10_000;
 /** Limits of one request, however many statements it runs. */
 const TOTAL_MILLISECONDS = 30_000;
@@ -108,11 +108,11 @@ export async function execute(
 /** A run with its index among the results. */
 type PendingRun = RunState['waiting'][number];
 
-/** Takes the share of one of so many connections: at most the number of statements that are sent at once. */
+/** Removes the runs for one connection from the waiting ones: an equal share, at most as many as are sent at once. */
 const takeRuns = ({ waiting }: RunState, connections: number): PendingRun[] =>
   waiting.splice(0, Math.min(MAX_SENT, Math.ceil(waiting.length / Math.max(1, connections))));
 
-/** Runs the remaining statements on the first connection that is free, and on others where nobody waits for them. */
+/** Runs the remaining statements on the first free connection, and on further ones for which nobody is waiting. */
 async function runOnConnections(
   ctx: CompanyContext,
   shared: RunState,
@@ -244,7 +244,7 @@ function prepare({ visualization, values, enforced }: Run, shared: RunState): Li
   };
 }
 
-/** The statement of a run, for whoever runs it otherwise. */
+/** Compiles the SQL statement of a run, for callers that execute it themselves. */
 export const compileStatement = ({ visualization, values }: Run): CompiledSql =>
   compileOrFail(visualization, ownValues(visualization.parameters, values));
 
@@ -278,7 +278,7 @@ function fits(kind: Parameter['kind'], value: NonNullable<BoundValue>): boolean 
 export function failedCharacter({ visualization: { sql, parameters }, values }: Run, failure: Failure) {
   if (failure.cause instanceof TemplateError) return charactersBefore(sql, failure.cause.position) + 1;
   const [template, kinds, own] = [getTemplate(sql), mapKinds(parameters), ownValues(parameters, values)];
-  const index = failedAt(compileTemplate(template, kinds, own), failure);
+  const index = findFailedIndex(compileTemplate(template, kinds, own), failure);
   return index === undefined ? undefined : charactersBefore(sql, placeInTemplate(template, kinds, own, index)) + 1;
 }
 

@@ -51,10 +51,10 @@ export { visualizationNotFound } from './failures.ts';
 export { resultFile, resultWriter, type WritingOptions } from './result-writers.ts';
 export {
   buildFile,
+  buildTruncationHeader,
   executionSchema,
   fileMediaTypes,
   requireFormat,
-  truncation,
   viewExecution,
   widgetQuery,
 } from './results.ts';

@@ -32,7 +32,7 @@ export const selectVisualizations = (db: ControlDb, companyId: string, ids: read
     .from(visualizations)
     .where(and(eq(visualizations.companyId, companyId), inArray(visualizations.id, idList(ids))));
 
-/** The length of the other visualizations on a dashboard with this one, where that is greatest. */
+/** Reads the total length of the other visualizations on each dashboard with this one, and returns the greatest. */
 export const selectLongestBeside = (db: ControlDb, companyId: string, id: string) =>
   db.all<{ length: number | null }>(sql`
     select max(total) as length from (

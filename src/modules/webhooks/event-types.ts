@@ -57,7 +57,7 @@ const OWN_EVENTS = {
 const ONLY_NAMED = 'Only endpoints that name it get it.';
 
 /** The descriptions of the events of shares and embeds, as the list of share events tells them. */
-const SHARED: Record<ShareEventType, string> = {
+const SHARE_EVENT_DESCRIPTIONS: Record<ShareEventType, string> = {
   'share.created': 'A dashboard was shared.',
   'share.updated': 'A share was changed.',
   'share.revoked': 'A share was ended.',
@@ -84,8 +84,8 @@ const SHARED: Record<ShareEventType, string> = {
   'embed.signing_key_deleted': 'A key that signs embed tokens was deleted.',
 };
 
-/** The types that only endpoints get that name them: there are many such events. */
-const NOT_BY_STAR = /^audit\.|\.(?:executed|resolved)$/;
+/** Event types that `*` does not include, as such events are many: an endpoint must name them. */
+const EXCLUDED_FROM_WILDCARD = /^audit\.|\.(?:executed|resolved)$/;
 
 export type OwnEventType = keyof typeof OWN_EVENTS;
 export type EventTypeName = OwnEventType | ShareEventType;
@@ -107,7 +107,7 @@ export const EVENT_TYPES: readonly EventType[] = [
     ...CONCEPTS.shareEvent,
     example: { ...CONCEPTS.shareEvent.example, type },
     type,
-    description: SHARED[type],
+    description: SHARE_EVENT_DESCRIPTIONS[type],
   })),
 ].sort((a, b) => (a.type < b.type ? -1 : 1));
 
@@ -115,7 +115,7 @@ export const EVENT_TYPE_NAMES = EVENT_TYPES.map(({ type }) => type) as [EventTyp
 
 const BY_NAME = new Map<string, EventType>(EVENT_TYPES.map((each) => [each.type, each]));
 
-/** @throws where a version that is not this one has told it */
+/** @throws if the type is unknown: another version of the program stored the event */
 export function findEventType(name: string): EventType {
   const found = BY_NAME.get(name);
   if (!found) throw new Error(`There is no event type ${name}.`);
@@ -124,10 +124,10 @@ export function findEventType(name: string): EventType {
 
 /** Whether an endpoint with these types gets events of a type. */
 export const isWantedType = (eventTypes: readonly string[], type: string): boolean =>
-  eventTypes.includes(type) || (eventTypes.includes('*') && !NOT_BY_STAR.test(type));
+  eventTypes.includes(type) || (eventTypes.includes('*') && !EXCLUDED_FROM_WILDCARD.test(type));
 
-/** Whether a company's log has the events of a type. */
-export const isOfShares = (type: string): boolean => (SHARE_EVENT_TYPES as readonly string[]).includes(type);
+/** Whether a type is that of a share event, which the company's log stores. */
+export const isShareEventType = (type: string): boolean => (SHARE_EVENT_TYPES as readonly string[]).includes(type);
 
 /** The schema of the body that an endpoint is sent. */
 export const payloadSchema = ({ type, data }: EventType) => z.object({ type: z.literal(type), timestamp, data });

@@ -10,20 +10,20 @@ import {
   type SendingContext,
   webhookDisabledMail,
 } from '../mails/service.ts';
-import { deleteEventsWithoutEndpoint, selectEndpoint, selectWaiting } from './store.ts';
+import { deleteEventsWithoutEndpoint, selectCompaniesWithPendingEvents, selectEndpoint } from './store.ts';
 
 export { backfillAudit, streamLog } from './stream.ts';
 export { collectEvents, deliverEvents } from './tell.ts';
 
-/** The time after which the scheduled run has events told that a request itself did not. */
-const WAIT_MS = MINUTE_MS;
-/** Companies of one scheduled run. */
-const COMPANIES = 100;
+/** The age at which the scheduled run delivers an event that its own request did not. */
+const UNDELIVERED_AFTER_MS = MINUTE_MS;
+/** The maximum number of companies per scheduled run. */
+const MAX_COMPANIES_PER_RUN = 100;
 
 /** Queues the delivery of pending events in all active companies. For the scheduled run. */
 export async function queueWaitingEvents(ctx: Context): Promise<void> {
-  const until = ctx.now() - WAIT_MS;
-  const waiting = await selectWaiting(ctx.db, until, COMPANIES);
+  const until = ctx.now() - UNDELIVERED_AFTER_MS;
+  const waiting = await selectCompaniesWithPendingEvents(ctx.db, until, MAX_COMPANIES_PER_RUN);
   await ctx.jobs.sendAll(waiting.map(({ companyId }) => ({ type: 'webhooks.tell', companyId }) as const));
   await deleteEventsWithoutEndpoint(ctx.db, ctx.now() - DAY_MS).run();
 }

@@ -13,7 +13,7 @@ import { encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { logError } from '../../platform/log.ts';
 import { callObject } from '../../platform/objects.ts';
 import { newWebhookSecret } from '../../platform/webhooks.ts';
-import { AUDIT_RECORDS, isOfShares } from './event-types.ts';
+import { AUDIT_RECORDS, isShareEventType } from './event-types.ts';
 import { endpointNotFound, tooManyEndpoints } from './failures.ts';
 import {
   deleteEndpoint as deleteRow,
@@ -33,7 +33,7 @@ export type { Endpoint };
 const MAX_ENDPOINTS = 20;
 /** The time for which a replaced secret signs along. */
 const FORMER_SECRET_MS = DAY_MS;
-/** Secrets of an endpoint that sign at once: of more, the oldest stop. */
+/** The maximum number of secrets with which an endpoint's deliveries are signed; beyond it the oldest are dropped. */
 const MAX_SECRETS = 10;
 
 /** The fields of an endpoint that people set. */
@@ -69,7 +69,7 @@ export async function createEndpoint(
     companyId: ctx.actor.companyId,
     disabledReason: null,
     pauses: input.status === 'active' ? [] : [{ from: 0, to: null }],
-    secrets: [await sealed(ctx, id, secret)],
+    secrets: [await encryptSecret(ctx, id, secret)],
     createdAt: now,
     updatedAt: now,
   };
@@ -80,7 +80,7 @@ export async function createEndpoint(
   return { endpoint, secret };
 }
 
-/** Changes the fields that are sent. An endpoint that is active again begins anew to count failures. */
+/** Changes the fields that are given. Reactivating an endpoint resets its count of failures. */
 export async function changeEndpoint(
   ctx: PrincipalContext,
   id: string,
@@ -125,7 +125,10 @@ export async function rotateSecret(
       secret: text,
       until: until ?? now + FORMER_SECRET_MS,
     }));
-    const next = [await sealed(ctx, id, secret), ...former.filter(({ until }) => until > now)].slice(0, MAX_SECRETS);
+    const next = [await encryptSecret(ctx, id, secret), ...former.filter(({ until }) => until > now)].slice(
+      0,
+      MAX_SECRETS,
+    );
     const { replaced } = await commit(ctx.db, { replaced: replaceSecrets(ctx.db, endpoint, next, now) });
     if (replaced.length === 0) return undefined;
     await notifySender(ctx, id, (sender) => sender.changed({ resumed: false }));
@@ -133,7 +136,7 @@ export async function rotateSecret(
   });
 }
 
-const sealed = async (ctx: Context, id: string, secret: string): Promise<SigningSecret> => ({
+const encryptSecret = async (ctx: Context, id: string, secret: string): Promise<SigningSecret> => ({
   secret: await encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id)),
   until: null,
 });
@@ -143,7 +146,7 @@ function requireGoodAddress(ctx: Context, url: string): void {
   if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
 }
 
-/** Asks the object of an endpoint. */
+/** Calls the `WebhookSender` object of an endpoint. */
 export const callSender = <T>(
   { bindings }: Pick<Context, 'bindings'>,
   endpointId: string,
@@ -162,18 +165,18 @@ async function notifySender(
   await callSender(ctx, id, tell).catch((error) => logError('webhook_sender_not_told', error, { endpoint_id: id }));
 }
 
-/** The kinds of records of the company's log that an endpoint is told of. */
-export const kindsFor = (eventTypes: readonly string[]): LogKind[] => [
+/** The kinds of log records that an endpoint with these event types gets. */
+export const listLogKinds = (eventTypes: readonly string[]): LogKind[] => [
   ...(eventTypes.includes(AUDIT_RECORDS) ? (['audit'] as const) : []),
-  ...(eventTypes.some((type) => type === '*' || isOfShares(type)) ? (['share'] as const) : []),
+  ...(eventTypes.some((type) => type === '*' || isShareEventType(type)) ? (['share'] as const) : []),
 ];
 
 /**
- * Makes the company's log tell when it has more records that the endpoint wants. Called before the commit, so that it is not
- * forgotten, and after it, so that nobody who saw no such endpoint ends it.
+ * Has the company's log report new records that the endpoint subscribes to. Called before the commit, so that it cannot be
+ * forgotten, and after it, in case a concurrent run, which did not see the endpoint yet, has ended that meanwhile.
  */
 async function followLog(ctx: PrincipalContext, { eventTypes, status, companyId }: Endpoint): Promise<void> {
-  const kinds = kindsFor(eventTypes);
+  const kinds = listLogKinds(eventTypes);
   if (status !== 'active' || kinds.length === 0) return;
   await callObject(ctx.bindings.COMPANY_LOG, companyId, async (logOfCompany) => {
     await logOfCompany.follow(companyId, kinds);

@@ -8,7 +8,7 @@ import { events } from '../../db/schema/outbox.ts';
 import { type SigningSecret, webhookEndpoints } from '../../db/schema/webhooks.ts';
 import { byId, idList, insertWhen } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
-import { ofActiveCompany } from '../companies/queries.ts';
+import { isCompanyActive } from '../companies/queries.ts';
 
 export type Endpoint = typeof webhookEndpoints.$inferSelect;
 export type StoredEvent = typeof events.$inferSelect;
@@ -44,7 +44,7 @@ export const readEndpoints = (
     { by: webhookEndpoints.createdAt, ...part },
   );
 
-/** Selects a company's endpoints that are active, or were before a pause. */
+/** Selects a company's endpoints that are active or paused: a paused one still gets events from before its pause. */
 export const selectListeners = (db: ControlDb, companyId: string) =>
   db
     .select({ id: webhookEndpoints.id, eventTypes: webhookEndpoints.eventTypes, pauses: webhookEndpoints.pauses })
@@ -103,7 +103,10 @@ export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
     .orderBy(events.occurredAt, events.id)
     .limit(limit);
 
-/** Deletes events that are still as they were read: of one that somebody was taken out of meanwhile, endpoints are told again. */
+/**
+ * Deletes events whose record is unchanged since it was read. One from which a user was redacted meanwhile stays, and is sent
+ * again.
+ */
 export const deleteEvents = (db: ControlDb, companyId: string, read: readonly Pick<ReadEvent, 'id' | 'text'>[]) =>
   db.delete(events).where(
     and(
@@ -114,7 +117,7 @@ export const deleteEvents = (db: ControlDb, companyId: string, read: readonly Pi
     ),
   );
 
-/** Keeps events of a company's Postgres, each once, while somebody is to be told. */
+/** Stores events from a company's Postgres, each only once, if the company has an endpoint that is not disabled. */
 export const insertEvents = (db: ControlDb, companyId: string, records: readonly Omit<StoredEvent, 'companyId'>[]) =>
   db
     .insert(events)
@@ -126,11 +129,11 @@ export const insertEvents = (db: ControlDb, companyId: string, records: readonly
     .onConflictDoNothing();
 
 /** Active companies with events that have waited since a time (ms). */
-export const selectWaiting = (db: ControlDb, until: number, limit: number) =>
+export const selectCompaniesWithPendingEvents = (db: ControlDb, until: number, limit: number) =>
   db
     .selectDistinct({ companyId: events.companyId })
     .from(events)
-    .where(and(lte(events.occurredAt, until), ofActiveCompany(events.companyId)))
+    .where(and(lte(events.occurredAt, until), isCompanyActive(events.companyId)))
     .limit(limit);
 
 /** Deletes events from before a time (ms) of companies without a webhook endpoint. */

@@ -7,13 +7,20 @@ import { callObject } from '../../platform/objects.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { exportLog } from '../company-log/service.ts';
 import { AUDIT_RECORDS, findEventType } from './event-types.ts';
-import { callSender, kindsFor } from './service.ts';
+import { callSender, listLogKinds } from './service.ts';
 import { selectEndpoint, selectListeners } from './store.ts';
-import { type EventToSend, handOut, handToSender, type Listener, toDeliveryInput, wasActive } from './tell.ts';
+import {
+  deliverToListeners,
+  type EventToSend,
+  type Listener,
+  passToSender,
+  toDeliveryInput,
+  wasActive,
+} from './tell.ts';
 
-/** Records of one event. */
-const BATCH = 500;
-/** Batches of a backfill that one message sends before the next goes on. */
+/** The maximum number of records in one event. */
+const MAX_RECORDS_PER_EVENT = 500;
+/** The number of batches that one job message of a backfill sends before it queues the next message. */
 const BATCHES_A_MESSAGE = 20;
 
 /**
@@ -29,20 +36,22 @@ export async function streamLog(ctx: CompanyContext): Promise<void> {
 async function streamNextRecords(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
   const { companyId } = ctx.actor;
   const ask = <T>(call: (log: Log) => Promise<T>) => callObject(ctx.bindings.COMPANY_LOG, companyId, call);
-  const next = (await ask(async (log) => await log.following(kind, BATCH))) as FollowedRecords | undefined;
+  const next = (await ask(async (log) => await log.following(kind, MAX_RECORDS_PER_EVENT))) as
+    | FollowedRecords
+    | undefined;
   if (!next) return false;
   const listeners = await selectListeners(ctx.db, companyId);
-  if (!listeners.some(({ eventTypes }) => kindsFor(eventTypes).includes(kind))) {
+  if (!listeners.some(({ eventTypes }) => listLogKinds(eventTypes).includes(kind))) {
     await ask(async (log) => await log.unfollow([kind], next.follows));
     return false;
   }
   const { records, upTo, lateRecords, late, redactions } = next;
   if (records.length + late.length === 0) return false;
-  if (kind === 'share') await handOut(ctx, listeners, toShareEvents(ctx, [...records, ...lateRecords]));
-  else await handOutAudit(ctx, listeners, next);
+  if (kind === 'share') await deliverToListeners(ctx, listeners, toShareEvents(ctx, [...records, ...lateRecords]));
+  else await deliverAuditRecords(ctx, listeners, next);
   // Of somebody who was taken out of the log meanwhile, endpoints are told again without them.
   const isKept = await ask(async (log) => await log.followed(kind, { upTo, late, redactions }));
-  return !isKept || records.length === BATCH || late.length === BATCH;
+  return !isKept || records.length === MAX_RECORDS_PER_EVENT || late.length === MAX_RECORDS_PER_EVENT;
 }
 
 type Log = ReturnType<CompanyContext['bindings']['COMPANY_LOG']['getByName']>;
@@ -55,8 +64,8 @@ const toShareEvents = ({ actor: { companyId } }: CompanyContext, records: readon
     return { id: event.id, type: event.type, at: event.occurredAt, data };
   });
 
-/** Hands the endpoints of the audit stream the records of when they were active. */
-async function handOutAudit(
+/** Passes audit records to each endpoint that subscribes to them: those of the times when it was active. */
+async function deliverAuditRecords(
   ctx: CompanyContext,
   listeners: readonly Listener[],
   { records, lateRecords }: FollowedRecords,
@@ -65,11 +74,14 @@ async function handOutAudit(
   for (const listener of listeners.filter(({ eventTypes }) => eventTypes.includes(AUDIT_RECORDS))) {
     const wanted = parts.map((some) => some.filter(({ occurredAt }) => wasActive(listener, occurredAt)));
     const batches = wanted.filter((some) => some.length > 0).map((some) => buildBatch(ctx, some));
-    await handToSender(ctx, listener, await Promise.all(batches));
+    await passToSender(ctx, listener, await Promise.all(batches));
   }
 }
 
-/** A batch of the audit trail, whose id is the same for the same first and last records. @param of tells batches of a backfill from others */
+/**
+ * Builds the delivery of a batch of audit records. Equal first and last records give the same id.
+ * @param of the id of a backfill, whose batches get other ids
+ */
 async function buildBatch(ctx: CompanyContext, records: readonly Logged<'audit'>[], of = ''): Promise<DeliveryInput> {
   const { companyId } = ctx.actor;
   const [first, last] = [records[0], records.at(-1)] as [Logged, Logged];
@@ -79,7 +91,7 @@ async function buildBatch(ctx: CompanyContext, records: readonly Logged<'audit'>
   return toDeliveryInput({ id, type: AUDIT_RECORDS, at: Math.max(first.occurredAt, last.occurredAt), data });
 }
 
-/** Sends an endpoint the stored records of the audit trail, the newest first, behind all else that it is sent. */
+/** Sends an endpoint the stored audit records, newest first, with lower priority than its other deliveries. */
 export async function backfillAudit(
   ctx: CompanyContext,
   message: Extract<JobMessage, { type: 'webhooks.backfill' }>,
@@ -100,7 +112,7 @@ export async function backfillAudit(
     const key = toKey(record);
     if (before && (key.at > before.at || (key.at === before.at && key.id >= before.id))) continue;
     batch.push(record as Logged<'audit'>);
-    if (batch.length < BATCH) continue;
+    if (batch.length < MAX_RECORDS_PER_EVENT) continue;
     await send(batch);
     batch = [];
     last = key;

@@ -10,10 +10,10 @@ import type { RelatedData } from './events/views.ts';
 import { callSender } from './service.ts';
 import { deleteEvents, insertEvents, listReads, type StoredEvent, selectEvents, selectListeners } from './store.ts';
 
-/** Events that are read at once, and of a company's Postgres. */
+/** The number of events read at once, from the control database and from the company's Postgres. */
 const BATCH_SIZE = 100;
 
-/** An event as it is told, in the words of the API. `at` in milliseconds. */
+/** An event as it is sent, in the API's format. `at` in milliseconds. */
 export interface EventToSend {
   /** The `webhook-id`. */
   id: string;
@@ -22,10 +22,13 @@ export interface EventToSend {
   data: object;
 }
 
-/** An endpoint, by its id, with the types of events that it wants and its latest pauses. */
+/** A webhook endpoint: its id, the event types it subscribes to, and its latest pauses. */
 export type Listener = { id: string; eventTypes: string[]; pauses: Pause[] };
 
-/** Whether an endpoint was active at a time (ms): events of a pause are not kept for it, those before it are. */
+/**
+ * Whether an endpoint was active at a time (ms): it never gets events that occurred during a pause, but does get those from
+ * before it.
+ */
 export const wasActive = ({ pauses }: Listener, at: number): boolean =>
   !pauses.some(({ from, to }) => at >= from && (to === null || at < to));
 
@@ -35,8 +38,11 @@ export const toDeliveryInput = ({ id, type, at, data }: EventToSend): DeliveryIn
   body: JSON.stringify({ type, timestamp: isoTimestamp(at), data }),
 });
 
-/** Hands each endpoint the events it wants. Repeated, it changes nothing: endpoints know events by their ids. */
-export async function handOut(
+/**
+ * Passes each endpoint's sender the events that the endpoint subscribes to. Can be repeated: senders recognize events by their
+ * ids.
+ */
+export async function deliverToListeners(
   ctx: CompanyContext,
   listeners: readonly Listener[],
   events: readonly EventToSend[],
@@ -45,7 +51,7 @@ export async function handOut(
   await Promise.all(
     listeners.map(async (listener) => {
       const wanted = told.filter(({ type, at }) => isWantedType(listener.eventTypes, type) && wasActive(listener, at));
-      await handToSender(
+      await passToSender(
         ctx,
         listener,
         wanted.map(({ sending }) => sending),
@@ -54,8 +60,8 @@ export async function handOut(
   );
 }
 
-/** Has an endpoint's sender take events. */
-export async function handToSender(ctx: CompanyContext, { id }: Listener, sendings: DeliveryInput[]): Promise<void> {
+/** Passes deliveries to an endpoint's sender. */
+export async function passToSender(ctx: CompanyContext, { id }: Listener, sendings: DeliveryInput[]): Promise<void> {
   const { companyId } = ctx.actor;
   if (sendings.length === 0) return;
   await callSender(ctx, id, async (sender) => await sender.take({ companyId, endpointId: id }, sendings));
@@ -73,7 +79,7 @@ export async function deliverEvents(ctx: CompanyContext): Promise<void> {
     const wanted = found.filter(({ type }) => listeners.some(({ eventTypes }) => isWantedType(eventTypes, type)));
     if (wanted.length > 0) {
       const also = await readRelatedData(ctx, wanted);
-      await handOut(
+      await deliverToListeners(
         ctx,
         listeners,
         wanted.map((event) => toEventToSend(event, also)),

@@ -2,10 +2,10 @@ import type { MailLinkView } from '../../presentation/mail-links.ts';
 import { ApiProblem, call } from '../api.ts';
 import { h } from '../dom.ts';
 import { buildField, buildForm, passwordField } from '../mail-links/form.ts';
-import { forgetToken, linkOfPage, takeToken } from '../mail-links/link.ts';
+import { forgetToken, readMailLink, takeToken } from '../mail-links/link.ts';
 import {
-  addressForManagers,
   applyPageBranding,
+  buildHiddenEmailField,
   howToSignIn,
   paragraph,
   paragraphAbout,
@@ -37,7 +37,7 @@ function showForm(token: string, link: MailLinkView): void {
   };
   showCard(TEXTS.join(company.name), [
     paragraphAbout(email, (ssoOnly ? TEXTS.invitedWithSso : TEXTS.invited)(company.name, email)),
-    buildForm(TEXTS.action, fields, accept, { before: addressForManagers(link) }),
+    buildForm(TEXTS.action, fields, accept, { before: buildHiddenEmailField(link) }),
     expiresAt !== null && paragraph(TEXTS.goodUntil(TIME.format(new Date(expiresAt))), 'small'),
   ]);
   fields[1].input.focus();
@@ -66,6 +66,6 @@ function showRefusal(why: string, isAnswer = false): void {
 
 applyPageBranding();
 const token = takeToken();
-const link = linkOfPage();
+const link = readMailLink();
 if (token && link) showForm(token, link);
 else if (token !== undefined) showRefusal(token === null ? TEXTS.incomplete : TEXTS.deadWhy);

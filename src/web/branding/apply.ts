@@ -19,7 +19,7 @@ export function applyBranding(brand: ViewBranding): void {
   applyTheme(brand);
 }
 
-/** Wears the brand on white, as paper is, or again as before. */
+/** Applies the brand on a white background for printing; with false, restores the page's own theme. */
 export function applyPrintBranding(isPrinted: boolean): void {
   const { style, dataset } = document.documentElement;
   if (isPrinted) {

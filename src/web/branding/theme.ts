@@ -1,8 +1,8 @@
 import {
   type Colour,
+  chooseTextColour,
   contrast,
   GRAPHIC_CONTRAST,
-  inkOn,
   mixed,
   readable,
   TEXT_CONTRAST,
@@ -96,7 +96,7 @@ function themeByScheme({ primary_color: primary, chart_palette: series }: Brandi
         ? {}
         : {
             '--accent': `light-dark(${accents.join()})`,
-            '--on-accent': `light-dark(${accents.map(inkOn).join()})`,
+            '--on-accent': `light-dark(${accents.map(chooseTextColour).join()})`,
           },
     charts: { light: makeChartColours('light'), dark: makeChartColours('dark') },
   };
@@ -105,9 +105,9 @@ function themeByScheme({ primary_color: primary, chart_palette: series }: Brandi
 /** The theme of a brand with a background of its own: all other colours follow from the brand's. */
 function ownTheme(brand: Branding): Theme {
   const page = brand.background ?? STANDARD_COLOURS.background;
-  const scheme = inkOn(page) === '#ffffff' ? 'dark' : 'light';
+  const scheme = chooseTextColour(page) === '#ffffff' ? 'dark' : 'light';
   const standard = BASE_COLOURS[scheme];
-  const text = readable(brand.text_color ?? standard.text, [page], TEXT_CONTRAST, inkOn(page));
+  const text = readable(brand.text_color ?? standard.text, [page], TEXT_CONTRAST, chooseTextColour(page));
   const ifReadable = (ground: Colour, otherwise: Colour, ...inks: Colour[]): Colour =>
     inks.every((ink) => contrast(ink, ground) >= TEXT_CONTRAST) ? ground : otherwise;
   const card = ifReadable(mixed(page, '#ffffff', scheme === 'dark' ? 0.05 : 0.6), page, text);
@@ -132,7 +132,7 @@ function ownTheme(brand: Branding): Theme {
       '--text': text,
       '--soft': soft,
       '--accent': accent,
-      '--on-accent': inkOn(accent),
+      '--on-accent': chooseTextColour(accent),
       '--error': readable(standard.error, [page, card], TEXT_CONTRAST, text),
       '--hover': hover,
       '--chosen': ifReadable(mixed(card, accent, 0.14), card, text),

@@ -2,7 +2,7 @@ import type { ChartConfiguration, ChartOptions, Scale } from 'chart.js';
 import { cut } from '../../kernel/text.ts';
 import type { ViewChart } from '../../presentation/viewing.ts';
 import { axis, getTitle, makeCommonOptions } from './common.ts';
-import { faded, palette, pointShape, seriesColour } from './palette.ts';
+import { palette, pointShape, seriesColour, withOpacity } from './palette.ts';
 import { MAX_SERIES, type Plot } from './plot.ts';
 import { type Tick, timestampTicks } from './timestamps.ts';
 
@@ -76,7 +76,7 @@ function lineStyle(index: number, area: boolean, stacked: boolean, points: numbe
   const colour = seriesColour(index);
   return {
     borderColor: colour,
-    backgroundColor: area ? faded(colour, 0.25) : colour,
+    backgroundColor: area ? withOpacity(colour, 0.25) : colour,
     fill: area && (stacked && index > 0 ? '-1' : 'origin'),
     borderWidth: 2,
     // Dots at the ends reach out of the chart's area.

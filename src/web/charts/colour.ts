@@ -1,8 +1,8 @@
 import { mixed } from '../../kernel/colours.ts';
 
 /**
- * The colours of Chart.js, in the place of its own package for them, which reads every form that CSS has: ours are `#rrggbb`, with
- * two digits more for their opacity. It makes what is pointed at darker; nothing is animated.
+ * Replaces the colour package of Chart.js, which parses every CSS colour: ours are `#rrggbb`, optionally with two digits for
+ * opacity. The hovered element is darkened; nothing is animated.
  */
 export class Color {
   readonly #hex: string;

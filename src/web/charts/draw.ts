@@ -16,14 +16,14 @@ import {
   ScatterController,
   Tooltip,
 } from 'chart.js';
-import { inkOn } from '../../kernel/colours.ts';
+import { chooseTextColour } from '../../kernel/colours.ts';
 import type { ViewCell, ViewChart } from '../../presentation/viewing.ts';
 import { formatList, TEXTS } from '../texts.ts';
 import { cartesian, sortByTime } from './cartesian.ts';
 import { axis, getTitle, makeCommonOptions } from './common.ts';
 import { columnTextsOf, labelText, type NumberStyle, numberText } from './format.ts';
 import { buildLegend, type Entry } from './legend.ts';
-import { faded, palette, pointShape, seriesColour } from './palette.ts';
+import { palette, pointShape, seriesColour, withOpacity } from './palette.ts';
 import {
   type Clouds,
   type Data,
@@ -83,7 +83,7 @@ export function draw(
   const drawn = new Chart(canvas, { ...made.configuration, plugins: [...(made.configuration.plugins ?? []), follow] });
   if (choose) {
     canvas.addEventListener('click', (event) => reportPoint(drawn, event, made.pointAt, choose));
-    button = pointButton(drawn, made.pointAt, wordsIn(data, chart), choose);
+    button = pointButton(drawn, made.pointAt, makePointDescriber(data, chart), choose);
     canvas.after(button.element);
   }
   const series = made.configuration.data.datasets.length;
@@ -98,7 +98,7 @@ export function draw(
 }
 
 /** A point in words: its values by column, as a table writes them. */
-function wordsIn(data: Data, chart: ChartTerms): (point: Point) => string {
+function makePointDescriber(data: Data, chart: ChartTerms): (point: Point) => string {
   const formats = columnTextsOf(data, chart);
   const texts = new Map(data.columns.map(({ name }, at) => [name, formats[at]]));
   const formatPair = ([name, cell]: [string, ViewCell]) => `${name}: ${labelText(texts.get(name) ?? String, cell)}`;
@@ -215,7 +215,7 @@ function scatter({ clouds, style, xLabel, yLabel }: Clouds, { options }: ChartTe
       datasets: clouds.slice(0, MAX_SERIES).map(({ label, points }, index) => ({
         label,
         data: points,
-        backgroundColor: faded(seriesColour(index), 0.65),
+        backgroundColor: withOpacity(seriesColour(index), 0.65),
         borderColor: seriesColour(index),
         pointStyle: pointShape(index),
         pointRadius: 4,
@@ -235,7 +235,7 @@ function pie(plot: Plot, slices: readonly Slice[]): ChartConfiguration {
   const formatShare = shareIn(slices);
   return {
     type: 'pie',
-    plugins: [sharesOn(slices)],
+    plugins: [makeShareLabels(slices)],
     data: {
       labels: slices.map(({ label }) => label),
       datasets: [
@@ -265,7 +265,7 @@ function pie(plot: Plot, slices: readonly Slice[]): ChartConfiguration {
 }
 
 /** Writes the share of each slice on it, where it has the room. */
-const sharesOn = (slices: readonly Slice[]): Plugin => ({
+const makeShareLabels = (slices: readonly Slice[]): Plugin => ({
   id: 'shares',
   afterDatasetsDraw(chart) {
     const { ctx } = chart;
@@ -283,7 +283,7 @@ const sharesOn = (slices: readonly Slice[]): Plugin => ({
       const angle = (startAngle + endAngle) / 2;
       // A whole has its share in the middle.
       const distance = drawn.length === 1 ? 0 : outerRadius * 0.68;
-      ctx.fillStyle = inkOn(seriesColour(at));
+      ctx.fillStyle = chooseTextColour(seriesColour(at));
       ctx.fillText(formatShare(slice, 0), x + Math.cos(angle) * distance, y + Math.sin(angle) * distance);
     });
     ctx.restore();

@@ -18,7 +18,7 @@ export const seriesColour = (index: number): string => colourOfSeries(palette(),
 export const pointShape = (index: number): (typeof POINTS)[number] => POINTS[index % POINTS.length] as 'circle';
 
 /** A colour with an opacity of 0 to 1. */
-export const faded = (colour: string, opacity: number): string =>
+export const withOpacity = (colour: string, opacity: number): string =>
   `${colour}${Math.round(opacity * 255)
     .toString(16)
     .padStart(2, '0')}`;

@@ -18,10 +18,10 @@ const STEPS: Record<string, readonly [along: number, across: number]> = {
   ArrowDown: [0, 1],
 };
 
-/** The keyboard's way to the points that a mouse or finger presses. */
+/** Keyboard access to the points of a chart that a mouse or finger can press. */
 export interface PointButton {
   element: HTMLElement;
-  /** Puts it where its point is drawn now. */
+  /** Moves the button to where its point is currently drawn. */
   place(): void;
 }
 
@@ -50,7 +50,10 @@ export function pointButton(
     return undefined;
   }
 
-  /** The point of the next series that has one there, or before where it is shorter. */
+  /**
+   * The point at the same index in the next visible series that has points; if there is none at that index, the nearest one
+   * before it.
+   */
   function across({ datasetIndex, index }: Place, step: number): Place | undefined {
     for (let at = datasetIndex + step; at >= 0 && at < datasets.length; at += step) {
       const found = along(at, Math.min(index, countPoints(at) - 1), -1);

@@ -85,7 +85,10 @@ function putAt(cards: readonly PlacedCard[]): void {
   }
 }
 
-/** The cards from top to bottom, in bands that no card stands across. Rows are counted from the top of the band. */
+/**
+ * Splits the grid into horizontal bands, such that no card reaches from one into the next. A card's row is counted from the top
+ * of its band.
+ */
 function splitBands(cards: readonly PlacedCard[]): PlacedCard[][] {
   const { places } = arrange(cards.map(({ place }, at) => ({ ...place, visualization_id: String(at) })));
   const bands: PlacedCard[][] = [];
@@ -102,7 +105,10 @@ function splitBands(cards: readonly PlacedCard[]): PlacedCard[][] {
   return bands;
 }
 
-/** A band as lines of cards in their reading order, each over the whole width; tables that are cut stand alone. */
+/**
+ * Splits a band into lines of cards in reading order, each line stretched to the full width; a table that is cut gets a line of
+ * its own.
+ */
 function splitLines(band: readonly PlacedCard[], cut: ReadonlySet<Widget>, columns: number): PlacedCard[][] {
   const lines: PlacedCard[][] = [];
   let left = 0;

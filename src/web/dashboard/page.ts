@@ -20,7 +20,7 @@ import { freshness } from './freshness.ts';
 import { buildGrid } from './grid.ts';
 import type { ChosenPoint, DownloadResult } from './widget.ts';
 
-/** Pauses before outdated results are asked for again, in milliseconds: a database wakes within a second or two. */
+/** Delays before results are requested again while the database wakes, which takes a second or two. Milliseconds. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 
 /** The initial values of a page. */
@@ -33,7 +33,7 @@ export interface Start {
 
 /** The events of a page. */
 export interface PageEvents {
-  /** The viewer, or somebody outside, has changed filters. */
+  /** Filter values were changed by the viewer, or by the host page. */
   onChange(query: URLSearchParams, parameters: ParameterValues): void;
   /** The first results are there, or the reason why there are none. */
   onReady?(parameters: ParameterValues): void;
@@ -57,7 +57,7 @@ export interface ItemPage {
 }
 
 /** Makes the page and runs its queries. */
-export function itemPage(
+export function buildItemPage(
   item: SharedItemView,
   { hide_header, hide_controls, allow_downloads }: EmbedOptions,
   source: Source,
@@ -169,7 +169,7 @@ export function itemPage(
     fresh.showAge(milliseconds);
   }
 
-  /** Asks again until there are new results. The results on the page stay until then, and if there are none. */
+  /** Requests results again until they are up to date. Until then, and if that fails, the outdated results stay on the page. */
   async function renew(signal: AbortSignal): Promise<void> {
     for (const pause of PAUSES) {
       await new Promise((resolve) => setTimeout(resolve, pause));

@@ -2,9 +2,9 @@ import { h, labelButton } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 
 /**
- * Opens a card over the whole screen, or closes it again. Where the browser, or the page around, does not give the screen, it
- * fills the page.
- * @param button of the card, which opens and closes
+ * Opens a card in full screen, or closes it again. If the browser or the host page does not allow full screen, the card fills
+ * the page.
+ * @param button the card's button that opens and closes it
  */
 export async function toggleWhole(card: HTMLElement, button: HTMLElement): Promise<void> {
   const open = card.closest('dialog');

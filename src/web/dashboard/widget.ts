@@ -40,11 +40,14 @@ export interface CardOptions {
   download?: DownloadResult | undefined;
   /** Called with a point that the viewer chooses. */
   onChoose?: ((point: ChosenPoint) => void) | undefined;
-  /** Takes back the viewer's choices in filters; undefined where nothing is chosen. */
+  /** Returns the function that resets the filters; undefined if all have their defaults. */
   reset?: () => (() => void) | undefined;
 }
 
-/** A filter policy refuses a card for values that the viewer cannot change. */
+/**
+ * The message of a failed card. A violated filter policy is shown as `FORBIDDEN`: the viewer cannot change the values that
+ * cause it.
+ */
 const refusalText = (code: string): string =>
   failureText(code === 'SHARE_FILTER_POLICY_VIOLATION' ? 'FORBIDDEN' : code);
 

@@ -25,9 +25,9 @@ export interface Operation {
   id: string;
   /** The method in capitals. */
   method: string;
-  /** Of an event, its type. */
+  /** The request's path; for a webhook event, its type. */
   path: string;
-  /** Whether it is a request that the API makes: an event, which webhook endpoints are sent. */
+  /** Whether it is a webhook event: a request that the API sends to endpoints, instead of one that it receives. */
   isEvent: boolean;
   summary: string;
   tag: string;

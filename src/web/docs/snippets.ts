@@ -8,7 +8,7 @@ interface Example {
   params: Record<string, unknown>;
   query: Record<string, unknown>;
   body: unknown;
-  /** The names of the files' field, of a form. */
+  /** Whether the request sends files as a multipart form instead of JSON. */
   isForm: boolean;
   credential: 'signature' | 'bearer' | 'none';
   baseUrl: string;

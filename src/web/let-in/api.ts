@@ -1,12 +1,12 @@
 import { ApiProblem, type Call, call } from '../api.ts';
-import { LET_IN } from './texts.ts';
+import { AUTHORIZATION_TEXTS } from './texts.ts';
 
-/** Calls the API as `call` does; refusals are in the words of this page. */
+/** Calls the API as `call` does, with error messages in the words of this page. */
 export async function ask<T>(path: string, options: Call = {}): Promise<T> {
   try {
     return await call<T>(path, options);
   } catch (error) {
-    const said = error instanceof ApiProblem ? LET_IN.failures[error.code] : undefined;
+    const said = error instanceof ApiProblem ? AUTHORIZATION_TEXTS.failures[error.code] : undefined;
     if (!(error instanceof ApiProblem) || said === undefined) throw error;
     throw new ApiProblem(error.status, error.code, said, { retryAfter: error.retryAfter, details: error.details });
   }
@@ -18,7 +18,7 @@ export interface SignInResult {
   user?: { email: string };
   requires_2fa?: true;
   requires_2fa_setup?: true;
-  /** The token for the second factor; none where that is a passkey, which is both factors. */
+  /** The token for the step of the second factor; absent if the user must sign in by passkey, which counts as both factors. */
   pending_2fa_token?: string;
 }
 

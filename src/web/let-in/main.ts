@@ -4,13 +4,13 @@ import { buildField, buildForm } from '../mail-links/form.ts';
 import { applyPageBranding, paragraph, showCard } from '../mail-links/page.ts';
 import { ask, type SignedIn } from './api.ts';
 import { askForCompany, continueAfterProvider, returnFromProvider, signIn } from './sign-in.ts';
-import { LET_IN } from './texts.ts';
+import { AUTHORIZATION_TEXTS } from './texts.ts';
 
 /** The page of `/oauth/authorize` and `/oauth/device`: the user signs in, and grants or denies a client's request. */
 const view = JSON.parse(document.getElementById('told')?.textContent ?? 'null') as LetInView;
 
 function askForDevice(signedIn: SignedIn): void {
-  const field = buildField('user_code', LET_IN.deviceCode, {
+  const field = buildField('user_code', AUTHORIZATION_TEXTS.deviceCode, {
     autocomplete: 'off',
     required: true,
     spellcheck: 'false',
@@ -22,7 +22,10 @@ function askForDevice(signedIn: SignedIn): void {
       await ask<AskedView>('/v1/oauth-devices', { body: { user_code: field.input.value }, token: signedIn.token }),
       signedIn,
     );
-  showCard(LET_IN.deviceTitle, [paragraph(LET_IN.deviceAsked), buildForm(LET_IN.next, [field], find)]);
+  showCard(AUTHORIZATION_TEXTS.deviceTitle, [
+    paragraph(AUTHORIZATION_TEXTS.deviceAsked),
+    buildForm(AUTHORIZATION_TEXTS.next, [field], find),
+  ]);
   field.input.focus();
 }
 
@@ -36,27 +39,34 @@ function askForConsent(asked: AskedView, { token, email }: SignedIn): void {
     });
     // The session was for this answer alone. The page may be gone before that is answered.
     await ask('/v1/auth/logout', { body: {}, token }).catch(() => {});
-    const [title, text] = allow ? [LET_IN.doneTitle, LET_IN.done] : [LET_IN.deniedTitle, LET_IN.denied];
-    showCard(title, [paragraph(redirectTo === null ? text : LET_IN.going)], true);
+    const [title, text] = allow
+      ? [AUTHORIZATION_TEXTS.doneTitle, AUTHORIZATION_TEXTS.done]
+      : [AUTHORIZATION_TEXTS.deniedTitle, AUTHORIZATION_TEXTS.denied];
+    showCard(title, [paragraph(redirectTo === null ? text : AUTHORIZATION_TEXTS.going)], true);
     if (redirectTo !== null) location.replace(redirectTo);
   };
-  const refuse = buildForm(LET_IN.deny, [], answer(false));
+  const refuse = buildForm(AUTHORIZATION_TEXTS.deny, [], answer(false));
   refuse.querySelector('button')?.classList.remove('primary');
   showCard(
-    LET_IN.consentTitle(client.name),
+    AUTHORIZATION_TEXTS.consentTitle(client.name),
     [
-      paragraph(LET_IN.signedInAs(email, company)),
+      paragraph(AUTHORIZATION_TEXTS.signedInAs(email, company)),
       client.is_registered
-        ? paragraph(LET_IN.registered(company))
-        : paragraph(client.host === null ? LET_IN.unknownHost : LET_IN.fromHost(client.host)),
-      !client.is_registered && h('p', { class: 'warning', role: 'note' }, LET_IN.warning),
-      paragraph(LET_IN.may),
+        ? paragraph(AUTHORIZATION_TEXTS.registered(company))
+        : paragraph(client.host === null ? AUTHORIZATION_TEXTS.unknownHost : AUTHORIZATION_TEXTS.fromHost(client.host)),
+      !client.is_registered && h('p', { class: 'warning', role: 'note' }, AUTHORIZATION_TEXTS.warning),
+      paragraph(AUTHORIZATION_TEXTS.may),
       h('ul', { class: 'scopes' }, ...scopes.map((scope) => h('li', {}, h('code', {}, scope)))),
       paragraph(
-        [onlyReads ? LET_IN.onlyReads : LET_IN.changes, resource === 'mcp' ? LET_IN.tools : ''].join(' ').trim(),
+        [
+          onlyReads ? AUTHORIZATION_TEXTS.onlyReads : AUTHORIZATION_TEXTS.changes,
+          resource === 'mcp' ? AUTHORIZATION_TEXTS.tools : '',
+        ]
+          .join(' ')
+          .trim(),
       ),
-      paragraph(LET_IN.howLong, 'small'),
-      buildForm(LET_IN.allow, [], answer(true)),
+      paragraph(AUTHORIZATION_TEXTS.howLong, 'small'),
+      buildForm(AUTHORIZATION_TEXTS.allow, [], answer(true)),
       refuse,
     ],
     true,
@@ -69,10 +79,10 @@ const continueWith = (signedIn: SignedIn): void => {
 };
 
 function begin(): void {
-  const title = view.asked ? LET_IN.wants(view.asked.client.name) : LET_IN.deviceTitle;
+  const title = view.asked ? AUTHORIZATION_TEXTS.wants(view.asked.client.name) : AUTHORIZATION_TEXTS.deviceTitle;
   if (view.problem !== null) {
-    const why = view.problem === 'client' ? LET_IN.badClient : LET_IN.badRedirect;
-    showCard(LET_IN.badTitle, [paragraph(why), paragraph(LET_IN.nothing)], true);
+    const why = view.problem === 'client' ? AUTHORIZATION_TEXTS.badClient : AUTHORIZATION_TEXTS.badRedirect;
+    showCard(AUTHORIZATION_TEXTS.badTitle, [paragraph(why), paragraph(AUTHORIZATION_TEXTS.nothing)], true);
   } else if (view.company === null) askForCompany(title);
   else if (!continueAfterProvider(continueWith)) signIn(view.company, continueWith);
 }

@@ -9,5 +9,5 @@ const LANGUAGES: Record<Locale, () => Promise<{ texts: LetInTexts }>> = {
   es: () => import('../../texts/let-in/es.ts'),
 };
 
-/** The texts of this page, besides those of all. */
-export const LET_IN: LetInTexts = (await LANGUAGES[LOCALE]()).texts;
+/** The texts of the OAuth authorization page, in addition to the texts that all pages share. */
+export const AUTHORIZATION_TEXTS: LetInTexts = (await LANGUAGES[LOCALE]()).texts;

@@ -5,11 +5,11 @@ import { LINK_TEXTS } from './texts.ts';
 
 /** A field of a form, which shows the API's problem with its value beside it. */
 export interface Field {
-  /** As the API's body has it. */
+  /** The field's name in the API's request body. */
   name: string;
   input: HTMLInputElement;
   element: HTMLElement;
-  /** An empty message takes the last one back. */
+  /** Shows a message beside the field; an empty one removes it. */
   showProblem(message: string): void;
 }
 
@@ -66,8 +66,8 @@ interface FormExtras {
 }
 
 /**
- * A form whose values the API judges: a problem stands beside its field, and the first of them has the focus; any other failure
- * stands below. It cannot be sent twice at once.
+ * A form whose values the API validates. Problems are shown beside their fields, the first of which gets the focus; any other
+ * failure is shown below. The form cannot be submitted twice at once.
  * @param submit may handle failures itself
  */
 export function buildForm(

@@ -1,13 +1,13 @@
 import type { MailLinkView } from '../../presentation/mail-links.ts';
 
-/** Returns the server's data about whoever the link is for; null where it does not work. */
-export const linkOfPage = (): MailLinkView | null =>
+/** Returns the data about the link's user that the server put into the page; null if the link is not valid. */
+export const readMailLink = (): MailLinkView | null =>
   JSON.parse(document.getElementById('told')?.textContent ?? 'null') as MailLinkView | null;
 
 /**
- * Takes the token out of the page's address, where it would be seen, copied and sent along. The tab remembers it beside the
- * address, so that the page can be loaded again.
- * @returns the token; null without one; undefined where the page is about to be loaded with the one remembered
+ * Removes the token from the page's address, where it could be seen, copied or sent along. The history entry stores it, so that
+ * the page can be reloaded.
+ * @returns the token; null if there is none; undefined if the page is about to reload with the stored token
  */
 export function takeToken(): string | null | undefined {
   const address = new URL(location.href);

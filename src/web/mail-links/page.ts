@@ -10,7 +10,7 @@ import { LINK_TEXTS } from './texts.ts';
 const page = document.getElementById('page') as HTMLElement;
 const branding = brandingOfPage();
 
-/** Dresses the page in the brand of the company that its link is of. */
+/** Applies the brand of the company that the mailed link belongs to. */
 export function applyPageBranding(): void {
   applyBranding(branding);
   followScheme(() => {});
@@ -40,8 +40,8 @@ export const paragraph = (text: string, className = ''): HTMLElement =>
 export const paragraphAbout = (email: string, parts: readonly string[]): HTMLElement =>
   h('p', {}, ...parts.map((part) => (part === email ? h('strong', {}, part) : part)));
 
-/** The address that the link was mailed to, which password managers keep beside the password; people read it in the text. */
-export const addressForManagers = ({ email }: MailLinkView): HTMLElement =>
+/** A hidden field with the user's email address, so that password managers store it with the password. */
+export const buildHiddenEmailField = ({ email }: MailLinkView): HTMLElement =>
   h('input', {
     class: 'unseen',
     type: 'email',

@@ -9,5 +9,5 @@ const LANGUAGES: Record<Locale, () => Promise<{ texts: MailLinkTexts }>> = {
   es: () => import('../../texts/mail-links/es.ts'),
 };
 
-/** The texts of these pages, besides those of all. */
+/** The texts of the pages that mailed links open, in addition to the texts that all pages share. */
 export const LINK_TEXTS: MailLinkTexts = (await LANGUAGES[LOCALE]()).texts;

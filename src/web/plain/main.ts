@@ -2,7 +2,7 @@ import '../styles/main.css';
 import { applyBranding, brandingOfPage, buildLogo } from '../branding/apply.ts';
 import { followScheme } from '../theme.ts';
 
-/** A page of text and forms, which the server has written whole: it works without this, which dresses it in the brand. */
+/** The script of pages that the server renders completely: they work without it; it applies the brand. */
 const branding = brandingOfPage();
 applyBranding(branding);
 followScheme(() => {});

@@ -2,7 +2,7 @@ import '../styles/main.css';
 import type { ViewBranding } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { applyBranding, brandingOfPage, buildLogo } from '../branding/apply.ts';
-import { type ItemPage, itemPage } from '../dashboard/page.ts';
+import { buildItemPage, type ItemPage } from '../dashboard/page.ts';
 import { h } from '../dom.ts';
 import { loadingPage, messagePage, problemPanel } from '../panel.ts';
 import { TEXTS } from '../texts.ts';
@@ -11,7 +11,7 @@ import { formatAddress, type Place, parsePlace } from './address.ts';
 import { listPage } from './list.ts';
 import { restoreSession, type Session } from './session.ts';
 import { signInPage } from './sign-in.ts';
-import { portalDashboard } from './source.ts';
+import { createPortalSource } from './source.ts';
 
 /** The page of `/portal/{company_slug}`: the viewer signs in with a mailed code, then chooses a shared dashboard. */
 const page = document.getElementById('page') as HTMLElement;
@@ -23,7 +23,7 @@ let open: ItemPage | undefined;
 /** Counts navigations: an answer that arrives after a further navigation is dropped. */
 let navigation = 0;
 
-/** The brand, with a name in any case: before somebody signs in it is that of the address, whether there is such a company or not. */
+/** The company's brand, always with a name: before sign-in it is the slug in the address, even if no such company exists. */
 const brandNow = (): ViewBranding => ({ name: session?.company ?? companySlug, ...branding });
 
 function setSession(next: Session | undefined): void {
@@ -70,11 +70,11 @@ async function show(): Promise<void> {
 }
 
 async function buildDashboard(signedIn: Session, place: Place): Promise<HTMLElement> {
-  const source = portalDashboard(signedIn, place.id, place.contextId);
+  const source = createPortalSource(signedIn, place.id, place.contextId);
   const opened = await source.open();
   if (opened.kind !== 'item') throw new Error('The portal gave no dashboard.');
   document.title = `${opened.item.name} – ${brandNow().name}`;
-  open = itemPage(opened.item, opened.options, source, place, {
+  open = buildItemPage(opened.item, opened.options, source, place, {
     onChange: (query) => history.replaceState(null, '', formatAddress({ ...place, query })),
   });
   return open.element;

@@ -9,7 +9,7 @@ interface Tokens {
 /** A signed-in viewer's access to the API. */
 export interface Session {
   email: string;
-  /** The name of the company; one that signed in before it was told has none. */
+  /** The company's name; undefined for a session stored by an earlier version, which did not store it. */
   company: string | undefined;
   /** Called when the server ends the session. */
   onEnded: () => void;

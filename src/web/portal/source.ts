@@ -11,7 +11,7 @@ export interface Listed {
   context_id: string;
 }
 
-/** A dashboard as the portal answers it. */
+/** A dashboard as the portal's API returns it. */
 type PortalView = SharedItemView & { allow_downloads: boolean };
 
 export interface ListPage<T> {
@@ -34,7 +34,7 @@ export function listContexts(session: Session, companySlug: string): Promise<Lis
 }
 
 /** A dashboard of the portal as a source. */
-export function portalDashboard(session: Session, id: string, contextId: string): Source {
+export function createPortalSource(session: Session, id: string, contextId: string): Source {
   const base = `${PORTAL_API_PATH}/dashboards/${encodeURIComponent(id)}`;
   const inContext = new URLSearchParams({ context_id: contextId });
   return {

@@ -1,10 +1,10 @@
 import type { MailLinkView } from '../../presentation/mail-links.ts';
 import { ApiProblem, call } from '../api.ts';
 import { buildField, buildForm, passwordField } from '../mail-links/form.ts';
-import { forgetToken, linkOfPage, takeToken } from '../mail-links/link.ts';
+import { forgetToken, readMailLink, takeToken } from '../mail-links/link.ts';
 import {
-  addressForManagers,
   applyPageBranding,
+  buildHiddenEmailField,
   howToSignIn,
   paragraph,
   paragraphAbout,
@@ -31,7 +31,7 @@ function showForm(token: string, link: MailLinkView): void {
   };
   showCard(TEXTS.title, [
     paragraphAbout(link.email, TEXTS.intro(link.company.name, link.email)),
-    buildForm(TEXTS.action, [field], confirm, { before: addressForManagers(link) }),
+    buildForm(TEXTS.action, [field], confirm, { before: buildHiddenEmailField(link) }),
   ]);
   field.input.focus();
 }
@@ -60,7 +60,7 @@ function offerLink(title: string, why: string, isAnswer = false): void {
 
 applyPageBranding();
 const token = takeToken();
-const link = linkOfPage();
+const link = readMailLink();
 if (token && link?.sso_only) showHowToSignIn(TEXTS.ssoOnly, [], link, false);
 else if (token && link) showForm(token, link);
 else if (token === null) offerLink(TEXTS.title, TEXTS.request);

@@ -3,22 +3,25 @@ import { ApiProblem, call } from '../api.ts';
 import type { Host } from '../embedding.ts';
 import type { TokenAccess } from '../source.ts';
 
-/** A token is renewed before it ends, by a part of its time, but by a least and a most. Milliseconds. */
+/**
+ * How long before its expiry a token is renewed: a share (`part`) of its remaining lifetime, but at least `least` and at most
+ * `most`. Milliseconds.
+ */
 const RENEWAL_LEAD = { part: 0.2, least: 2_000, most: 60_000 };
 /** The maximum delay of a browser timer. Milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** Pauses before a new token is looked at again where that failed. Milliseconds. */
+/** Delays before the check of a new token is retried after a temporary failure. Milliseconds. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
-/** The time after which a host that gave no other token is asked again. Milliseconds. */
+/** The minimum delay before the host page is asked again for a token after it sent no usable one. Milliseconds. */
 const RETRY_MS = 5_000;
 
 /**
- * The way to an embed's API, whose token the page around renews: before it ends, by the server's clock whatever the clocks of
- * host and viewer say, and when it was ended. Requests wait for the new one.
- * @param kind `d` of a dashboard, `v` of a visualization
- * @param onLate called with whether the viewer waits because there is no new token yet
+ * Creates the access to an embed's API. The host page renews its token: before the token expires, by the server's clock,
+ * independent of the clocks of host and viewer, and when it was revoked. Requests wait for the new token.
+ * @param kind `d` for a dashboard, `v` for a visualization
+ * @param onLate called with whether the viewer is waiting because there is no new token yet
  */
-export function embedAccess(
+export function createEmbedAccess(
   kind: string,
   first: string,
   host: Host | undefined,
@@ -61,7 +64,10 @@ export function embedAccess(
     );
   }
 
-  /** Whether there is another token than one that was refused. */
+  /**
+   * Waits until a token other than the rejected one is in use.
+   * @returns false if the host provides none
+   */
   async function awaitRenewal(refused: string): Promise<boolean> {
     if (token !== refused) return true;
     if (!host || !(await host.renewsTokens())) return false;
@@ -74,7 +80,7 @@ export function embedAccess(
 
   const reportLate = () => onLate(failed && (renewal !== undefined || performance.now() >= endsAt));
 
-  /** Uses a token that the page around gives, if it shows the same and that page may have it. */
+  /** Switches to a token from the host page, if it is for the same item and allows the host's origin. */
   async function useFromHost(next: unknown, origin: string): Promise<void> {
     const opened = typeof next === 'string' && next !== token ? await readWithRetries(next) : undefined;
     if (opened && isFor(opened.view, origin)) use(next as string, opened);
@@ -92,7 +98,7 @@ export function embedAccess(
     return (itemId === undefined || getId(view) === itemId) && (origins.length === 0 || origins.includes(origin));
   };
 
-  /** Returns the answer to a token; undefined where it is refused, or there is no answer in time. */
+  /** Fetches a token's item, and retries temporary failures; undefined if the token is rejected or all tries fail. */
   async function readWithRetries(candidate: string) {
     for (const pause of PAUSES) {
       try {

@@ -2,15 +2,15 @@ import '../styles/main.css';
 import type { SharedItemView } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { applyBranding, brandingOfPage, buildLogo } from '../branding/apply.ts';
-import { itemPage } from '../dashboard/page.ts';
+import { buildItemPage } from '../dashboard/page.ts';
 import { h } from '../dom.ts';
 import { connectHost, sendHeight } from '../embedding.ts';
 import { loadingPage, messagePage, problemPanel } from '../panel.ts';
-import { type Opened, publicShare, type Source, sourceBehind, withoutOptions } from '../source.ts';
+import { createPublicShareSource, createTokenSource, type Opened, type Source, withoutOptions } from '../source.ts';
 import { TEXTS } from '../texts.ts';
 import { followScheme, setScheme } from '../theme.ts';
 import type { ParameterValues } from '../values.ts';
-import { embedAccess } from './access.ts';
+import { createEmbedAccess } from './access.ts';
 
 /** The page of `/embed/d/{token}`, `/embed/v/{token}` and `/p/{token}`. */
 const page = document.getElementById('page') as HTMLElement;
@@ -44,7 +44,7 @@ function show(source: Source, { item, options, branding }: Opened & { kind: 'ite
     values = { ...values, ...Object(parameters) };
   });
   host?.allowOrigin(options.allowed_origins ?? []);
-  const view = itemPage(
+  const view = buildItemPage(
     item,
     options,
     source,
@@ -107,14 +107,14 @@ function askToSignIn(companySlug: string, logo: HTMLElement | undefined): void {
 function sourceOfPage(): Source | undefined {
   const [, way, token] = /^\/(embed\/d|embed\/v|p)\/([^/]+)$/.exec(location.pathname) ?? [];
   if (token === undefined) return undefined;
-  if (way === 'p') return publicShare(token);
+  if (way === 'p') return createPublicShareSource(token);
   const notice = h('p', { class: 'late', role: 'status' });
   page.before(notice);
   const onLate = (isLate: boolean) => {
     notice.textContent = isLate ? TEXTS.renewing : '';
   };
-  if (way === 'embed/d') return sourceBehind(embedAccess('d', token, host, onLate));
-  return withoutOptions(sourceBehind(embedAccess('v', token, host, onLate)));
+  if (way === 'embed/d') return createTokenSource(createEmbedAccess('d', token, host, onLate));
+  return withoutOptions(createTokenSource(createEmbedAccess('v', token, host, onLate)));
 }
 
 sendHeight();

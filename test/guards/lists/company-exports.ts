@@ -19,7 +19,7 @@ export const COMPANY_EXPORT_GUARDS = [
     },
     {
       in: 'claimDue',
-      text: 'or(eq(companyExports.forOperator, true), ofActiveCompany(companyExports.companyId)) as SQL',
+      text: 'or(eq(companyExports.forOperator, true), isCompanyActive(companyExports.companyId)) as SQL',
       without: 'sql`true`',
       title: 'waits if its owner',
     },

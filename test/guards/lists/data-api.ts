@@ -9,7 +9,7 @@ export const DATA_API_GUARDS = [
     { in: 'insertEndpoint', text: 'isPublishable(record)', without: 'sql`true`' },
     { in: 'updateEndpoint', text: ', isPublishable(next)', without: '' },
     { in: 'updateEndpoint', text: ', eq(vizApiEndpoints.version, version)', without: '' },
-    { in: 'isPublishable', text: ', not(namesFormat)', without: '' },
+    { in: 'isPublishable', text: ', not(hasFormatParameter)', without: '' },
   ]),
   ...guardsOf('src/modules/data-api/job-store.ts', JOB_TESTS, [
     {

@@ -119,13 +119,13 @@ export const GROUP_AND_POLICY_GUARDS = [
     ['test/users/users.console.test.ts'],
     [
       {
-        in: 'change',
+        in: 'changeUserGroups',
         text: 'fits(groupIds) ? { user, groupIds: shownGroups(ctx, after) } : undefined',
         without: '{ user, groupIds: shownGroups(ctx, after) }',
         title: 'whoever else does so meanwhile',
       },
       {
-        in: 'change',
+        in: 'changeUserGroups',
         text: 'enterStatement(ctx, userId, joined)',
         without: 'enterStatement(ctx, userId, enter)',
         tests: RACE_TESTS,

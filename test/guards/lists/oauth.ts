@@ -50,7 +50,7 @@ export const OAUTH_GUARDS = [
       without: '',
       title: 'at the same time',
     },
-    { in: 'rotateGrant', text: 'ofActiveCompany(oauthGrants.companyId),', without: '', title: 'loses nothing' },
+    { in: 'rotateGrant', text: 'isCompanyActive(oauthGrants.companyId),', without: '', title: 'loses nothing' },
     { in: 'endUserGrant', text: ', isInForce(now)', without: '', title: 'by its person' },
     {
       in: 'denyDevice',

@@ -99,10 +99,10 @@ export const OBJECT_GUARDS = [
     ['test/company-log/feed.test.ts'],
     [
       {
-        text: 'if (!(await settled(batch.handedOver, 2 * TIMEOUT_MS))) {',
+        text: 'if (!(await waitUntilSettled(batch.handedOver, 2 * TIMEOUT_MS))) {',
         without: 'if (false as boolean) {',
       },
-      { text: 'settled(before, TIMEOUT_MS)', without: 'before' },
+      { text: 'waitUntilSettled(before, TIMEOUT_MS)', without: 'before' },
       { text: 'if (countRecords(batch.records) < BATCH_SIZE) {', without: 'if (false as boolean) {' },
     ],
   ),

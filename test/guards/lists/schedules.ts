@@ -102,7 +102,7 @@ export const SCHEDULE_GUARDS = [
     },
     {
       in: 'beginDelivery',
-      text: '        ofActiveCompany(sql`${companyId}`),\n',
+      text: '        isCompanyActive(sql`${companyId}`),\n',
       without: '',
       tests: ['test/organizations/under-way.test.ts'],
       title: 'mails nothing',

@@ -7,19 +7,19 @@ const WAIT = { without: '', title: 'stops waiting uploads' };
 /** What is left alone while a company is suspended. */
 export const SUSPENSION_GUARDS = [
   ...guardsOf('src/modules/sessions/queries.ts', TESTS, [
-    { in: 'rotateSession', text: ' ofActiveCompany(sessions.companyId),', without: '', title: 'refresh tokens' },
+    { in: 'rotateSession', text: ' isCompanyActive(sessions.companyId),', without: '', title: 'refresh tokens' },
   ]),
   ...guardsOf('src/modules/outbox/store.ts', TESTS, [
-    { in: 'claimDue', text: ', ofActiveCompany(outbox.companyId)', ...WAIT },
+    { in: 'claimDue', text: ', isCompanyActive(outbox.companyId)', ...WAIT },
   ]),
   ...guardsOf('src/modules/mails/store.ts', TESTS, [
-    { in: 'claimDue', text: ', ofActiveCompany(mailRequests.companyId)', ...WAIT },
+    { in: 'claimDue', text: ', isCompanyActive(mailRequests.companyId)', ...WAIT },
   ]),
   ...guardsOf('src/modules/data-api/job-store.ts', TESTS, [
-    { in: 'claimDue', text: 'ofActiveCompany(dataJobs.companyId)', ...WAIT, without: 'sql`true`' },
+    { in: 'claimDue', text: 'isCompanyActive(dataJobs.companyId)', ...WAIT, without: 'sql`true`' },
   ]),
   ...guardsOf('src/modules/managed-database/store.ts', TESTS, [
-    { in: 'claimDue', text: ', ofActiveCompany(managedDatabases.companyId)', ...WAIT },
+    { in: 'claimDue', text: ', isCompanyActive(managedDatabases.companyId)', ...WAIT },
   ]),
   ...guardsOf('src/modules/uploads/load.ts', UNDER_WAY_TESTS, [
     { in: 'load', text: " || (await readCompanyState(ctx)) !== 'active'", without: '', title: 'publishes no row' },

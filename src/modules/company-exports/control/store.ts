@@ -9,11 +9,11 @@ export const EXPORTED_KINDS: ReadonlyMap<string, Kind> = new Map(
   KINDS.filter(({ columns }) => Object.values(columns).includes(true)).map((each) => [getTableName(each.table), each]),
 );
 
-/** The maximum number of rows that are read at once, and the characters after which no further one is. */
-const ROWS = 2_000;
-const CHARACTERS = 500_000;
+/** The maximum number of rows of one query, and the number of characters after which it returns no further row. */
+const MAX_ROWS = 2_000;
+const MAX_CHARACTERS = 500_000;
 
-/** Rows of a company as an export has them, and after which place the next ones follow; null at the end. */
+/** Exported rows of a company, and the `rowid` of the last one, after which to read on; null at the end. */
 export interface Records {
   records: Record<string, unknown>[];
   next: number | null;
@@ -36,9 +36,9 @@ export async function readRecords(db: ControlDb, companyId: string, kind: Kind, 
       select place, ${names}, sum(${length}) over (order by place rows between unbounded preceding and 1 preceding) as before_it
       from (
         select rowid as place, ${names} from ${kind.table}
-        where ${owner} = ${companyId} and rowid > ${after} order by rowid limit ${ROWS}
+        where ${owner} = ${companyId} and rowid > ${after} order by rowid limit ${MAX_ROWS}
       )
-    ) where coalesce(before_it, 0) < ${CHARACTERS} order by place`);
+    ) where coalesce(before_it, 0) < ${MAX_CHARACTERS} order by place`);
   const records = rows.map((row) =>
     Object.fromEntries(shown.map((column) => [column.name, readValue(column, row[column.name])])),
   );

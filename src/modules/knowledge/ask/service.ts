@@ -80,7 +80,7 @@ export async function ask(
 ): Promise<Answer> {
   if (questionKey(question) === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
   const verified = await findVerified(ctx, question);
-  const known = verified && (await readVerdict(ctx, verified));
+  const known = verified && (await judgeVerifiedQuestion(ctx, verified));
   if (verified && known) {
     const asked = await recordQuestion(ctx, question, null);
     return finishAnswer(ctx, asked, { verdict: known, verifiedQuestionId: verified.id, execute, usage: noUsage() });
@@ -101,7 +101,7 @@ export async function ask(
 }
 
 /** Returns the verdict on a verified question; undefined where its query does not compile at this moment. */
-async function readVerdict(ctx: PrincipalContext, row: QuestionRow): Promise<QuestionOutcome | undefined> {
+async function judgeVerifiedQuestion(ctx: PrincipalContext, row: QuestionRow): Promise<QuestionOutcome | undefined> {
   const input = storedQuery(row);
   try {
     const prepared = await prepareMetrics(ctx, input);

@@ -30,7 +30,7 @@ const TIME_OPERATOR_WORDS: Partial<typeof OPERATOR_WORDS> = {
   lte: 'is on or before',
 };
 
-const listed = (parts: readonly string[]): string =>
+const joinWithAnd = (parts: readonly string[]): string =>
   parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 
 const inQuotes = (value: string, isTime: boolean): string =>
@@ -43,7 +43,7 @@ function describeFilter({ dimension: { id, name }, operator, values }: Filter, t
   const texts = values.slice(0, WRITTEN_VALUES).map((value) => inQuotes(value, times.has(id)));
   const more = values.length > WRITTEN_VALUES ? [`${values.length - WRITTEN_VALUES} more`] : [];
   const compares = (times.has(id) && TIME_OPERATOR_WORDS[operator]) || OPERATOR_WORDS[operator];
-  return `${name} ${compares} ${listed([...texts, ...more])}`;
+  return `${name} ${compares} ${joinWithAnd([...texts, ...more])}`;
 }
 
 /** Describes a query in one sentence: from the query alone, so that it says what was done and not what was meant. */
@@ -54,10 +54,10 @@ export function describeQuery({ query, columns, times }: PreparedQuery): string 
     ({ column, descending }) => `${columns[column]?.name}, ${descending ? 'descending' : 'ascending'}`,
   );
   const parts = [
-    listed(metrics.map(({ name }) => name)),
-    ...(names.length > 0 ? [`by ${listed(names)}`] : []),
-    ...(filters.length > 0 ? [`where ${listed(filters.map((filter) => describeFilter(filter, times)))}`] : []),
-    ...(order.length > 0 ? [`ordered by ${listed(order)}`] : []),
+    joinWithAnd(metrics.map(({ name }) => name)),
+    ...(names.length > 0 ? [`by ${joinWithAnd(names)}`] : []),
+    ...(filters.length > 0 ? [`where ${joinWithAnd(filters.map((filter) => describeFilter(filter, times)))}`] : []),
+    ...(order.length > 0 ? [`ordered by ${joinWithAnd(order)}`] : []),
     ...(dimensions.length > 0 ? [`at most ${limit} ${limit === 1 ? 'row' : 'rows'}`] : []),
   ];
   return `${parts.join('; ')}.`;

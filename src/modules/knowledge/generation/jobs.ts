@@ -22,14 +22,14 @@ export async function resumeJobs(ctx: Context): Promise<void> {
 }
 
 /** The age from which a text without an active job is left over. */
-const SETTLED_MS = 60 * 60_000;
+const LEFTOVER_AGE_MS = 60 * 60_000;
 
 /** Scheduled: deletes texts that ended jobs failed to delete. */
 export async function deleteLeftoverSources(ctx: Context): Promise<void> {
   let cursor: string | undefined;
   do {
     const page = await ctx.files.list({ prefix: SOURCE_PREFIX, ...(cursor !== undefined && { cursor }) });
-    const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SETTLED_MS);
+    const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - LEFTOVER_AGE_MS);
     const parseJobId = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
     const ids = old.map(({ key }) => parseJobId(key));
     const active = new Set((ids.length > 0 ? await store.selectActiveIds(ctx.db, ids) : []).map(({ id }) => id));

@@ -7,7 +7,7 @@ import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { byId, idList } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 import type { AiUsage } from '../../../platform/ai.ts';
-import { ofActiveCompany } from '../../companies/queries.ts';
+import { isCompanyActive } from '../../companies/queries.ts';
 
 export type JobRow = typeof jobs.$inferSelect;
 
@@ -174,7 +174,7 @@ export const selectStalled = (db: ControlDb, { now, since }: { now: number; sinc
         isActive,
         lte(jobs.updatedAt, since),
         or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now)),
-        ofActiveCompany(jobs.companyId),
+        isCompanyActive(jobs.companyId),
       ),
     )
     .orderBy(asc(jobs.updatedAt))

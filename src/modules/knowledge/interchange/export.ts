@@ -38,7 +38,7 @@ export async function exportKnowledge(ctx: PrincipalContext, maxBytes = MAX_DOCU
   const byId = new Map((await readActive(ctx, maxBytes)).map((resource) => [resource.id, resource]));
   await addMissingConcepts(ctx, byId);
   const resources = [...new Set(byId.values())];
-  const named = await tableNames(ctx, resources);
+  const named = await createTableNamer(ctx, resources);
   const lists = LIST_NAMES.map((list) => [list, toEntries(list, resources, byId, named)] as const);
   return { document: { format: FORMAT, ...Object.fromEntries(lists) } as KnowledgeDocument, resources };
 }
@@ -82,7 +82,7 @@ async function addMissingConcepts(ctx: PrincipalContext, byId: Map<string, Activ
 }
 
 /** Returns a function that replaces ids of tables in a text by their names: an id means nothing elsewhere. */
-async function tableNames(
+async function createTableNamer(
   ctx: PrincipalContext,
   resources: readonly ActiveResource[],
 ): Promise<(text: string) => string> {

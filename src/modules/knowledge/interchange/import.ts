@@ -173,8 +173,8 @@ const keyIn = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey
 const getId = (known: KnownTarget): string => ('resourceId' in known ? known.resourceId : known.suggestionId);
 
 /**
- * Reads the resources and pending suggestions that the names of a document mean. Relations that no import suggested are found
- * by the ids of their ends, or of the suggestions of these.
+ * Reads the resources and pending suggestions that the names in a document refer to. Relations that were not suggested by an
+ * import are found by the ids of their end nodes, or of the suggestions of these.
  */
 async function readKnown(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, KnownTarget>> {
   const known = new Map<string, KnownTarget>();
@@ -212,7 +212,7 @@ async function findResources(
 const isKnown = (item: Item, known: ReadonlyMap<string, KnownTarget>): boolean =>
   known.has(item.key) || (item.list === 'relations' && known.has(keyByIds(item, known) ?? ''));
 
-/** The key of a relation, made of the ids of its ends; null where one of its ends is not there. */
+/** The key of a relation, made of the ids of its end nodes; null where one of them does not exist. */
 function keyByIds({ list, name, references }: Item, known: ReadonlyMap<string, KnownTarget>): string | null {
   const [subject, object] = references.map(({ named }) => known.get(named[0]?.key ?? ''));
   return subject && object ? keyIn(RESOURCE_TYPES[list], uniqueKeyFrom(getId(subject), name, getId(object))) : null;

@@ -69,7 +69,7 @@ export async function buildSemanticModel(
     relationships: byName(parseRelations(texts, tables).map(toRelationship)),
     metrics: byName(computed).map(({ name, description, sql, type }) => ({
       name,
-      expression: ansi(sql),
+      expression: toAnsiExpression(sql),
       description,
       datatype: DATA_TYPES[type],
     })),
@@ -95,7 +95,7 @@ function exportable(
   }
 }
 
-const ansi = (expression: string) => ({ dialects: [{ dialect: 'ANSI_SQL', expression }] });
+const toAnsiExpression = (expression: string) => ({ dialects: [{ dialect: 'ANSI_SQL', expression }] });
 
 const toDataset = (table: Table, fields: readonly NamedSql[]) => ({
   name: table.name,
@@ -103,7 +103,7 @@ const toDataset = (table: Table, fields: readonly NamedSql[]) => ({
   primary_key: ['id'],
   fields: byName(fields).map(({ name, description, sql, type }) => ({
     name,
-    expression: ansi(sql),
+    expression: toAnsiExpression(sql),
     dimension: { is_time: isTime(type) },
     description,
     datatype: DATA_TYPES[type],
@@ -123,7 +123,7 @@ function missingDatasets(items: readonly (Item & { description: string })[], tab
         const mapped = columnNamed(text);
         const isField = item.kind === 'dimension' && item.formula === null && others.length === 0;
         if (!isField || mapped?.table !== name) return [];
-        const expression = ansi(`${quoted(name)}.${quoted(mapped.column)}`);
+        const expression = toAnsiExpression(`${quoted(name)}.${quoted(mapped.column)}`);
         return [{ name: item.name, expression, description: item.description }];
       }),
     ),

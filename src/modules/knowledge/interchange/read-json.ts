@@ -4,7 +4,8 @@ import { type LocatedValue, MAX_ENTRIES, tooManyEntries } from './read-knowledge
 
 const MAX_DEPTH = 100;
 /**
- * The maximum number of commas and opening brackets, one in ten bytes of the largest document: even an empty list takes memory.
+ * The maximum number of commas and opening brackets, by which the number of values is bounded: even an empty list takes memory.
+ * One for each ten bytes of the largest document.
  */
 const MAX_SIGNS = 500_000;
 const SIGNS = new Set([...',[{'].map((sign) => sign.charCodeAt(0)));
@@ -15,7 +16,7 @@ export function readJson(text: string): LocatedValue {
   requireBounded(bytes);
   const lines = new Map<string, number>();
   const walk = new JsonWalk(bytes, 0, MAX_DEPTH);
-  const lineAt = counter(bytes);
+  const lineAt = createLineFinder(bytes);
   try {
     if (walk.next() === OBJECT) walkMembers(walk, bytes, lines, lineAt);
     else walk.value();
@@ -59,7 +60,7 @@ function walkMembers(
 }
 
 /** Returns a function that finds the line of a byte offset; its calls must have ascending offsets. */
-function counter(bytes: Uint8Array): (at: number) => number {
+function createLineFinder(bytes: Uint8Array): (at: number) => number {
   let line = 1;
   let counted = 0;
   return (at) => {

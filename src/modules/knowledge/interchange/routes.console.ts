@@ -20,7 +20,7 @@ const KNOWLEDGE_PATH = '/api/v1/domain-knowledge';
 const targetNames = z.array(z.object({ target_type: z.enum(TARGET_TYPES), name: z.string() }));
 
 /** Answers a document, if it is no larger than an import accepts. @throws exportTooLarge */
-function file(text: string, type: string, name: string): Response {
+function buildFileResponse(text: string, type: string, name: string): Response {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > MAX_DOCUMENT_BYTES) throw exportTooLarge(MAX_DOCUMENT_BYTES);
   const headers = { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` };
@@ -44,8 +44,8 @@ export const interchangeEndpoints = [
     async ({ ctx, query: { format } }) => {
       const exported = await exportKnowledge(ctx);
       return format === 'json'
-        ? file(`${JSON.stringify(exported.document, null, 2)}\n`, 'application/json', 'knowledge.json')
-        : file(await buildSemanticModel(ctx, exported), 'application/yaml', 'semantic-model.yaml');
+        ? buildFileResponse(`${JSON.stringify(exported.document, null, 2)}\n`, 'application/json', 'knowledge.json')
+        : buildFileResponse(await buildSemanticModel(ctx, exported), 'application/yaml', 'semantic-model.yaml');
     },
   ),
   endpoint(

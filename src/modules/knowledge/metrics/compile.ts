@@ -82,12 +82,12 @@ function compileWithin(budget: TextBudget, model: Model, query: MetricQuery): Co
   return {
     statement: { text, values },
     columns: [...query.dimensions, ...query.metrics],
-    used: unique(items),
-    tables: unique(statements.flatMap(({ tables }) => tables)),
+    used: uniqueById(items),
+    tables: uniqueById(statements.flatMap(({ tables }) => tables)),
   };
 }
 
-const unique = <T extends { id: string }>(all: readonly T[]): T[] => [
+const uniqueById = <T extends { id: string }>(all: readonly T[]): T[] => [
   ...new Map(all.map((each) => [each.id, each])).values(),
 ];
 

@@ -68,8 +68,8 @@ export function factSql(
     budget,
     bind,
     column: (table, column) => joined.column(table, column),
-    aggregate: unexpected,
-    metric: unexpected,
+    aggregate: rejectNestedAggregate,
+    metric: rejectNestedAggregate,
   };
   const groups = groupings.map(({ value }, index) => `${render(value, as)} AS ${groupName(index)}`);
   const conditionSql = conditions.map(({ value, type, operator, values }) =>
@@ -82,7 +82,7 @@ export function factSql(
   return { text: write({ measures, groups, conditionSql, sets, from: joined.from, as }), tables: joined.tables };
 }
 
-const unexpected = () => {
+const rejectNestedAggregate = () => {
   throw new Error('an aggregate within an aggregate');
 };
 
@@ -97,22 +97,22 @@ interface Parts {
   as: Rendering;
 }
 
-const all = (conditions: readonly string[]): string => conditions.join(' AND ');
+const joinConditions = (conditions: readonly string[]): string => conditions.join(' AND ');
 const sumLengths = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
 const where = (conditions: readonly string[]): string =>
-  conditions.length > 0 ? `\n    WHERE ${all(conditions)}` : '';
+  conditions.length > 0 ? `\n    WHERE ${joinConditions(conditions)}` : '';
 const groupBy = ({ length }: readonly string[]): string =>
   length > 0 ? `\n    GROUP BY ${Array.from({ length }, (_, index) => index + 1).join(', ')}` : '';
 
 /**
- * Aggregates over rows. A filter that all of them have selects rows; others stand in each aggregate, and rows that none
- * of them counts make no group.
+ * Makes the SQL of aggregates over rows. A filter that all of them share goes into `WHERE`, others into each aggregate; rows
+ * that no aggregate counts are excluded, so that they form no group.
  */
 function aggregatesSql({ measures, groups, conditionSql, sets, from, as }: Parts): string {
   const [first = []] = sets.values();
   const isShared = sets.size === 1;
   const some = [...sets.values()].every((filters) => filters.length > 0)
-    ? [`(${[...sets.values()].map((filters) => `(${all(filters)})`).join(' OR ')})`]
+    ? [`(${[...sets.values()].map((filters) => `(${joinConditions(filters)})`).join(' OR ')})`]
     : [];
   const columns = measures.map((measure) => {
     const { argument, filter } = measure.call;

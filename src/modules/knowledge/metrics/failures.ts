@@ -22,12 +22,12 @@ export const semanticItemUnknown = defineFailure('semantic_query.item_unknown', 
   console: 'SEMANTIC_ITEM_UNKNOWN',
 });
 
-const spell = (items: readonly NamedItem[]): string =>
+const listNames = (items: readonly NamedItem[]): string =>
   items.map(({ kind, name }) => `the ${kind} "${name}"`).join(' and ');
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const describeItems = (says: string) => (items: readonly NamedItem[], relations: readonly string[]) => ({
-  message: `${capital(spell(items))} ${says}`,
+  message: `${capital(listNames(items))} ${says}`,
   items: items.map(({ id, kind, name }) => ({ id, kind, name })),
   relations: [...relations],
 });

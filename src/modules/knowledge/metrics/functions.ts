@@ -10,7 +10,7 @@ function requireArity(values: readonly Expression[], least: number, most = least
 }
 
 /** The signature of a function whose parameters have these types; the first `least` of them are required. */
-const fixed =
+const makeSignature =
   (name: string, type: ValueType, parameters: readonly ValueType[], least = parameters.length): Signature =>
   (values) => {
     requireArity(values, least, parameters.length);
@@ -26,7 +26,7 @@ const argument = (type: ValueType, value: Expression): Expression =>
   type === 'integer' ? sql('integer')`${toType(type, value)}::integer` : toType(type, value);
 
 /** The signature of a function of one number, calculated exactly. */
-const decimalFunction = (name: string): Signature => fixed(name, 'decimal', ['decimal']);
+const decimalFunction = (name: string): Signature => makeSignature(name, 'decimal', ['decimal']);
 
 /** The signature of a function of one number whose result is of the same type. */
 const numberFunction =
@@ -37,7 +37,7 @@ const numberFunction =
     return call(number.type, name, [number]);
   };
 
-const textFunction = (name: string): Signature => fixed(name, 'text', ['text']);
+const textFunction = (name: string): Signature => makeSignature(name, 'text', ['text']);
 
 /** The signature of a construct that takes several values of one type. */
 const variadicFunction =
@@ -81,13 +81,13 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
   ['ceil', decimalFunction('ceil')],
   ['ceiling', decimalFunction('ceiling')],
   ['floor', decimalFunction('floor')],
-  ['round', fixed('round', 'decimal', ['decimal', 'integer'], 1)],
-  ['trunc', fixed('trunc', 'decimal', ['decimal', 'integer'], 1)],
+  ['round', makeSignature('round', 'decimal', ['decimal', 'integer'], 1)],
+  ['trunc', makeSignature('trunc', 'decimal', ['decimal', 'integer'], 1)],
   ['sign', decimalFunction('sign')],
   ['sqrt', decimalFunction('sqrt')],
   ['exp', decimalFunction('exp')],
   ['ln', decimalFunction('ln')],
-  ['power', fixed('power', 'decimal', ['decimal', 'decimal'])],
+  ['power', makeSignature('power', 'decimal', ['decimal', 'decimal'])],
   [
     'mod',
     (values) => {
@@ -106,15 +106,15 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
   ['btrim', textFunction('btrim')],
   ['ltrim', textFunction('ltrim')],
   ['rtrim', textFunction('rtrim')],
-  ['length', fixed('length', 'integer', ['text'])],
-  ['left', fixed('left', 'text', ['text', 'integer'])],
-  ['right', fixed('right', 'text', ['text', 'integer'])],
-  ['substr', fixed('substr', 'text', ['text', 'integer', 'integer'], 2)],
-  ['substring', fixed('substr', 'text', ['text', 'integer', 'integer'], 2)],
-  ['replace', fixed('replace', 'text', ['text', 'text', 'text'])],
-  ['split_part', fixed('split_part', 'text', ['text', 'text', 'integer'])],
-  ['strpos', fixed('strpos', 'integer', ['text', 'text'])],
-  ['starts_with', fixed('starts_with', 'boolean', ['text', 'text'])],
+  ['length', makeSignature('length', 'integer', ['text'])],
+  ['left', makeSignature('left', 'text', ['text', 'integer'])],
+  ['right', makeSignature('right', 'text', ['text', 'integer'])],
+  ['substr', makeSignature('substr', 'text', ['text', 'integer', 'integer'], 2)],
+  ['substring', makeSignature('substr', 'text', ['text', 'integer', 'integer'], 2)],
+  ['replace', makeSignature('replace', 'text', ['text', 'text', 'text'])],
+  ['split_part', makeSignature('split_part', 'text', ['text', 'text', 'integer'])],
+  ['strpos', makeSignature('strpos', 'integer', ['text', 'text'])],
+  ['starts_with', makeSignature('starts_with', 'boolean', ['text', 'text'])],
   [
     'concat',
     (values) => {
@@ -136,7 +136,7 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
       return extractTimePart(parseUnit(EXTRACTION_UNITS, values[0]), values[1] as Expression);
     },
   ],
-  ['now', fixed('now', 'datetime', [])],
+  ['now', makeSignature('now', 'datetime', [])],
 ]);
 
 const decimal = (value: Expression): ValueType => {

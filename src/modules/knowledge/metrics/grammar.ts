@@ -2,7 +2,7 @@ import { ExpressionError, type Table, type ValueType } from './expression.ts';
 import { parseExpression, type Scope } from './parse.ts';
 import { toType } from './types.ts';
 
-/** Types that stand for all: each pair differs in the operators and functions that take them, or in the words of a refusal. */
+/** Types that represent all others in trials: operators, functions or error messages differ between each two of them. */
 const TYPES: readonly ValueType[] = ['decimal', 'date', 'text'];
 
 /**

@@ -136,7 +136,7 @@ export const resultType = ({ type }: Measure): string => typeName(type);
 const tooLarge = (item: Item, most: string) =>
   semanticItemUnknown('metric', item.name, `the query would be computed from more than ${most}`);
 
-/** The table of an aggregate of which each row has at most one row in each of the aggregate's other tables. */
+/** Finds the table of an aggregate whose rows each match at most one row of every other table of the aggregate. */
 function findRoot(model: Model, item: Item, metric: Metric, call: Aggregate): Table {
   const named = listTables([call.argument, call.filter].filter((part) => part !== null));
   const tables = named.length > 0 ? named : metric.tables;

@@ -24,7 +24,7 @@ export async function prepareMetrics(ctx: CompanyContext, input: MetricQueryInpu
 }
 
 /**
- * Compiles a query as `prepareMetrics` does, for a caller who is told its problems: only one who may read its tables is.
+ * Compiles a query as `prepareMetrics` does. Its problems are only reported to callers who may read its tables.
  * @throws accessDenied for others
  */
 export async function prepareForReader(ctx: PrincipalContext, input: MetricQueryInput): Promise<PreparedQuery> {

@@ -81,12 +81,12 @@ export class Relations {
     for (const { many, one } of relations) {
       const along: Step = { from: many, to: one };
       const against: Step = { from: one, to: many };
-      add(this.#declared, along);
-      add(this.#single, along);
-      add(this.#any, along);
-      add(this.#any, against);
+      addStep(this.#declared, along);
+      addStep(this.#single, along);
+      addStep(this.#any, along);
+      addStep(this.#any, against);
       // Said in the other direction as well, it is a step of its own already.
-      if (isUnique(many) && isUnique(one) && !said.has(makeKey(one, many))) add(this.#single, against);
+      if (isUnique(many) && isUnique(one) && !said.has(makeKey(one, many))) addStep(this.#single, against);
     }
   }
 
@@ -109,18 +109,19 @@ export class Relations {
       const path = findShortestPath(steps, from, to);
       if (!path) continue;
       const other = findOtherPath(steps, from, to, path);
-      if (other) return { reason: 'ambiguous', relations: [path, other].map(describe) };
+      if (other) return { reason: 'ambiguous', relations: [path, other].map(formatPath) };
       const multiplies = path.find((step) => !isUnique(step.to));
-      return multiplies ? { reason: 'fans_out', relations: [describe([multiplies])] } : path;
+      return multiplies ? { reason: 'fans_out', relations: [formatPath([multiplies])] } : path;
     }
     const around = findShortestPath(this.#any, from, to);
-    return around ? { reason: 'fans_out', relations: [describe(around)] } : { reason: 'unreachable', relations: [] };
+    return around ? { reason: 'fans_out', relations: [formatPath(around)] } : { reason: 'unreachable', relations: [] };
   }
 }
 
-const describe = (path: Path): string => path.map(({ from, to }) => `${formatEnd(from)} = ${formatEnd(to)}`).join(', ');
+const formatPath = (path: Path): string =>
+  path.map(({ from, to }) => `${formatEnd(from)} = ${formatEnd(to)}`).join(', ');
 
-function add(steps: Map<string, Step[]>, step: Step): void {
+function addStep(steps: Map<string, Step[]>, step: Step): void {
   const { id } = step.from.table;
   const known = steps.get(id);
   if (known) known.push(step);

@@ -120,7 +120,7 @@ async function readItems(
   }
   const found = new ItemIndex();
   for (let added = found.add(items); added.length > 0; ) {
-    const missing = added.flatMap(namesMissing(found));
+    const missing = added.flatMap(createMissingKeyFinder(found));
     if (missing.length === 0 || found.all.size > MAX_ITEMS * inputs.length) break;
     added = found.add(await selectItems(ctx.db, companyId, { ids: [], keys: missing, hidden }));
   }
@@ -128,7 +128,7 @@ async function readItems(
 }
 
 /** Returns a function for the keys of the metrics that an item builds on and that were not read. */
-const namesMissing =
+const createMissingKeyFinder =
   (found: ItemIndex) =>
   ({ kind, formula }: Item): string[] =>
     kind !== 'metric' || formula === null

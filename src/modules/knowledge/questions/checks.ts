@@ -10,8 +10,8 @@ const MAX_CHECKS = 5;
 const MAX_REASON = 1000;
 
 /**
- * Compiles questions for the current items and tables and records the problem of each, until it is the same twice: so the
- * last of several checks to record one records a true one.
+ * Compiles questions for the current items and tables and records the problem of each, until two checks in a row agree: so that
+ * with concurrent checks, too, the last recorded problem is current.
  * @returns the problem of each, or null
  */
 export async function recordChecks(

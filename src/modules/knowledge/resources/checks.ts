@@ -9,8 +9,8 @@ import { setValidationErrors } from './store.ts';
 const MAX_CHECKS = 5;
 
 /**
- * Checks this version of a resource and records the errors, again while the tables change meanwhile: so the last of
- * several checks to record errors records the true ones. A newer version has had its own check.
+ * Checks this version of a resource and records the errors; repeats this if tables changed meanwhile, so that with concurrent
+ * checks, too, the last recorded errors are current. A newer version has its own check.
  * @returns the errors recorded last
  */
 export async function recordCheck(

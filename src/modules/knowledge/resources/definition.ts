@@ -21,7 +21,7 @@ export interface Check {
 /** The message that starts another check after a write. */
 export interface Recheck {
   message: JobMessage;
-  /** Holds if there is anything to check. */
+  /** SQL condition: true if there is anything to check. */
   when?: WriteCondition;
   delaySeconds?: number;
 }

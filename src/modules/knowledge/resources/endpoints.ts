@@ -26,7 +26,7 @@ interface ResourceRoutes<C extends Content, Shown extends ZodType, Query> {
   /** The actions of the catalogue, and the type of their resource where their service has several. */
   actions: Record<'list' | 'create' | 'get' | 'update' | 'archive', Action>;
   resource?: ResourceType;
-  /** How texts call a resource: in full, `an ontology node`; several; and in short, `node`. */
+  /** The names of the type in texts: one with its article, `an ontology node`; the plural; and a short one, `node`. */
   names: { one: string; many: string; short: string };
   /** How operation ids call it. */
   ids: { one: string; many: string };

@@ -133,8 +133,8 @@ export const haveFacets = (companyId: string, wanted: readonly { id: string; fac
       and named.id = wanted.value ->> 'id' and named.facet = wanted.value ->> 'facet'))`;
 
 /**
- * Holds unless following the fields from `ids` leads to the resource itself.
- * @param ids the ids that the fields, or one of them, are about to hold
+ * SQL condition: true unless following the fields from `ids` leads back to the resource.
+ * @param ids the ids that the fields, or one of them, are about to contain
  */
 export const formsNoCycle = (
   key: ResourceKey,

@@ -64,9 +64,9 @@ export async function expressionErrors(
   if (tables.length === 0 && !buildsOnMetrics) {
     return notCompiled(item);
   }
-  const planned = tables.length > 0 ? await plan(ctx, expressions, tables) : new Map<Expression, string>();
+  const planned = tables.length > 0 ? await planExpressions(ctx, expressions, tables) : new Map<Expression, string>();
   return expressions.flatMap((expression): ValidationError[] => {
-    const message = planned.get(expression) ?? outsideGrammar(item, expression, tables);
+    const message = planned.get(expression) ?? findGrammarProblem(item, expression, tables);
     return message === undefined ? [] : [{ field: expression.field, code: 'does_not_compile', message }];
   });
 }
@@ -80,7 +80,7 @@ export const notCompiled = (item: SemanticItem): ValidationError[] =>
   }));
 
 /** Has Postgres plan expressions. @returns the problem of each one that it refuses */
-async function plan(
+async function planExpressions(
   ctx: CompanyContext,
   expressions: readonly Expression[],
   tables: readonly ManagedTable[],
@@ -111,7 +111,7 @@ async function plan(
 }
 
 /** The problem of an expression that metric queries cannot read; they read metrics and dimensions alone. */
-function outsideGrammar(
+function findGrammarProblem(
   { kind }: SemanticItem,
   { text, as }: Expression,
   tables: readonly ManagedTable[],
@@ -132,7 +132,7 @@ async function catchFailure(run: () => Promise<unknown>): Promise<Failure | unde
   }
 }
 
-/** Whether SQL stays within the parentheses around it. */
+/** Whether SQL has balanced brackets, so that it cannot close the parentheses that are put around it. */
 function isOneExpression(sql: string): boolean {
   const open: string[] = [];
   for (const { kind, start } of sqlTokens(sql)) {

@@ -3,7 +3,7 @@ import type { Content, ResourceType } from '../../../db/schema/knowledge-resourc
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { type AiSettings, type AiUsage, askModel } from '../../../platform/ai.ts';
 import { aiNotConfigured } from '../../../platform/ai-failures.ts';
-import { takeModelCall } from '../../usage/queries.ts';
+import { consumeModelCallQuota } from '../../usage/queries.ts';
 import type { Concept } from '../concepts/concept.ts';
 import type { OntologyRelation } from '../ontology/relation.ts';
 import { compose, PROMPTS, type PromptSection } from '../prompts/compose.ts';
@@ -46,7 +46,7 @@ export function requireAi(ctx: CompanyContext): AiSettings {
     model: config.AI_MODEL,
     timeoutMs: config.AI_TIMEOUT_MS,
     backoffMs: config.AI_BACKOFF_MS,
-    beforeCall: () => takeModelCall(ctx),
+    beforeCall: () => consumeModelCallQuota(ctx),
   };
 }
 

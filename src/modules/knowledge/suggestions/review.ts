@@ -77,7 +77,7 @@ export async function acceptSuggestion(
   throw concurrentChange();
 }
 
-/** Refuses members that neither the target nor the suggestion has: a typing error would be accepted for good. */
+/** Rejects members that neither the target nor the suggestion has, which may be misspelt. */
 function requireKnownMembers(schema: z.ZodType, override: Content, suggested: Content): void {
   const unknown = unknownMembers(schema, override, [suggested])
     .filter(({ within }) => within.length === 0)

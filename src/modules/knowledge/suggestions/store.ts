@@ -10,7 +10,7 @@ import type { Denials } from '../../../permissions/denials.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
 
-/** The suggestion of an id, unless it is staged: people do not see it then. */
+/** SQL condition: true for the suggestion with this id, unless it is staged, and so not yet visible to users. */
 const byVisibleId = (companyId: string, id: string): SQL =>
   and(byId(suggestions, companyId, id), ne(suggestions.status, 'staged')) as SQL;
 
@@ -124,7 +124,7 @@ const IDENTIFYING_FIELDS = ['name', 'kind', 'node_type', 'predicate'].concat(
 );
 
 /** The columns that identify a suggestion: the whole payloads of all would be more than an isolate can hold. */
-const identity = {
+const identifyingColumns = {
   id: suggestions.id,
   targetType: suggestions.targetType,
   targetName: suggestions.targetName,
@@ -142,7 +142,12 @@ const ofStaged = (companyId: string, jobId: string) =>
 
 /** Selects the suggestions that a job staged last, the newest first. */
 export const selectStaged = (db: ControlDb, companyId: string, jobId: string) =>
-  db.select(identity).from(suggestions).where(ofStaged(companyId, jobId)).orderBy(newestFirst).limit(MAX_READ);
+  db
+    .select(identifyingColumns)
+    .from(suggestions)
+    .where(ofStaged(companyId, jobId))
+    .orderBy(newestFirst)
+    .limit(MAX_READ);
 
 export const selectStagedNames = (db: ControlDb, companyId: string, jobId: string) =>
   db
@@ -176,7 +181,7 @@ export const selectPending = (
   { targetTypes, alsoImported }: { targetTypes: TargetType[]; alsoImported: boolean },
 ) =>
   db
-    .select(identity)
+    .select(identifyingColumns)
     .from(suggestions)
     .where(
       and(
@@ -203,7 +208,10 @@ export const selectImported = (db: ControlDb, companyId: string, candidateKeys: 
       ),
     );
 
-/** Supersedes the pending concepts of earlier generations, if the job has staged suggestions: a cancelled one has none. */
+/**
+ * Marks the pending concept suggestions of earlier jobs as superseded, if this job has staged suggestions (a cancelled job has
+ * none).
+ */
 export const supersedeConcepts = (db: ControlDb, companyId: string, jobId: string, now: number) =>
   db
     .update(suggestions)

@@ -47,17 +47,17 @@ import { webhookEndpoints } from '../../../db/schema/webhooks.ts';
 import { idList } from '../../../db/statements.ts';
 import type { Person } from '../../../logs/redaction.ts';
 
-export type Owned = SQLiteTable & { companyId: SQLiteColumn };
+export type TableWithCompany = SQLiteTable & { companyId: SQLiteColumn };
 
 /** Rows that one statement deletes: D1 gives it 30 s. */
 const ROWS_PER_BATCH = 1000;
 
 /** A table that has rows of companies. */
 export interface CompanyTable {
-  table: Owned;
+  table: TableWithCompany;
   /**
-   * The condition of its rows that are about a person, and are deleted with them; null where there are none. In all other rows a
-   * pseudonym takes the place of their ids and address: see `people-store.ts`.
+   * SQL condition: true for rows about a person, which are deleted with the person; null if there are none. In all other rows a
+   * pseudonym replaces the person's ids and address: see `people-store.ts`.
    */
   about: ((person: Person) => SQL) | null;
 }
@@ -72,10 +72,10 @@ const asMember = (person: Person) =>
   sql`(${shareMembers.memberType} = 'external_email' and ${shareMembers.subject} = ${person.email} or ${shareMembers.memberType} = 'internal_user' and ${shareMembers.subject} in ${idList(person.ids)})`;
 
 /**
- * Every table of the control database that has rows of companies, in the order in which they are erased: what names a row goes
- * before it. `test/organizations` holds the list against the database.
+ * Every table of the control database that has rows of companies, in the order of erasure: rows that refer to others are erased
+ * before these. `test/organizations` compares the list with the database.
  */
-export const HELD_TABLES: readonly CompanyTable[] = [
+export const COMPANY_TABLES: readonly CompanyTable[] = [
   // Before what triggers tell of: without endpoints they tell nothing.
   { table: webhookEndpoints, about: null },
   { table: events, about: null },
@@ -143,7 +143,7 @@ export const HELD_TABLES: readonly CompanyTable[] = [
   { table: outbox, about: null },
 ];
 
-export const CONTROL_TABLES: readonly Owned[] = HELD_TABLES.map(({ table }) => table);
+export const CONTROL_TABLES: readonly TableWithCompany[] = COMPANY_TABLES.map(({ table }) => table);
 
 /** Tables that have nothing of a company, and why. */
 export const OTHER_TABLES: Readonly<Record<string, string>> = {
@@ -156,7 +156,7 @@ export const OTHER_TABLES: Readonly<Record<string, string>> = {
 };
 
 /** The rows of a company. */
-export function belongsToCompany(table: Owned, companyId: string): SQL {
+export function belongsToCompany(table: TableWithCompany, companyId: string): SQL {
   const own = eq(table.companyId, companyId);
   if (table !== mailRequests) return own;
   // A mail about every company that knows the address: of one that none but this knows.
@@ -170,7 +170,7 @@ export const selectEndpointIds = (db: ControlDb, companyId: string) =>
   db.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(eq(webhookEndpoints.companyId, companyId));
 
 /** Deletes some rows of a company. */
-export const deleteRows = (db: ControlDb, table: Owned, companyId: string) =>
+export const deleteRows = (db: ControlDb, table: TableWithCompany, companyId: string) =>
   db
     .delete(table)
     .where(
@@ -178,7 +178,7 @@ export const deleteRows = (db: ControlDb, table: Owned, companyId: string) =>
     );
 
 /** Whether there is a row of a company. */
-export const selectAnyRow = (db: ControlDb, table: Owned, companyId: string) =>
+export const selectAnyRow = (db: ControlDb, table: TableWithCompany, companyId: string) =>
   db
     .select({ one: sql<number>`1`.as('one') })
     .from(table)

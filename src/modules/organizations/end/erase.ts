@@ -8,28 +8,28 @@ import { STORES, type Store } from './stores.ts';
 
 /** The time for which one scheduled run works on the erasure of companies, and the number that it takes up. */
 const RUN_MS = 2 * MINUTE_MS;
-const ENDS_A_RUN = 5;
+const MAX_ERASURES_PER_RUN = 5;
 /** The time for which a run holds an erasure. */
 const LEASE_MS = 5 * MINUTE_MS;
 
 /**
- * When what was under way at the erasure, an upload or a file that was being written, has ended: it is looked for once more, as
- * long after the end as this.
+ * Delays after the erasure at which the stores are erased again, because an upload or a file that was being written may have
+ * ended after it.
  */
-const LATE_MS = [HOUR_MS, DAY_MS];
+const LATE_ERASURE_DELAYS_MS = [HOUR_MS, DAY_MS];
 
 /** Does a piece of work for a company. */
 type InCompany = <T>(companyId: string, work: (ctx: CompanyContext) => Promise<T>) => Promise<T>;
 
 /**
- * Erases the companies whose time has come, a bounded part of them in each scheduled run. A store that is away is tried again in
- * the next one, and holds up none but the control records, which say where the rest is.
+ * Erases the companies whose time of deletion has passed, a bounded part in each scheduled run. A store that is unavailable is
+ * tried again in the next run; only the control records wait for it, as they say where the other data is.
  */
 export async function eraseEnded(ctx: Context, inCompany: InCompany): Promise<void> {
   const until = Date.now() + RUN_MS;
   const now = ctx.now();
   await store.beginEnds(ctx.db, now);
-  const due = await store.claimDue(ctx.db, { now, next: now + LEASE_MS, limit: ENDS_A_RUN });
+  const due = await store.claimDue(ctx.db, { now, next: now + LEASE_MS, limit: MAX_ERASURES_PER_RUN });
   for (const end of due) {
     const next = await inCompany(end.id, (company) =>
       end.completedAt === null ? erase(company, end, until) : eraseLate(company, end.completedAt, until),
@@ -41,7 +41,7 @@ export async function eraseEnded(ctx: Context, inCompany: InCompany): Promise<vo
   }
 }
 
-/** @returns when it is to go on */
+/** @returns when the erasure is to continue (ms) */
 async function erase(ctx: CompanyContext, { id, stores }: store.CompanyEnd, until: number): Promise<number> {
   const isDone = (each: Store) => typeof stores[each.name]?.at === 'number';
   const [last, ...others] = STORES.toReversed() as [Store, ...Store[]];
@@ -61,11 +61,11 @@ async function erase(ctx: CompanyContext, { id, stores }: store.CompanyEnd, unti
   await ctx.changeAccess(onlyPrincipals(id), () =>
     commit(ctx.db, {
       company: store.deleteCompany(ctx.db, id),
-      end: store.completeEnd(ctx.db, id, { now, dueAt: now + (LATE_MS[0] as number) }),
+      end: store.completeEnd(ctx.db, id, { now, dueAt: now + (LATE_ERASURE_DELAYS_MS[0] as number) }),
     }),
   );
   log('company_erased', { company_id: id });
-  return now + (LATE_MS[0] as number);
+  return now + (LATE_ERASURE_DELAYS_MS[0] as number);
 }
 
 /** Erases a store until nothing is left, time is up, or it fails. @returns whether nothing is left */
@@ -85,7 +85,10 @@ async function eraseStore(ctx: CompanyContext, each: Store, from: string | null,
   return false;
 }
 
-/** Erases data that came after the end. @returns when to look again; null for never */
+/**
+ * Erases data that was written after the erasure.
+ * @returns when to repeat this (ms); null for never
+ */
 async function eraseLate(ctx: CompanyContext, completedAt: number, until: number): Promise<number | null> {
   const { companyId } = ctx.actor;
   try {
@@ -100,6 +103,6 @@ async function eraseLate(ctx: CompanyContext, completedAt: number, until: number
     logError('company_not_erased', error, { company_id: companyId });
     return ctx.now();
   }
-  const next = LATE_MS.map((wait) => completedAt + wait).find((time) => time > ctx.now());
+  const next = LATE_ERASURE_DELAYS_MS.map((wait) => completedAt + wait).find((time) => time > ctx.now());
   return next ?? null;
 }

@@ -2,7 +2,7 @@ import { commitAccess, everybodyIn } from '../../../access/commit-access.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { listPersonalColumns, viewValue } from '../../../db/shown-columns.ts';
 import { type Person, redactedJson, redactedText } from '../../../logs/redaction.ts';
-import { type CompanyTable, getName, HELD_TABLES } from './control-store.ts';
+import { COMPANY_TABLES, type CompanyTable, getName } from './control-store.ts';
 import * as store from './people-store.ts';
 
 /** A record about a person. */
@@ -15,7 +15,7 @@ export interface PersonalRecord {
 /** Yields the rows of the control database that are about a person. */
 export async function* readControlRecords(ctx: CompanyContext, person: Person): AsyncGenerator<PersonalRecord> {
   const { companyId } = ctx.actor;
-  for (const held of HELD_TABLES) {
+  for (const held of COMPANY_TABLES) {
     const kind = getName(held.table);
     const columns = listPersonalColumns(held.table);
     for (let after = 0; held.about; ) {
@@ -67,21 +67,21 @@ async function* rowsNaming(
 const CHANGES_PER_BATCH = 50;
 
 /**
- * Puts the pseudonym into events and messages that wait to be sent. To be done before the places where they go: those are cleared
- * afterwards of earlier ones.
+ * Replaces the person by the pseudonym in events and messages that wait to be sent. Run it before the stores that receive these
+ * are cleared, which removes those sent earlier.
  */
 export const eraseWaiting = (ctx: CompanyContext, person: Person): Promise<Record<string, number>> =>
-  replaceNamings(ctx, person, store.WAITING_TABLES);
+  replaceByPseudonym(ctx, person, store.WAITING_TABLES);
 
-/** Puts the pseudonym where others rely on the rows, and deletes rows about the person: their identity last. */
+/** Replaces the person by the pseudonym in rows that others rely on, and deletes rows about the person: their identity last. */
 export async function eraseControlRecords(
   ctx: CompanyContext,
   person: Person,
   names: readonly string[],
 ): Promise<Record<string, number>> {
   const { companyId } = ctx.actor;
-  const erased = await replaceNamings(ctx, person, store.NAMING_TABLES);
-  const about = HELD_TABLES.filter((held) => held.about !== null);
+  const erased = await replaceByPseudonym(ctx, person, store.NAMING_TABLES);
+  const about = COMPANY_TABLES.filter((held) => held.about !== null);
   const { deleted } = await commitAccess(ctx, everybodyIn(companyId), {
     inviters: names.map((name) => store.forgetInviter(ctx.db, companyId, name)),
     deleted: about.map((held) => store.deleteRowsAboutPerson(ctx.db, held, companyId, person)),
@@ -93,7 +93,7 @@ export async function eraseControlRecords(
   return erased;
 }
 
-async function replaceNamings(
+async function replaceByPseudonym(
   ctx: CompanyContext,
   person: Person,
   tables: readonly store.NamingTable[],

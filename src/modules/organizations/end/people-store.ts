@@ -8,7 +8,7 @@ import { invitations, users } from '../../../db/schema/users.ts';
 import { listPersonalColumns } from '../../../db/shown-columns.ts';
 import { idList } from '../../../db/statements.ts';
 import type { Person } from '../../../logs/redaction.ts';
-import { belongsToCompany, type CompanyTable, HELD_TABLES, type Owned } from './control-store.ts';
+import { belongsToCompany, COMPANY_TABLES, type CompanyTable, type TableWithCompany } from './control-store.ts';
 
 /** Rows that are read at once. */
 export const ROWS_PER_BATCH = 500;
@@ -91,10 +91,10 @@ export function selectRowsAboutPerson(
 const SECRET = /digest|secret|hash|salt|password/i;
 
 /**
- * The tables in whose rows a person may be named, each with the columns of text, and those that tell one row from another. Keys
+ * The tables whose rows may name a person, each with its text columns, and the columns that identify a row. Identifying columns
  * name no person.
  */
-export const NAMING_TABLES = HELD_TABLES.map((held) => ({
+export const NAMING_TABLES = COMPANY_TABLES.map((held) => ({
   ...held,
   columns: textColumns(held.table),
   ids: idColumns(held.table),
@@ -107,15 +107,15 @@ export const WAITING_TABLES: readonly NamingTable[] = NAMING_TABLES.filter(
   ({ table }) => table === events || table === outbox,
 );
 
-function textColumns(table: Owned): SQLiteColumn[] {
+function textColumns(table: TableWithCompany): SQLiteColumn[] {
   return Object.values(getTableColumns(table)).filter(
     (column) =>
       column.getSQLType() === 'text' && !column.primary && column.name !== 'company_id' && !SECRET.test(column.name),
   );
 }
 
-/** The id of a record; of one that has none the ids of what it connects, or of what it belongs to. */
-function idColumns(table: Owned): SQLiteColumn[] {
+/** The columns that identify a row: its `id`, or else the ids of the records that it connects or belongs to. */
+function idColumns(table: TableWithCompany): SQLiteColumn[] {
   const own = Object.values(getTableColumns(table)).filter(({ name }) => name === 'id');
   const others = listPersonalColumns(table).filter(({ name }) => name.endsWith('_id') && name !== 'company_id');
   return own.length > 0 ? own : others;

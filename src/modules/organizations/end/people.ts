@@ -74,9 +74,9 @@ async function* writeJson(
 }
 
 /**
- * Erases a person from all data of a company: records about them are deleted, and where others rely on their actions, a pseudonym
- * takes the place of their ids and address. It can be broken off and repeated at any point: their identity is forgotten last.
- * @returns how many records of each kind were deleted or changed
+ * Erases a person from all data of a company: records about them are deleted, and where others rely on their actions, a
+ * pseudonym replaces their ids and address. It can be interrupted and repeated at any point, as their identity is deleted last.
+ * @returns the number of deleted or changed records by kind
  * @throws userActive while they can sign in
  */
 export async function erasePerson(ctx: PrincipalContext, address: string): Promise<Record<string, number>> {

@@ -8,7 +8,10 @@ export type CompanyEnd = typeof companyErasures.$inferSelect;
 /** SQL condition, true until the erasure of the company begins. */
 const isWhole = not(exists(companyErasures, eq(companyErasures.id, companies.id)));
 
-/** Has a company end at a time, unless that is decided for an earlier one, or the erasure has begun. It is suspended at once. */
+/**
+ * Suspends a company at once and schedules its deletion for `deletesAt`, unless an earlier time is scheduled or the erasure has
+ * begun.
+ */
 export const requestEnd = (db: ControlDb, id: string, deletesAt: number, now: number) =>
   db
     .update(companies)
@@ -21,7 +24,7 @@ export const requestEnd = (db: ControlDb, id: string, deletesAt: number, now: nu
     .where(and(eq(companies.id, id), or(isNull(companies.deletesAt), gt(companies.deletesAt, deletesAt)), isWhole))
     .returning();
 
-/** Lets a company in again that was to end, unless its time has come. */
+/** Cancels the scheduled deletion of a company and lifts its suspension, unless the time of deletion has passed. */
 export const withdrawEnd = (db: ControlDb, id: string, now: number) =>
   db
     .update(companies)
@@ -29,7 +32,7 @@ export const withdrawEnd = (db: ControlDb, id: string, now: number) =>
     .where(and(eq(companies.id, id), gt(companies.deletesAt, now), isWhole))
     .returning();
 
-/** Begins the erasure of companies whose time has come. None of them can be restored from then on. */
+/** Begins the erasure of companies whose time of deletion has passed. They cannot be restored from then on. */
 export const beginEnds = (db: ControlDb, now: number) =>
   db
     .insert(companyErasures)
@@ -38,7 +41,7 @@ export const beginEnds = (db: ControlDb, now: number) =>
     )
     .onConflictDoNothing();
 
-/** Claims ends that are due, until `next`. */
+/** Claims erasures that are due, and postpones them to `next`. */
 export const claimDue = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) =>
   db
     .update(companyErasures)
@@ -63,8 +66,8 @@ export const noteStep = (db: ControlDb, id: string, store: string, { removed, at
     .where(eq(companyErasures.id, id));
 
 /**
- * Adds the rows that the statement before it in the batch deleted to a store's count: both, or neither. A certificate stays as it
- * is.
+ * Adds the number of rows that the previous statement of the batch deleted to a store's count, atomically. The counts of a
+ * completed erasure stay as they are, as its certificate states them.
  */
 export const countDeleted = (db: ControlDb, id: string, store: string) =>
   db
@@ -74,11 +77,11 @@ export const countDeleted = (db: ControlDb, id: string, store: string) =>
     })
     .where(and(eq(companyErasures.id, id), isNull(companyErasures.completedAt)));
 
-/** Sets when a scheduled run takes an end up again; null for never. */
+/** Sets when a scheduled run continues an erasure; null for never. */
 export const setDue = (db: ControlDb, id: string, dueAt: number | null) =>
   db.update(companyErasures).set({ dueAt }).where(eq(companyErasures.id, id));
 
-/** The last of a company: after this its slug is free. */
+/** Deletes the row of the company, the last one of it: after this its slug can be used again. */
 export const deleteCompany = (db: ControlDb, id: string) => db.delete(companies).where(eq(companies.id, id));
 
 export const completeEnd = (db: ControlDb, id: string, { now, dueAt }: { now: number; dueAt: number }) =>

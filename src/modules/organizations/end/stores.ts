@@ -48,7 +48,7 @@ export interface IdentifyingData {
 
 /** Reads and erases the data of one person in a store. */
 interface People {
-  /** `early`: by a connection that ends with the request, so that all is read before the answer begins. */
+  /** `early`: read through a connection that ends with the request, so that everything is read before the response begins. */
   isRead?: 'early';
   read(ctx: CompanyContext, person: Person): AsyncIterable<PersonalRecord>;
   /**
@@ -87,7 +87,7 @@ export const SHARED_FILES = [
   'dead-letters-sent/',
 ] as const;
 
-const listed = (ctx: CompanyContext, options: R2ListOptions): Promise<R2Objects> =>
+const listFiles = (ctx: CompanyContext, options: R2ListOptions): Promise<R2Objects> =>
   withinTime(LIST_MS, ctx.files.list(options));
 
 const database: Store = {
@@ -158,7 +158,7 @@ const files: Store = {
     'logos, uploads, exports, also those that are not whole, results of the Data API, sources of knowledge, archived days of the log',
   async erase(ctx) {
     for (const prefix of OWN_FILES(ctx.actor.companyId)) {
-      const { objects } = await listed(ctx, { prefix, limit: KEYS_PER_STEP });
+      const { objects } = await listFiles(ctx, { prefix, limit: KEYS_PER_STEP });
       if (objects.length === 0) continue;
       const keys = objects.map(({ key }) => key);
       await abandonUploads(ctx.files, keys);
@@ -169,7 +169,7 @@ const files: Store = {
   },
   async hasData(ctx) {
     for (const prefix of OWN_FILES(ctx.actor.companyId)) {
-      if ((await listed(ctx, { prefix, limit: 1 })).objects.length > 0) return true;
+      if ((await listFiles(ctx, { prefix, limit: 1 })).objects.length > 0) return true;
     }
     return false;
   },
@@ -184,9 +184,9 @@ const sharedFiles: Store = {
     const place = Number(at);
     const prefix = SHARED_FILES[place];
     if (prefix === undefined) return { removed: 0, next: null };
-    const page = await listed(ctx, { prefix, limit: FILES_PER_STEP, ...(position && { startAfter: position }) });
+    const page = await listFiles(ctx, { prefix, limit: FILES_PER_STEP, ...(position && { startAfter: position }) });
     let removed = 0;
-    for (const { key } of page.objects) removed += await takeLinesOut(ctx, key);
+    for (const { key } of page.objects) removed += await removeCompanyLines(ctx, key);
     const last = page.objects.at(-1)?.key;
     return { removed, next: page.truncated && last ? `${place} ${last}` : `${place + 1}` };
   },
@@ -229,8 +229,14 @@ async function* linesNaming(ctx: CompanyContext, person: Person): AsyncGenerator
   }
 }
 
-/** Takes the lines of a company out of a file, which goes when it has no other. @returns how many there were */
-async function takeLinesOut({ files: bucket, actor: { companyId } }: CompanyContext, key: string): Promise<number> {
+/**
+ * Removes the lines of a company from a file, and deletes the file if it has no others.
+ * @returns the number of removed lines
+ */
+async function removeCompanyLines(
+  { files: bucket, actor: { companyId } }: CompanyContext,
+  key: string,
+): Promise<number> {
   const text = (await (await bucket.get(key))?.text()) ?? '';
   if (!text.includes(companyId)) return 0;
   const lines = text.split('\n').filter((line) => line !== '');

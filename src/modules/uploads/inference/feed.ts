@@ -1,4 +1,4 @@
-import { hasEndOfData, NEVER_QUOTE } from '../../../formats/copy/csv.ts';
+import { hasEndOfData, NO_QUOTE_BYTE } from '../../../formats/copy/csv.ts';
 import { type Dialect, RECORDS } from '../../../formats/csv/dialect.ts';
 import { HEAD_BYTES } from '../../../formats/csv/head.ts';
 import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
@@ -250,7 +250,7 @@ function takeRecords(
   dialect: Dialect,
   decode: Decode,
 ): number {
-  if (hasEndOfData(bytes) || (dialect.quote === null && bytes.includes(NEVER_QUOTE))) state.irregular = true;
+  if (hasEndOfData(bytes) || (dialect.quote === null && bytes.includes(NO_QUOTE_BYTE))) state.irregular = true;
   const fold = new RecordFold(state, bytes, dialect, decode);
   const { end, line, unclosed } = scan(bytes, 0, isLast, dialect, state.line, fold.fields, (start, stop, at) =>
     fold.take(start, stop, at),

@@ -35,7 +35,7 @@ export interface Concept {
   example: object;
 }
 
-/** Data with which a record is shown beside its own row. */
+/** Data that an event shows in addition to the record's own row. */
 export interface RelatedData {
   /** The groups that a user is in on the console. */
   groupIds: string[];
