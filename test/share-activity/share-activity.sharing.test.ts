@@ -16,6 +16,7 @@ import {
 } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
 import { resetClock } from '../support/clock.ts';
+import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
@@ -149,6 +150,18 @@ describe('the list of share events', () => {
     for (const share of [shares.ended, shares.withDashboard])
       await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.revoked']);
     await expectTypes(company, `share_id=${shares.staying.id}`, ['share.created']);
+  });
+
+  it('has once that a share was revoked whose dashboard was deleted at the same time', async () => {
+    const { dashboard } = await aSalesDashboard(company);
+    const share = await aShare(company, dashboard._id);
+    const { status } = await overtaken(
+      /^update "dashboard_shares"/,
+      () => must(company.as.delete(`/v1/dashboards/${dashboard._id}`)),
+      (env) => company.as.delete(`/api/v1/dashboard-shares/${share.id}`, { env }),
+    );
+    expect(status).toBe(204);
+    await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.revoked']);
   });
 
   it('has what happened to a context, its members and outsiders', async () => {

@@ -47,9 +47,9 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
  * both are committed or neither; call `send` with the rows that it returned, which writes the event to the log and its
  * followers.
  */
-export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'onceAMinute'>) {
+export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'onceAMinute'>, when?: Condition) {
   const { message, work } = toMessage(ctx, event);
-  return prepareMessage(ctx, message, { work: () => work(message) });
+  return prepareMessage(ctx, message, { ...(when && { when }), work: () => work(message) });
 }
 
 /**

@@ -5,6 +5,7 @@ import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
+import type { Condition } from '../../db/statements.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -25,6 +26,7 @@ import { findAccessFailures, requireNotDenied } from '../visualizations/service.
 import { shareNotFound, shareRevoked } from './failures.ts';
 import {
   type DashboardShare,
+  hasDashboard,
   insertShare,
   readShare,
   readShares,
@@ -201,13 +203,13 @@ export async function getShare(ctx: PrincipalContext, id: string): Promise<Share
 /** Revokes a share: its token opens nothing from now on. It stays in the lists. */
 export async function revokeShare(ctx: PrincipalContext, id: string): Promise<void> {
   const share = await requireSharableShare(ctx, id);
-  const event = shareEvent(ctx, 'share.revoked', share);
-  const { told } = await commit(ctx.db, {
+  // The deletion of its dashboard has recorded it.
+  const event = shareEvent(ctx, 'share.revoked', share, {}, hasDashboard(share));
+  const { recorded } = await commit(ctx.db, {
     revoked: updateToRevoked(ctx.db, share.companyId, id, ctx.now()),
-    // The deletion of its dashboard has told it.
-    told: share.dashboardExists ? [event.statement] : [],
+    recorded: event.statement,
   });
-  event.send(told.flat());
+  event.send(recorded);
 }
 
 /** A share of a dashboard that the caller may share. */
@@ -252,14 +254,19 @@ const shareEvent = (
   type: 'share.created' | 'share.updated' | 'share.revoked',
   share: Pick<DashboardShare, 'id' | 'name' | 'dashboardId' | 'shareContextId'>,
   details: Record<string, unknown> = {},
+  when?: Condition,
 ) =>
-  prepareShareEvent(ctx, {
-    type,
-    target: { type: 'dashboard', id: share.dashboardId },
-    shareId: share.id,
-    shareContextId: share.shareContextId,
-    details: { name: share.name, ...details },
-  });
+  prepareShareEvent(
+    ctx,
+    {
+      type,
+      target: { type: 'dashboard', id: share.dashboardId },
+      shareId: share.id,
+      shareContextId: share.shareContextId,
+      details: { name: share.name, ...details },
+    },
+    when,
+  );
 
 /** The filters that a policy may be about. */
 export const filterCandidates = (ctx: PrincipalContext, dashboardId: string) =>

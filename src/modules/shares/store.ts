@@ -21,6 +21,10 @@ const DASHBOARD_EXISTS =
     .mapWith(Boolean)
     .as('dashboard_exists');
 
+/** SQL condition: true if the dashboard of a share exists. */
+export const hasDashboard = ({ companyId, dashboardId }: Pick<Row, 'companyId' | 'dashboardId'>) =>
+  exists(dashboards, byId(dashboards, companyId, dashboardId));
+
 const EXTRA_COLUMNS = { dashboardExists: DASHBOARD_EXISTS };
 
 const ORDER = { name: ignoreCase(dashboardShares.name), created_at: dashboardShares.createdAt };

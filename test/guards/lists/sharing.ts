@@ -146,6 +146,11 @@ export const SHARING_GUARDS = [
     { in: 'deleteTargetRevocations', text: ' lt(embedRevocations.subject, to),', without: '' },
     { in: 'deleteRevocationsBefore', text: 'lt(embedRevocations.revokedAt, time)', without: 'sql`true`' },
   ]),
+  ...guardsOf(
+    'src/modules/shares/service.ts',
+    ['test/share-activity/share-activity.sharing.test.ts'],
+    [{ in: 'revokeShare', text: ', {}, hasDashboard(share)', without: '', title: 'at the same time' }],
+  ),
   ...guardsOf('src/modules/shares/store.ts', RACE_TESTS, [
     {
       in: 'insertShare',
