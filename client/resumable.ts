@@ -45,7 +45,7 @@ interface Place {
 
 /**
  * Sends one file by tus 1.0.0. @returns the id of its job
- * @throws the API's refusal, or the last of many failures in a row
+ * @throws the API's refusal, or the last of many failures in a row, or that the file has fewer bytes than the upload
  */
 export async function sendResumably(call: Call, file: FileInParts, options: UploadOptions): Promise<string> {
   const { onProgress, onBegun, resumeAt, signal } = options;
@@ -77,8 +77,11 @@ export async function sendResumably(call: Call, file: FileInParts, options: Uplo
   try {
     for (let failed = 0; !at.isWhole; ) {
       const { uploadId, offset } = at;
+      let hasEnded = false;
       try {
-        at = await sendPart(await file.slice(offset, offset + size), at);
+        const part = await file.slice(offset, offset + size);
+        at = await sendPart(part, at);
+        hasEnded = part.size === 0;
         failed = 0;
       } catch (error) {
         if (signal?.aborted || failed >= TRIES || !mayPass(error)) throw error;
@@ -87,6 +90,8 @@ export async function sendResumably(call: Call, file: FileInParts, options: Uplo
         at = await look(uploadId).catch(() => at);
         failed = at.offset > offset ? 0 : failed + 1;
       }
+      if (hasEnded && !at.isWhole)
+        throw new Error(`"${file.name}" has no more bytes after ${offset}, but its upload is not complete`);
       if (at.offset > offset) tell(at.offset);
     }
   } catch (error) {

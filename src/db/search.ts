@@ -13,17 +13,31 @@ export function contains(texts: readonly SQLWrapper[], search: string): SQL | un
   return or(...texts.map((text) => sql`instr(${lower(text)}, ${wanted}) > 0`));
 }
 
-/** A text that is looked for, and how others are written to be compared with it, whatever the case. */
+/**
+ * SQL condition: the text is `value`, in any case. Where no letter beyond ASCII has another case, an index on `collate nocase`
+ * serves it.
+ */
+export function equalsInAnyCase(text: SQLWrapper, value: string, mostLetters?: number): SQL {
+  const { letters, wanted, lower } = foldCase(value, mostLetters);
+  return letters.length === 0 ? sql`${ignoreCase(text)} = ${value}` : sql`${lower(text)} = ${wanted}`;
+}
+
+/**
+ * A text that is looked for, and how others are written to be compared with it, whatever the case of ASCII and these letters:
+ * the others are left as they are.
+ */
 export function foldCase(search: string, mostLetters = MAX_LETTERS) {
   // Letter by letter: the small form of a letter is another one at the end of a word in Greek.
-  const wanted = [...search].map((letter) => letter.toLowerCase()).join('');
-  const letters = [...new Set(wanted)].filter(hasCapital).slice(0, mostLetters);
+  const small = [...search].map((letter) => letter.toLowerCase());
+  const letters = [...new Set(small)].filter(hasCapital).slice(0, mostLetters);
+  const isFolded = (letter: string) => letter <= '\x7f' || letters.includes(letter.toLowerCase());
+  const wanted = [...search].map((letter, index) => (isFolded(letter) ? small[index] : letter)).join('');
   const lower = (text: SQLWrapper): SQL =>
     letters.reduce(
       (folded, letter) => sql`replace(${folded}, ${character(letter.toUpperCase())}, ${character(letter)})`,
       sql`lower(${text})`,
     );
-  return { wanted, lower };
+  return { letters, wanted, lower };
 }
 
 /** Whether it is a letter beyond ASCII with one capital of its own. */

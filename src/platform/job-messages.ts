@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { splitIntoParts } from '../kernel/parts.ts';
 
 const upload = { companyId: z.string(), jobId: z.string() };
 
@@ -71,8 +72,12 @@ export interface JobQueue {
   sendAll(messages: readonly JobMessage[]): Promise<void>;
 }
 
-/** The maximum number of messages that a queue takes at once. */
-const BATCH_SIZE = 100;
+/** A queue takes at most so many messages at once, and so many bytes with its own about each. */
+const [BATCH_SIZE, BATCH_BYTES, OWN_BYTES] = [100, 250_000, 100];
+
+/** The part of a batch that a message takes, in bytes. */
+const sizeOf = (message: JobMessage): number =>
+  Math.max(new TextEncoder().encode(JSON.stringify(message)).length + OWN_BYTES, BATCH_BYTES / BATCH_SIZE);
 
 /**
  * Messages that wait for a model, results that are written for minutes, checks of which a company's changes make many,
@@ -107,9 +112,10 @@ export function jobQueue(
       );
     },
     async sendAll(messages) {
-      for (let at = 0; at < messages.length; at += BATCH_SIZE) {
-        const some = messages.slice(at, at + BATCH_SIZE).map((message) => ({ body: { ...message, correlationId } }));
-        await bindings[QUEUE_OF[(messages[at] as JobMessage).type]].sendBatch(some);
+      const bodies = messages.map((message) => ({ ...message, correlationId }));
+      for (const batch of splitIntoParts(bodies, BATCH_BYTES, sizeOf)) {
+        const { type } = batch[0] as JobMessage;
+        await bindings[QUEUE_OF[type]].sendBatch(batch.map((body) => ({ body })));
       }
     },
   };

@@ -188,6 +188,20 @@ describe('an upload by the client', () => {
       expect(asked.filter((each) => each.startsWith('PATCH')).length).toBeGreaterThan(1);
     });
 
+    it('fails if it has fewer bytes than the upload, also where that is resumed', async () => {
+      const { api, asked } = line(() => undefined);
+      let id = '';
+      const onBegun = (begun: string) => {
+        id = begun;
+      };
+      const bytes = new Blob(['a,b\n1,2\n3,4']);
+      const file = { name: 'short.tsv', size: 100, slice: (start: number, end: number) => bytes.slice(start, end) };
+      const message = '"short.tsv" has no more bytes after 11, but its upload is not complete';
+      await expect(api.upload(file, { onBegun })).rejects.toThrow(message);
+      await expect(api.upload({ ...file, size: 11 }, { resumeAt: id })).rejects.toThrow(message);
+      expect(asked).toEqual(['POST', 'PATCH 0', 'PATCH 11', 'GET', 'PATCH 11']);
+    });
+
     it('is refused with the error codes of the API', async () => {
       const file = new File([large()], 'a.exe');
       await expect(person().upload(file)).rejects.toMatchObject({ status: 422, code: 'UPLOAD_FILE_TYPE' });

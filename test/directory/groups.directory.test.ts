@@ -108,6 +108,20 @@ describe('a SCIM group', () => {
     expect((await change(group.id, { ...renamed, value: { displayName: 'any case' } })).displayName).toBe('any case');
   });
 
+  it('has no displayName of another group in another case of letters beyond ASCII, and is found by it', async () => {
+    const names = ['Équipe Ñandú', 'Отдел кадров и обучения', 'Ελλάδα'];
+    for (const displayName of names) {
+      const { id } = await aDirectoryGroup(directory, { displayName });
+      for (const other of [displayName.toUpperCase(), displayName.toLowerCase()]) {
+        const refused = await directory.post(GROUPS_PATH, { json: groupInput({ displayName: other }) });
+        expect(refusal(refused)).toEqual([409, 'uniqueness']);
+        const filter = encodeURIComponent(`displayName eq "${other}"`);
+        expect((await must(directory.get(`${GROUPS_PATH}?filter=${filter}`))).Resources).toMatchObject([{ id }]);
+      }
+    }
+    await aDirectoryGroup(directory, { displayName: 'Equipe Nandu' });
+  });
+
   it('is replaced by PUT, members and all, as Okta sends it, and keeps what is not sent', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0], ids[1]), externalId: 'put' });
     const json = { schemas: [GROUP_SCHEMA], id: group.id, displayName: 'Put', members: members(ids[1], ids[2]) };

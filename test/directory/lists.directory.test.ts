@@ -54,6 +54,8 @@ describe('a SCIM filter in a search', () => {
     ['userName ge "ana@one.example" and userName le "bruno@two.example"', ['ana', 'bruno']],
     ['userName pr', ALL_USER_NAMES],
     ['displayName eq "bruno"', ['bruno']],
+    ['displayName eq "ANA éder"', ['ana']],
+    ['displayName ne "ana éDER"', ['bruno', 'zoe']],
     ['displayName co "éder"', ['ana']],
     ['displayName sw "ANA é"', ['ana']],
     ['displayName ew "%_"', ['zoe']],
@@ -102,6 +104,15 @@ describe('a SCIM filter in a search', () => {
     expect(await found(GROUPS_PATH, `members.value eq "${zoe.id}"`)).toEqual([]);
     expect(await found(GROUPS_PATH, 'members.display co "ana"')).toEqual(['Sales']);
     expect(await found(GROUPS_PATH, 'displayName eq "SALES"')).toEqual(['Sales']);
+    const name = 'АБВГДЕЁЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ Σίσυφος ẞ İ';
+    const { id } = await aDirectoryGroup(directory, { displayName: name });
+    const byName = async (of: string) =>
+      (await must(search(GROUPS_PATH, { filter: `displayName eq "${of}"` }))).Resources;
+    expect(await byName(name)).toMatchObject([{ id }]);
+    expect(await found(USERS_PATH, `groups.display eq "${name}"`)).toEqual([]);
+    expect(await found(GROUPS_PATH, `members.display eq "${name}"`)).toEqual([]);
+    const everywhere = await must(directory.post('/scim/v2/.search', { json: { filter: `displayName eq "${name}"` } }));
+    expect(everywhere.Resources).toMatchObject([{ id }]);
     expect(await found(GROUPS_PATH, 'not (members pr) and displayName eq "viewers"')).toEqual(['viewers']);
   });
 
@@ -148,6 +159,7 @@ describe('a SCIM filter in a search', () => {
     expect(await found(USERS_PATH, `${'('.repeat(10)}${many}${')'.repeat(10)}`)).toEqual([]);
     const letters = Array.from({ length: 24 }, () => 'displayName co "ãéíõüçñøåæðþßœ"').join(' and ');
     expect(await found(USERS_PATH, letters)).toEqual([]);
+    expect(await found(USERS_PATH, letters.replaceAll(' co ', ' eq '))).toEqual([]);
     const groups = Array.from({ length: 24 }, () => 'groups.display co "x"').join(' or ');
     expect(await found(USERS_PATH, groups)).toEqual([]);
   });

@@ -48,6 +48,8 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${MODULES}/groups/user-group-store.ts`, 'leaveGroups', 'inArray(groupBindings.groupId'],
     [SERVICE_ACCOUNTS, 'endServiceAccount', 'isBindingOfPrincipal('],
     [`${MODULES}/users/store.ts`, 'removeMemberships', 'isBindingOfPrincipal('],
+    [`${MODULES}/outbox/store.ts`, 'deleteRows', 'isOneOf(rows)'],
+    [`${MODULES}/outbox/store.ts`, 'makeDue', 'isOneOf(rows)'],
     [PROOFS, 'useProof', 'inArray(backupCodes.digest, proof.backupDigests)'],
     [FACTORS, 'deleteOtherBackupCodes', 'isNew'],
     [FACTORS, 'takeFactors', 'ofEnabled(backupCodes.factorId)'],

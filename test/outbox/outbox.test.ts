@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aQuestion, aSum } from '../knowledge/questions/support.ts';
@@ -24,11 +25,14 @@ function aQueue() {
     if (isAway) throw new Error('The queue is away.');
     sent.push(message);
   };
+  const sendBatch = async (batch: { body: JobMessage }[]) => {
+    for (const { body } of batch) await send(body);
+  };
   return {
     sent,
     /** Of this company: a scheduled run sends those of others, too. */
     mine: () => sent.filter(({ companyId }) => companyId === company.id),
-    env: { RECHECKS: { send } } as unknown as Record<string, string>,
+    env: { RECHECKS: { send, sendBatch } } as unknown as Record<string, string>,
     comesBack: () => {
       isAway = false;
     },
@@ -145,6 +149,25 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
       env: queue.env,
     });
     expect([patch.status, await countOf('outbox where company_id = ?', other.id)]).toEqual([200, 0]);
+  });
+
+  it('is sent with hundreds of others by one scheduled run, in batches that the queue takes', async () => {
+    await expect.poll(waiting).toBe(0);
+    const message = (tables: string[]) =>
+      JSON.stringify({ type: 'knowledge.recheck', companyId: company.id, tables, after: '' });
+    await env.CONTROL_DB.prepare(
+      `insert into outbox select lower(hex(randomblob(12))), ?, iif(key < 10, ?, ?), 1 from json_each(?)`,
+    )
+      .bind(company.id, message(['é'.repeat(20_000)]), message([]), JSON.stringify(Array(350).fill(0)))
+      .run();
+    const batches: { body: JobMessage }[][] = [];
+    const sendBatch = async (batch: { body: JobMessage }[]) => void batches.push(batch);
+    await runScheduled({ RECHECKS: { sendBatch } });
+    const mine = batches.filter(([first]) => first?.body.companyId === company.id);
+    expect([await waiting(), mine.flat().length]).toEqual([0, 350]);
+    expect(Math.max(...mine.map(({ length }) => length))).toBeLessThanOrEqual(100);
+    expect(Math.max(...mine.map((batch) => Buffer.byteLength(JSON.stringify(batch))))).toBeLessThan(256_000);
+    expect(mine.length).toBeLessThan(10);
   });
 
   it('is not sent for a change that is refused, or changes nothing', async () => {

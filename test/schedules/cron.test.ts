@@ -81,6 +81,27 @@ describe('the times of a schedule', () => {
     expect(times(cron, 'UTC', '2026-11-02T00:00Z', expected.length)).toEqual(expected);
   });
 
+  it.each([
+    ['sun-sun', [7]],
+    ['0-SUN', [7]],
+    ['sun-0', [7]],
+    ['0-0', [7]],
+    ['7-7', [7]],
+    ['7-sun', [7]],
+    ['sun-sun/2,WED', [3, 7]],
+    ['sat-sun', [6, 7]],
+    ['sun-mon', [1, 7]],
+    ['SUN,7', [7]],
+    ['fri-7', [5, 6, 7]],
+    ['mon-sun/6', [1, 7]],
+    ['sun-7', [1, 2, 3, 4, 5, 6, 7]],
+  ])('are on the days of %s', (days, expected) => {
+    // A Monday.
+    const found = times(`0 8 * * ${days}`, 'UTC', '2026-11-02T00:00Z', expected.length + 1);
+    const week = expected.map((day) => `2026-11-0${day + 1}T08:00`);
+    expect(found).toEqual([...week, `2026-11-${String((expected[0] as number) + 8).padStart(2, '0')}T08:00`]);
+  });
+
   it('are strictly after the given moment, however near', () => {
     const at = Date.parse('2026-11-23T10:15:00.000Z');
     expect(nextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at - 1)).toBe(at);
@@ -124,6 +145,7 @@ describe('a cron expression', () => {
     ['0 8 * * SUNDAY', 'cannot have "SUNDAY" as the day of the week, which goes from 0 to 7'],
     ['0 8 * * *-5', 'cannot have "*-5" as the day of the week, which goes from 0 to 7'],
     ['0 8 * * 5-1', 'cannot have "5-1": it ends before it begins'],
+    ['0 8 1 dec-jan *', 'cannot have "dec-jan": it ends before it begins'],
     ['*/0 8 * * *', 'cannot have "*/0" as the minute: steps are from 1 to 60, after * or a range'],
     ['5/15 * * * *', 'cannot have "5/15" as the minute: steps are from 1 to 60, after * or a range'],
     ['0 */25 * * *', 'cannot have "*/25" as the hour: steps are from 1 to 24, after * or a range'],

@@ -16,7 +16,8 @@ import {
 } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
 import { resetClock } from '../support/clock.ts';
-import { overtaken } from '../support/rival.ts';
+import { countedD1 } from '../support/counted.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
@@ -150,6 +151,26 @@ describe('the list of share events', () => {
     for (const share of [shares.ended, shares.withDashboard])
       await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.revoked']);
     await expectTypes(company, `share_id=${shares.staying.id}`, ['share.created']);
+  });
+
+  it('has that each of a thousand shares was revoked with their dashboard, with few queries', async () => {
+    const { dashboard } = await aSalesDashboard(company);
+    const share = await aShare(company, dashboard._id);
+    const columns = Object.keys((await rowOf('select * from dashboard_shares where id = ?', share.id)) ?? {});
+    const others = { id: 'lower(hex(randomblob(12)))', token_digest: 'lower(hex(randomblob(32)))' };
+    const values = columns.map((column) => others[column as keyof typeof others] ?? column);
+    await env.CONTROL_DB.prepare(
+      `insert into dashboard_shares (${columns}) select ${values} from dashboard_shares, (select value as n from json_each(?)) where id = ?`,
+    )
+      .bind(JSON.stringify(Array(1000).fill(0)), share.id)
+      .run();
+    const total = async () => (await company.as.get(`${EVENTS_PATH}?type=share.revoked`)).body.total;
+    const before = await total();
+    const counted = countedD1();
+    await must(company.as.delete(`/v1/dashboards/${dashboard._id}`, { env: counted.env }));
+    await expect.poll(total, { timeout: 10_000 }).toBe(before + 1001);
+    await expect.poll(() => countOf('outbox where company_id = ?', company.id)).toBe(0);
+    expect(counted.calls()).toBeLessThan(20);
   });
 
   it('has once that a share was revoked whose dashboard was deleted at the same time', async () => {

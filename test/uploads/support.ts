@@ -102,7 +102,10 @@ export async function rowsOf(company: Company, tableId: string) {
 /** A queue that keeps its messages until the test delivers them. */
 export function aHeldQueue() {
   const messages: JobMessage[] = [];
-  const JOBS = { send: async (message: JobMessage) => void messages.push(message) };
+  const JOBS = {
+    send: async (message: JobMessage) => void messages.push(message),
+    sendBatch: async (batch: { body: JobMessage }[]) => void messages.push(...batch.map(({ body }) => body)),
+  };
   return { messages, env: { JOBS } };
 }
 

@@ -183,6 +183,46 @@ describe.each(['visualizations:get', 'visualizations:execute'])(
       expect([status, body.details[0].message]).toEqual([422, 'must be number, the kind of the parameter in "Hidden"']);
       expect((await as.put(`${DASHBOARDS_PATH}/${_id}`, { json })).status).toBe(200);
     });
+
+    it('are left alone by new filters, and set as before by those that were there', async () => {
+      const [hidden, shown] = (await must(as.get(`${DASHBOARDS_PATH}/${placed._id}`))).layout;
+      const was = [
+        parameter('kind', 'text'),
+        { ...parameter('least', 'number'), applies_to: [hidden.visualization_id] },
+      ];
+      const { _id } = await must(
+        company.as.post(DASHBOARDS_PATH, { json: { name: 'Both', layout: [hidden, shown], filters: was } }),
+      );
+      const path = `${DASHBOARDS_PATH}/${_id}`;
+      const before = await must(as.get(path));
+      const change = async (json: object) => (await must(as.put(path, { json }))).filters;
+      const labelled = before.filters.map((filter: object) => ({ ...filter, label: 'Other' }));
+      expect(await change({ filters: labelled })).toEqual(labelled);
+      const added = [parameter('top', 'text'), parameter('nothing', 'text')];
+      const onlyShown = { applies_to: [shown.visualization_id] };
+      expect(await change({ filters: [...labelled, ...added] })).toMatchObject([
+        ...labelled,
+        ...added.map((filter) => ({ ...filter, ...onlyShown })),
+      ]);
+      expect(await change({ filters: [{ ...was[1], kind: 'text' }] })).toMatchObject([
+        { slug: 'least', applies_to: [] },
+      ]);
+      const { filters } = await must(company.as.get(path));
+      await must(company.as.put(path, { json: { filters } }));
+      const values = { parameters: { least: 'a' } };
+      const { results } = await must(company.as.post(`${path}/execute`, { json: values }));
+      expect(results.map(({ rows }: { rows: unknown }) => rows)).toEqual([[[null, null, null]], [[null]]]);
+    });
+
+    it('are left alone by filters that were there, on a dashboard that it is placed on', async () => {
+      const [hidden, shown] = (await must(as.get(`${DASHBOARDS_PATH}/${placed._id}`))).layout;
+      const json = { name: 'Of one', layout: [shown], filters: [parameter('least', 'text')] };
+      const path = `${DASHBOARDS_PATH}/${(await must(company.as.post(DASHBOARDS_PATH, { json })))._id}`;
+      const { status, body } = await as.put(path, { json: { layout: [hidden, shown] } });
+      // Placing it needs the permission to execute it.
+      if (action === 'visualizations:execute') expect(status).toBe(403);
+      else expect([status, body.filters[0].applies_to]).toEqual([200, [shown.visualization_id]]);
+    });
   },
 );
 

@@ -99,6 +99,31 @@ export const widgetIds = (layout: readonly Widget[]): string[] => [
   ...new Set(layout.map(({ visualization_id }) => visualization_id)),
 ];
 
+type Definition = { layout: readonly Widget[]; filters: readonly Filter[] };
+
+/**
+ * The filters of a dashboard, for storing: whoever is denied a visualization on it cannot apply a filter to it, as the kind of its
+ * parameter, which would not be checked, is unknown to them. Filters that were there still apply to what they applied to.
+ * @param denied ids of the visualizations that the caller is denied
+ */
+export function limitFilters(
+  { layout, filters }: Definition,
+  present: Definition,
+  denied: Pick<AccessFailures, 'has'>,
+): Filter[] {
+  const placed = new Set(widgetIds(present.layout));
+  const known = new Set(present.filters.map(formatBinding));
+  return filters.map((filter) => {
+    const ids = filter.applies_to ?? widgetIds(layout);
+    const isBound = known.has(formatBinding(filter));
+    const allowed = ids.filter((id) => !denied.has(id) || (isBound && placed.has(id)));
+    return allowed.length < ids.length ? { ...filter, applies_to: allowed } : filter;
+  });
+}
+
+/** What a filter sets, and of which kind, as text. */
+const formatBinding = ({ slug, kind, applies_to }: Filter): string => JSON.stringify([slug, kind, applies_to]);
+
 /**
  * Returns the problems of filters, for a dashboard with these visualizations.
  * @param denied ids of those that the caller is denied: nothing is told of their parameters

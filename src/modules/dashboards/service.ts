@@ -3,6 +3,7 @@ import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
+import type { Filter } from '../../db/schema/dashboards.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { slugFrom } from '../../kernel/text.ts';
@@ -25,7 +26,7 @@ import {
   type Visualization,
   visualizationNotFound,
 } from '../visualizations/service.ts';
-import { type DashboardChanges, filterProblems, type NewDashboard, widgetIds } from './definition.ts';
+import { type DashboardChanges, filterProblems, limitFilters, type NewDashboard, widgetIds } from './definition.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import { dashboardInputs, optionsSql, selectApplicableValues } from './inputs.ts';
 import { type OptionsWanted, readAllowedOptions } from './options.ts';
@@ -128,11 +129,12 @@ export async function dashboardOptions(ctx: PrincipalContext, id: string, wanted
 }
 
 export async function createDashboard(ctx: PrincipalContext, input: NewDashboard): Promise<Dashboard> {
-  await validateDefinition(ctx, input);
+  const filters = await validateDefinition(ctx, input);
   const { cache_seconds: cacheSeconds, ...rest } = input;
   const now = ctx.now();
   const record: Dashboard = {
     ...rest,
+    filters,
     cacheSeconds,
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
@@ -159,7 +161,7 @@ export function changeDashboard(ctx: PrincipalContext, id: string, changes: Dash
   return retryOnConcurrentChange(async () => {
     const present = await getDashboard(ctx, id);
     const next = { ...present, ...rest, ...(cacheSeconds !== undefined && { cacheSeconds }), updatedAt: ctx.now() };
-    if (changes.layout || changes.filters) await validateDefinition(ctx, next, present);
+    if (changes.layout || changes.filters) next.filters = await validateDefinition(ctx, next, present);
     const unseen =
       getShownParts(next) === getShownParts(present)
         ? undefined
@@ -274,20 +276,24 @@ function executeLoaded(
 /**
  * Throws unless all visualizations are the company's. Who places one must be allowed to execute it, and who writes SQL for
  * options must be allowed to create visualizations. Parts that the dashboard has already are not checked again.
+ * @returns the filters to be stored
  */
 async function validateDefinition(
   ctx: PrincipalContext,
   next: Definition,
   present: Definition = EMPTY_DEFINITION,
-): Promise<void> {
+): Promise<Filter[]> {
   const ids = widgetIds(next.layout);
   const found = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
   if (found.length < ids.length) throw visualizationNotFound();
   for (const id of findNewWidgetIds(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
   const known = listSql(present);
   if (listSql(next).some((sql) => !known.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
-  const problems = filterProblems(next.filters, found, findAccessFailures(ctx, ids));
+  const denied = findAccessFailures(ctx, ids);
+  const filters = limitFilters(next, present, denied);
+  const problems = filterProblems(filters, found, denied);
   if (problems.length > 0) throw invalid(problems);
+  return filters;
 }
 
 /** Throws unless the caller may share the dashboard as changed. Placing a visualization on a shared dashboard shares it. */

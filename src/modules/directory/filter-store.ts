@@ -4,7 +4,7 @@ import { joinDefaultAccount } from '../../access/sources.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
-import { foldCase, ignoreCase } from '../../db/search.ts';
+import { equalsInAnyCase, foldCase, ignoreCase } from '../../db/search.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import { CHANGED_WITH_MEMBERS_AT } from '../groups/service.ts';
 import { invalidFilter } from './failures.ts';
@@ -126,6 +126,7 @@ export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden
     return attribute.some(of(findPart(attribute, path.sub ?? 'value')));
   };
 
+  const mostLetters = 'of' in filter || 'parts' in findAttribute(filter.path) ? MAX_LETTERS : undefined;
   const condition = (each: Filter, within?: ComplexAttribute): SQL => {
     switch (each.op) {
       case 'and':
@@ -144,7 +145,7 @@ export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden
           ? (findAttribute(each.path) as ComplexAttribute).some(sql`1`)
           : compare(each.path, within, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
       default:
-        return compare(each.path, within, (single) => comparison(single, each.op, each.value));
+        return compare(each.path, within, (single) => comparison(single, each.op, each.value, mostLetters));
     }
   };
   const isComplexItself = (path: AttributePath, within?: ComplexAttribute): boolean =>
@@ -165,26 +166,37 @@ const findPart = ({ parts }: ComplexAttribute, name: string): SimpleAttribute =>
 
 const ORDERS = { gt: sql`>`, ge: sql`>=`, lt: sql`<`, le: sql`<=` } as const;
 
-function comparison({ type, is }: SimpleAttribute, op: Comparison, value: Value): SQL {
+function comparison({ type, is }: SimpleAttribute, op: Comparison, value: Value, mostLetters?: number): SQL {
   if (value === null) return nullComparison(is, op);
   const wanted = heldValue(type, value);
-  if (op === 'ne') return sql`not ${comparison({ type, is }, 'eq', value)}`;
-  const folded = type === 'text' ? ignoreCase(is) : is;
-  if (op === 'eq') return sql`(${is} is not null and ${folded} = ${wanted})`;
+  if (op === 'ne') return sql`not ${comparison({ type, is }, 'eq', value, mostLetters)}`;
+  if (op === 'eq') {
+    const isEqual = type === 'text' ? equalsInAnyCase(is, String(wanted), mostLetters) : sql`${is} = ${wanted}`;
+    return sql`(${is} is not null and ${isEqual})`;
+  }
   if (op in ORDERS) {
     if (type === 'yes-or-no') throw invalidFilter(`orders true and false by ${op}`);
+    const folded = type === 'text' ? ignoreCase(is) : is;
     return sql`(${is} is not null and ${folded} ${ORDERS[op as keyof typeof ORDERS]} ${wanted})`;
   }
   if (typeof wanted !== 'string') throw invalidFilter(`looks for a part of what is no text by ${op}`);
-  return sql`(${is} is not null and ${partComparison(op as 'co' | 'sw' | 'ew', type, is, wanted)})`;
+  return sql`(${is} is not null and ${partComparison(op as 'co' | 'sw' | 'ew', { type, is }, wanted, mostLetters)})`;
 }
 
-/** The maximum number of letters beyond ASCII whose case is ignored in one comparison: a statement has many comparisons. */
+/**
+ * The maximum number of letters beyond ASCII whose case is ignored in a comparison that is not the whole filter, or is with parts of
+ * an attribute: the database limits the depth of a statement.
+ */
 const MAX_LETTERS = 10;
 
-function partComparison(op: 'co' | 'sw' | 'ew', type: SimpleAttribute['type'], is: SQLWrapper, part: string): SQL {
+function partComparison(
+  op: 'co' | 'sw' | 'ew',
+  { type, is }: SimpleAttribute,
+  part: string,
+  mostLetters?: number,
+): SQL {
   const { wanted, lower } =
-    type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : foldCase(part, MAX_LETTERS);
+    type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : foldCase(part, mostLetters);
   if (op === 'co') return sql`instr(${lower(is)}, ${wanted}) > 0`;
   const length = [...wanted].length;
   if (length === 0) return sql`1`;

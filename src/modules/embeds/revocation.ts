@@ -107,7 +107,7 @@ async function requireRevocableTarget(
   return { type, id };
 }
 
-const SHARE_ACTIONS = ['dashboards:share', 'visualizations:share'] as const;
+export const SHARE_ACTIONS = ['dashboards:share', 'visualizations:share'] as const;
 
 /** Throws unless the caller has both share permissions: for routes that concern all of a company's embeds. */
 export function requireSharingEverything({ actor }: PrincipalContext): void {

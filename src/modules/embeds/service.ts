@@ -13,7 +13,13 @@ import { prepareShareEvent } from '../share-activity/service.ts';
 import { getRecord, listInputs, loadSharedItem, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { recordEmbedding } from '../visualizations/queries.ts';
 import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
-import { listSubjects, requireSharingEverything, revokeAllStatements } from './revocation.ts';
+import {
+  listSubjects,
+  requireDeniedNowhere,
+  requireSharingEverything,
+  revokeAllStatements,
+  SHARE_ACTIONS,
+} from './revocation.ts';
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
 import { tokenIdFor } from './token-id.ts';
 
@@ -129,6 +135,7 @@ async function tryGenerateEmbed(
 /** Revokes all embed tokens of the company, from the next request on, also those that hosts signed. */
 export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
   requireSharingEverything(ctx);
+  requireDeniedNowhere(ctx, SHARE_ACTIONS);
   const { companyId } = ctx.actor;
   const now = ctx.now();
   const event = prepareShareEvent(ctx, { type: 'embed.key_rotated' });

@@ -7,7 +7,7 @@ import type { Action } from '../../permissions/actions.ts';
 import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { prepareShareEvent } from '../share-activity/service.ts';
 import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
-import { requireDeniedNowhere, requireSharingEverything } from './revocation.ts';
+import { requireDeniedNowhere, requireSharingEverything, SHARE_ACTIONS } from './revocation.ts';
 import {
   deleteSigningKey as deleteRow,
   insertSigningKey,
@@ -70,6 +70,7 @@ export function listSigningKeys(
 /** Deletes a signing key: all that it signed is invalid from the next request on. */
 export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promise<void> {
   requireSharingEverything(ctx);
+  requireDeniedNowhere(ctx, SHARE_ACTIONS);
   const event = prepareShareEvent(ctx, { type: 'embed.signing_key_deleted', details: { signing_key_id: id } });
   const { deleted, told } = await commit(ctx.db, {
     deleted: deleteRow(ctx.db, ctx.actor.companyId, id),

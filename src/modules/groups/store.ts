@@ -7,7 +7,7 @@ import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db
 import { policies } from '../../db/schema/policies.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { users } from '../../db/schema/users.ts';
-import { contains, ignoreCase } from '../../db/search.ts';
+import { contains, equalsInAnyCase, ignoreCase } from '../../db/search.ts';
 import { byId, exists, insertWhen, livingById, matchesDeletion } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
@@ -146,7 +146,7 @@ export const readGroupsWhere = (
  * letter case. For directories, which compare names that way.
  */
 export const nameUnlessTaken = ({ companyId, id, name }: Pick<Group, 'companyId' | 'id' | 'name'>): SQL => {
-  const isSame = sql`${ignoreCase(groups.name)} = ${name}`;
+  const isSame = equalsInAnyCase(groups.name, name);
   const isTaken = exists(groups, eq(groups.companyId, companyId), isNull(groups.deletedAt), ne(groups.id, id), isSame);
   return sql`iif(${isTaken}, null, ${name})`;
 };

@@ -8,8 +8,8 @@ import * as store from './store.ts';
 
 /** The time after which the scheduled run sends a message that the request itself did not. */
 const WAIT_MS = MINUTE_MS;
-/** The maximum number of messages that one scheduled run, or one request, sends. */
-const BATCH = 100;
+/** The maximum number of messages that one scheduled run sends. */
+const BATCH = 1000;
 
 /**
  * Prepares a message about a unit of work. Its statement stores the message if the previous statement of the batch changed a
@@ -25,7 +25,8 @@ export function prepareMessage(
   return {
     statement: store.insertRowAfterChange(ctx.db, row, when),
     send(stored: readonly { id: string }[]): void {
-      if (stored.length > 0) ctx.defer(sendStored(ctx, row, message, { delaySeconds, work }));
+      const deliver = work ?? (() => ctx.jobs.send(message, delaySeconds || undefined));
+      if (stored.length > 0) ctx.defer(sendStored(ctx, [row], deliver, delaySeconds));
     },
   };
 }
@@ -42,9 +43,7 @@ export const prepareMessages = <S extends Statement>(
 ) => ({
   statement: insert(ctx.now() + WAIT_MS),
   send(stored: readonly store.OutboxRow[]): void {
-    // The number of calls of a request is limited: the scheduled run sends the others.
-    for (const row of stored.slice(0, BATCH))
-      ctx.defer(sendStored(ctx, row, row.message, { work: () => work(row.message) }));
+    ctx.defer(sendStored(ctx, stored, () => Promise.all(stored.map(({ message }) => work(message)))));
   },
 });
 
@@ -73,9 +72,9 @@ export function storeMessage(ctx: CompanyContext, message: JobMessage, longestMs
     ctx.defer(settled.then(work).catch((error) => logFailure(ctx, message, error)));
   return {
     stored,
-    send: (sent) => afterwards(() => sendStored(ctx, row, sent)),
-    sendLater: () => afterwards(() => store.makeDue(ctx.db, row, ctx.now()).run()),
-    withdraw: () => afterwards(() => store.deleteRow(ctx.db, row).run()),
+    send: (sent) => afterwards(() => sendStored(ctx, [row], () => ctx.jobs.send(sent))),
+    sendLater: () => afterwards(() => store.makeDue(ctx.db, [row], ctx.now()).run()),
+    withdraw: () => afterwards(() => store.deleteRows(ctx.db, [row]).run()),
   };
 }
 
@@ -87,8 +86,9 @@ export async function keepMessage(ctx: CompanyContext, message: JobMessage): Pro
 /** Sends due messages that were not sent, but for suspended companies. For the scheduled run. */
 export async function sendDueMessages(ctx: Context): Promise<void> {
   const now = ctx.now();
-  for (const row of await store.claimDue(ctx.db, { now, next: now + WAIT_MS, limit: BATCH })) {
-    await sendStored(ctx, row, row.message);
+  const due = await store.claimDue(ctx.db, { now, next: now + WAIT_MS, limit: BATCH });
+  for (const rows of Map.groupBy(due, ({ message }) => message.type).values()) {
+    await sendStored(ctx, rows, () => ctx.jobs.sendAll(rows.map(({ message }) => message)));
   }
 }
 
@@ -99,21 +99,26 @@ const toOutboxRow = (ctx: Context, message: JobMessage, waitMs: number): store.O
   dueAt: ctx.now() + waitMs,
 });
 
-/** Sends a stored message, which becomes due at once where that fails. */
+/**
+ * Sends stored messages of one type, which become due at once where that fails. Their rows are deleted together: the number of
+ * queries of a request is limited.
+ */
 async function sendStored(
   ctx: Context,
-  row: store.OutboxRow,
-  message: JobMessage,
-  { delaySeconds = 0, work }: { delaySeconds?: number; work?: (() => Promise<void>) | undefined } = {},
-) {
+  rows: readonly store.OutboxRow[],
+  deliver: () => Promise<unknown>,
+  delaySeconds = 0,
+): Promise<void> {
+  const [first] = rows;
+  if (!first) return;
   try {
-    await (work ? work() : ctx.jobs.send(message, delaySeconds || undefined));
+    await deliver();
   } catch (error) {
-    logFailure(ctx, message, error);
-    await store.makeDue(ctx.db, row, ctx.now() + delaySeconds * 1000).run();
+    logFailure(ctx, first.message, error);
+    await store.makeDue(ctx.db, rows, ctx.now() + delaySeconds * 1000).run();
     return;
   }
-  await store.deleteRow(ctx.db, row).run();
+  await store.deleteRows(ctx.db, rows).run();
 }
 
 const logFailure = (ctx: Context, { type, companyId }: JobMessage, error: unknown): void =>

@@ -1,7 +1,7 @@
 import { and, inArray, lte, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { outbox } from '../../db/schema/outbox.ts';
-import { afterChange, byId, type Condition, insertWhen } from '../../db/statements.ts';
+import { afterChange, type Condition, idList, insertWhen } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type OutboxRow = typeof outbox.$inferSelect;
@@ -12,14 +12,12 @@ export const insertRow = (db: ControlDb, row: OutboxRow) => db.insert(outbox).va
 export const insertRowAfterChange = (db: ControlDb, row: OutboxRow, condition: Condition = sql`true`) =>
   insertWhen(db, outbox, row, and(afterChange, condition) as SQL).returning({ id: outbox.id });
 
-export const deleteRow = (db: ControlDb, { companyId, id }: OutboxRow) =>
-  db.delete(outbox).where(byId(outbox, companyId, id));
+const isOneOf = (rows: readonly OutboxRow[]) => inArray(outbox.id, idList(rows.map(({ id }) => id)));
 
-export const makeDue = (db: ControlDb, { companyId, id }: OutboxRow, dueAt: number) =>
-  db
-    .update(outbox)
-    .set({ dueAt })
-    .where(byId(outbox, companyId, id));
+export const deleteRows = (db: ControlDb, rows: readonly OutboxRow[]) => db.delete(outbox).where(isOneOf(rows));
+
+export const makeDue = (db: ControlDb, rows: readonly OutboxRow[], dueAt: number) =>
+  db.update(outbox).set({ dueAt }).where(isOneOf(rows));
 
 /** Claims messages of any active company that are due, the longest waiting first, until `next`. */
 export const claimDue = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) => {

@@ -12,9 +12,16 @@ const FIVE_FIELDS = /^[^\s@]+(?: +[^\s@]+){4}$/;
  * twice in autumn is the first of both; times that recur by `*` or a step keep their pace through both.
  */
 function parseCron(cron: string, timeZone: string): Cron {
-  const [, , dayOfMonth = '', , dayOfWeek = ''] = cron.split(/ +/);
+  const [minute, hour, dayOfMonth = '', month, dayOfWeek = ''] = cron.split(/ +/);
   const domAndDow = dayOfMonth.startsWith('*') || dayOfWeek.startsWith('*');
-  return new Cron(cron, { timezone: timeZone, mode: '5-part', fixedTimeRule: 'no-wildcard', domAndDow });
+  // The library ends each week that ends with `sun` on day 7, also one that begins with Sunday.
+  const days = dayOfWeek.replaceAll(/(?<![^,])(?:0+|sun)-sun(?![^,/])/gi, '0-0');
+  return new Cron([minute, hour, dayOfMonth, month, days].join(' '), {
+    timezone: timeZone,
+    mode: '5-part',
+    fixedTimeRule: 'no-wildcard',
+    domAndDow,
+  });
 }
 
 /** The first occurrence after a moment, both in milliseconds; null where there is none any more. */

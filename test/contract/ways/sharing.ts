@@ -89,10 +89,18 @@ const ofAll = (way: string, route: string, make: (company: Company) => Promise<A
   });
 
 const endViewer = post('/api/v1/embed/revoke', { viewer_id: 'viewer' });
+const ROTATE = 'POST /api/v1/embed/rotate-key';
+const rotateKey = post('/api/v1/embed/rotate-key');
 
 async function withoutKeys({ as }: Company): Promise<void> {
   const { records } = await must(as.get(SIGNING_KEYS_PATH));
   for (const { id } of records) await must(as.delete(`${SIGNING_KEYS_PATH}/${id}`));
+}
+
+const DELETE_KEY = 'DELETE /api/v1/embed/signing-keys/{id}';
+async function deleteNewKey(company: Company): Promise<AccessTarget['ask']> {
+  await withoutKeys(company);
+  return remove(`${SIGNING_KEYS_PATH}/${(await must(company.as.post(SIGNING_KEYS_PATH))).id}`);
 }
 
 /** A way through the portal, of a member who is a person of the company. */
@@ -281,31 +289,38 @@ export const SHARING_WAYS: AccessPath[] = [
   ...ofAll('embeds of a viewer, ended', 'POST /api/v1/embed/revoke', async () => endViewer).map(
     (way): AccessPath => ({ ...way, whatever: true }),
   ),
-  // They may show anything: whoever is denied to share any of it does not end them.
-  ...(['dashboard', 'visualization'] as const).map(
-    (thing): AccessPath => ({
-      thing,
-      way: 'among all that embeds of a viewer show',
-      routes: ['POST /api/v1/embed/revoke'],
-      besides: SHARE_ACTIONS,
-      denied: [`${thing}s:share`],
-      whatever: true,
-      async make(company) {
-        const { _id } = (await aPlacedVisualization(company))[thing];
-        return { arn: resourceArnOf(company, thing, _id), ask: endViewer };
-      },
-    }),
+  ...ofAll('the key of embeds, rotated', ROTATE, async () => rotateKey).map(
+    (way): AccessPath => ({ ...way, whatever: true }),
   ),
-  ...ofAll('the key of embeds, rotated', 'POST /api/v1/embed/rotate-key', async () => post('/api/v1/embed/rotate-key')),
   ...ofAll('a signing key', 'POST /api/v1/embed/signing-keys', async (company) => {
     await withoutKeys(company);
     return post(SIGNING_KEYS_PATH);
   }).map((way): AccessPath => ({ ...way, whatever: true })),
   ...ofAll('the signing keys', 'GET /api/v1/embed/signing-keys', async () => get(SIGNING_KEYS_PATH)),
-  ...ofAll('a signing key, deleted', 'DELETE /api/v1/embed/signing-keys/{id}', async (company) => {
-    await withoutKeys(company);
-    return remove(`${SIGNING_KEYS_PATH}/${(await must(company.as.post(SIGNING_KEYS_PATH))).id}`);
-  }),
+  ...ofAll('a signing key, deleted', DELETE_KEY, deleteNewKey).map((way): AccessPath => ({ ...way, whatever: true })),
+  // They may show anything: whoever is denied to share any of it does not end them.
+  ...(['dashboard', 'visualization'] as const).flatMap((thing) =>
+    (
+      [
+        ['of a viewer', 'POST /api/v1/embed/revoke', async () => endViewer],
+        ['of a rotated key', ROTATE, async () => rotateKey],
+        ['of a deleted signing key', DELETE_KEY, deleteNewKey],
+      ] as const
+    ).map(
+      ([which, route, make]): AccessPath => ({
+        thing,
+        way: `among all that embeds ${which} show`,
+        routes: [route],
+        besides: SHARE_ACTIONS,
+        denied: [`${thing}s:share`],
+        whatever: true,
+        async make(company) {
+          const { _id } = (await aPlacedVisualization(company))[thing];
+          return { arn: resourceArnOf(company, thing, _id), ask: await make(company) };
+        },
+      }),
+    ),
+  ),
   // A key shows everything: whoever is denied any of it makes none.
   ...(['dashboard', 'visualization'] as const).map(
     (thing): AccessPath => ({

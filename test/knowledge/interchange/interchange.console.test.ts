@@ -195,7 +195,7 @@ describe('an export that is imported into another company', () => {
       await anItem(from.as, { kind: 'metric', name, status: 'active', source_concept_ids: of });
     }
     for (const id of [retired, gone]) await must(from.as.delete(`${KNOWLEDGE_PATH}/concepts/${id}`));
-    await aConcept(from.as, { name: 'GONE', status: 'active' });
+    const successor = await aConcept(from.as, { name: 'GONE', status: 'active' });
     const before = await exportOf(from.as);
     const { concepts, semantic } = JSON.parse(before);
     expect(concepts.map(({ name }: { name: string }) => name)).toEqual(['GONE', 'Planned', 'Retired']);
@@ -208,6 +208,12 @@ describe('an export that is imported into another company', () => {
       ['Of archived ones', ['GONE', 'Retired']],
       ['Of one that has a successor', ['GONE']],
     ]);
+    for (const action of ['concepts:list', 'concepts:get']) {
+      const deniedOn = [successor, retired].map((id) => `arn:svc:concepts::${from.id}:concept/${id}`);
+      const { as } = await aUser(from, { can: ['*'], denied: [action], deniedOn });
+      const shown = JSON.parse(await exportOf(as)).concepts.map(({ name }: { name: string }) => name);
+      expect([action, shown]).toEqual([action, ['Gone', 'Planned']]);
+    }
 
     const other = await aProvisionedCompany();
     const imported = await must(importAs(other.as, JSON_TYPE, before));

@@ -1,6 +1,8 @@
+import { deniedInLists } from '../../../access/denials.ts';
 import { isAllowed, requireAction } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import { deniedBy } from '../../../permissions/denials.ts';
 import { findTables } from '../../managed-tables/service.ts';
 import { hiddenItems } from '../metrics/service.ts';
 import { findResources, uniqueKeyFrom } from '../resources/service.ts';
@@ -47,7 +49,7 @@ async function readActive(ctx: PrincipalContext, maxBytes: number): Promise<Acti
   const { targets } = deniedSuggestions(ctx);
   const { ids: hidden } = await hiddenItems(ctx);
   const semantic = { ...targets.semantic, ids: [...targets.semantic.ids, ...hidden] };
-  const denied = { ...targets, semantic };
+  const denied = { ...targets, concept: deniedInLists(ctx.actor, 'concept'), semantic };
   const all: ActiveResource[] = [];
   let bytes = 0;
   for (let after = ''; ; ) {
@@ -73,7 +75,8 @@ async function addMissingConcepts(ctx: PrincipalContext, byId: Map<string, Activ
   });
   const concepts = active.filter(({ resourceType }) => resourceType === 'concept');
   const byKey = new Map(concepts.map((concept) => [uniqueKeyFrom(concept.content.name as string), concept]));
-  const found = await findResources(ctx, [...new Set(missing)]);
+  const isHidden = deniedBy(deniedInLists(ctx.actor, 'concept'));
+  const found = (await findResources(ctx, [...new Set(missing)])).filter(({ id }) => !isHidden(id));
   for (const concept of found.toSorted((a, b) => compareByCodePoint(b.id, a.id))) {
     const same = byKey.get(concept.uniqueKey) ?? concept;
     byKey.set(concept.uniqueKey, same);
