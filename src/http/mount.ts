@@ -300,6 +300,12 @@ export function readOrigin(c: HonoContext<HttpEnv>): Origin {
     noteOwner: (owner) => {
       c.get('facts').owner = owner;
     },
+    noteAccessChange({ principals }) {
+      const facts = c.get('facts');
+      const { actor } = facts;
+      if (principals === 'everybody' || (actor && 'id' in actor && principals.includes(actor.id)))
+        facts.changedOwnAccess = true;
+    },
     noteAction: (action, ids) => {
       c.get('facts').recordedAs = { action, ids: collectIds(ids) };
     },
