@@ -72,6 +72,16 @@ describe('the creation of an account', () => {
     expect(body.details).toEqual([expect.objectContaining({ field, message: expect.any(String) })]);
   });
 
+  it('tells the limit of a parameter, however large its number is', async () => {
+    const { body } = await admin.get('/accounts?quantity=99999999999999999999&page=-99999999999999999999');
+    expect(body.details).toMatchObject([
+      { field: 'page', message: 'must be at least 1', limits: { min: 1 } },
+      { field: 'quantity', message: 'must be at most 100', limits: { max: 100 } },
+    ]);
+    const token = await admin.post('/tokens', { json: { expires_in: 1e20 } });
+    expect(token.body.details).toMatchObject([{ field: 'expires_in', limits: { max: 600 } }]);
+  });
+
   it('refuses a body that is not JSON', async () => {
     const answer = await admin.post('/accounts', { body: '{"name":', headers: { 'content-type': 'application/json' } });
     expect([answer.status, answer.body.error]).toEqual([400, 'BadRequest']);
