@@ -23,9 +23,15 @@ export const resultCell = z.union([z.string(), z.number(), z.boolean(), z.null()
 const METADATA_KEYS = 50;
 const METADATA_BYTES = 16 * 1024;
 
+/** Whether JSON can hold all numbers of a value: of `1e999` it would hold null. */
+const hasFiniteNumbers = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).every(hasFiniteNumbers)
+    : typeof value !== 'number' || Number.isFinite(value);
+
 /** Free key-value pairs on a resource, bounded. */
 export const metadata = z
-  .record(z.string(), z.unknown())
+  .record(z.string(), z.unknown().refine(hasFiniteNumbers, 'holds a number that is too large'))
   .refine((pairs) => Object.keys(pairs).length <= METADATA_KEYS, `must have at most ${METADATA_KEYS} keys`)
   .refine(
     (pairs) => new TextEncoder().encode(JSON.stringify(pairs)).length <= METADATA_BYTES,
