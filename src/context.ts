@@ -165,6 +165,8 @@ export interface Origin {
   caller?(): Caller;
   /** Called with the owner that `setOwner` gives. */
   noteOwner?(owner: RequestOwner): void;
+  /** Called after a change of access has been made. */
+  noteAccessChange?(affected: AffectedPrincipals): void;
   /** Called with the action that `setAuditAction` gives. */
   noteAction?(action: Action, ids: readonly string[]): void;
 }
@@ -199,8 +201,11 @@ export function openContext<A extends Actor>(
     meter: origin.meter ?? new Meter(),
     setOwner: (companyId, principal) => origin.noteOwner?.({ companyId, ...(principal && { principal }) }),
     setAuditAction: (action, ids = []) => origin.noteAction?.(action, ids),
-    changeAccess: (affected, work) =>
-      changeAccess({ ...context, gates: context.bindings.ORGANIZATION_GATE }, affected, work),
+    async changeAccess(affected, work) {
+      const result = await changeAccess({ ...context, gates: context.bindings.ORGANIZATION_GATE }, affected, work);
+      origin.noteAccessChange?.(affected);
+      return result;
+    },
     now: () => clock.now(),
     newId: () => newId(clock.now()),
     defer: (work) => origin.waitUntil(work),

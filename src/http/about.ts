@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ABOUT_TEXTS } from '../texts/about.ts';
-import { pageLocale, pageResponse } from './page.ts';
+import { pageLocale, pageResponse, prefersPage } from './page.ts';
 
 /** The name and version of the API, and the paths of its documentation, description and health check. */
 export const aboutView = z.object({
@@ -16,9 +16,8 @@ const PLACES = { docs: '/docs', openapi: '/openapi.json', health: '/health' };
 
 /** Answers `GET /`: the API's name and version, and links to read on. A browser gets a page, in its reader's language. */
 export async function aboutResponse(assets: Fetcher, version: string, request: Request): Promise<Response> {
-  const vary = { Vary: 'Accept, Accept-Language' };
-  if (!/\btext\/html\b/i.test(request.headers.get('Accept') ?? ''))
-    return Response.json({ name: NAME, version, ...PLACES }, { headers: vary });
+  const vary = 'Accept, Accept-Language';
+  if (!prefersPage(request)) return Response.json({ name: NAME, version, ...PLACES }, { headers: { Vary: vary } });
   const locale = pageLocale(request);
   const { text, places, version: versionText } = ABOUT_TEXTS[locale];
   const links = Object.entries(PLACES).map(([name, href]) => {
@@ -31,5 +30,6 @@ export async function aboutResponse(assets: Fetcher, version: string, request: R
     locale,
     plain: { title: NAME, text, links, note, forms: [] },
   });
-  return new Response(page.body, { headers: { ...Object.fromEntries(page.headers), ...vary } });
+  page.headers.set('Vary', vary);
+  return page;
 }

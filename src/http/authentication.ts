@@ -76,7 +76,7 @@ function authenticated(
 ): AuthenticatedPrincipal {
   presented.recordUse(known);
   const actor = { ...known.actor, access: copyForRequest(known.actor.access) };
-  return { actor, key, uncount };
+  return { actor, key: key && { ...key, readSender: () => authenticateAgain(presented) }, uncount };
 }
 
 /**

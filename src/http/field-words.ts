@@ -38,6 +38,12 @@ export function sayIssue({ code, input, message }: Pick<z.core.$ZodIssue, 'code'
   return message;
 }
 
+/** What zod says of any whole number beyond those that a double holds exactly, before it says the field's own limit. */
+const BEYOND_INTEGERS: readonly string[] = [
+  `must be at most ${Number.MAX_SAFE_INTEGER}`,
+  `must be at least ${Number.MIN_SAFE_INTEGER}`,
+];
+
 /**
  * Returns the first problem of each field, for at most `most` fields: further problems of the same value only repeat it with
  * other limits.
@@ -45,7 +51,8 @@ export function sayIssue({ code, input, message }: Pick<z.core.$ZodIssue, 'code'
 export function selectFirstProblems(problems: Iterable<FieldProblem>, most = Number.POSITIVE_INFINITY): FieldProblem[] {
   const first = new Map<string, FieldProblem>();
   for (const problem of problems) {
-    if (!first.has(problem.field)) first.set(problem.field, problem);
+    const known = first.get(problem.field);
+    if (!known || BEYOND_INTEGERS.includes(known.message)) first.set(problem.field, problem);
     if (first.size === most) break;
   }
   return [...first.values()];

@@ -33,6 +33,11 @@ export interface HeldKey {
   use: KeyUse;
   extend(): Promise<void>;
   end(how: KeyEnd): Promise<void>;
+  /**
+   * Reads the sender again, with their present access; absent for an outsider.
+   * @throws where the credential is no longer good
+   */
+  readSender?(): Promise<Actor>;
 }
 
 /** The idempotency key of a request, if any; a failure in place of a key that cannot be taken. */
@@ -173,6 +178,16 @@ async function describeAccess(actor: Actor): Promise<string | null> {
   return 'access' in actor ? sha256Hex(JSON.stringify(listSources(actor.access))) : null;
 }
 
+/**
+ * The same of a request's sender, once it is done. What it has changed itself is no change since its answer; what others
+ * change while it runs counts as one, wherever it leaves its sender's access alone.
+ */
+async function describeSenderAccess(c: HonoContext<HttpEnv>, { readSender }: HeldKey): Promise<string | null> {
+  if (!c.get('facts').changedOwnAccess || !readSender) return describeAccess(c.var.context.actor);
+  // It is done, whatever comes of this: then its answer is not given again.
+  return readSender().then(describeAccess, () => null);
+}
+
 /** Stores the answer before it leaves: whoever got no answer can ask for it again at once. */
 async function storeResponse(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> {
   const { status, headers, body } = c.res;
@@ -188,7 +203,7 @@ async function storeResponse(c: HonoContext<HttpEnv>, key: HeldKey): Promise<voi
     body: beginning && (beginning as Uint8Array).toBase64(),
     resourceIds,
     ...(recordedAs && { recordedAs }),
-    access: await describeAccess(context.actor),
+    access: await describeSenderAccess(c, key),
   };
   await key.end({ state: 'kept', answer: await encryptResponse(context, key.use, kept) });
 }

@@ -112,15 +112,22 @@ const listFields = (issue: z.core.$ZodIssue): PropertyKey[][] =>
     ? issue.keys.slice(0, MAX_PROBLEMS).map((key) => [...issue.path, key])
     : [issue.path];
 
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+
 /** The value that a body holds; undefined where there is none. */
 async function receiveJson(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {
-  const text = request.raw.body === null ? '' : await request.text();
-  if (text === '') return undefined;
+  const bytes = await receiveBytes(request);
+  if (bytes.byteLength === 0) return undefined;
   return parsed(request, () => {
+    // Decoded leniently, different passwords would be one, and names would be stored as nobody sent them.
+    const text = decoder.decode(bytes);
     requireBounded(text);
     return parse(text);
   });
 }
+
+const receiveBytes = async (request: HonoRequest): Promise<ArrayBuffer> =>
+  request.raw.body === null ? new ArrayBuffer() : request.arrayBuffer();
 
 function requireBounded(text: string): void {
   switch (findExcess(text, JSON_BOUNDS)) {
@@ -135,7 +142,7 @@ function requireBounded(text: string): void {
 
 /** Reads a body whose objects are left unread; undefined where there is none. */
 async function receiveUnread(request: HonoRequest, unread: UnreadList): Promise<unknown> {
-  const bytes = new Uint8Array(request.raw.body === null ? new ArrayBuffer() : await request.arrayBuffer());
+  const bytes = new Uint8Array(await receiveBytes(request));
   return bytes.length === 0 ? undefined : parsed(request, () => readUnread(bytes, unread, JSON_BOUNDS.depth));
 }
 

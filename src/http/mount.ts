@@ -199,11 +199,13 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
   if (isDryRun(c.req, contract)) {
     facts.isDryRun = true;
     const write = (ctx: PrincipalContext) =>
-      reading ? forVersion(c.req.header('if-match'), reading, { ...call, ctx }, handle) : handle({ ...call, ctx });
+      reading
+        ? forVersion(c.req.header('if-match'), contract, reading, { ...call, ctx }, handle)
+        : handle({ ...call, ctx });
     return c.json(await dryRun(call.ctx, call.params, write), 200);
   }
   const result = await (reading
-    ? forVersion(c.req.header('if-match'), reading, call, handle)
+    ? forVersion(c.req.header('if-match'), contract, reading, call, handle)
     : isWaiting(c, contract, call)
       ? handleWhenChanged(c, endpoint, mounted, call)
       : handle(call));
@@ -299,6 +301,12 @@ export function readOrigin(c: HonoContext<HttpEnv>): Origin {
     caller: () => readCaller(c),
     noteOwner: (owner) => {
       c.get('facts').owner = owner;
+    },
+    noteAccessChange({ principals }) {
+      const facts = c.get('facts');
+      const { actor } = facts;
+      if (principals === 'everybody' || (actor && 'id' in actor && principals.includes(actor.id)))
+        facts.changedOwnAccess = true;
     },
     noteAction: (action, ids) => {
       c.get('facts').recordedAs = { action, ids: collectIds(ids) };

@@ -1,3 +1,4 @@
+import { parseAccept } from 'hono/utils/accept';
 import { escapeHtml } from '../kernel/text.ts';
 import type { FrameAncestors, ViewBranding } from '../presentation/viewing.ts';
 import { acceptedLocale, DEFAULT_LOCALE, type Locale, parseLocale } from '../texts/locales.ts';
@@ -28,6 +29,14 @@ export interface PlainContent {
   note?: string;
   /** The first is the one that most want. `query` goes to the address that is posted to. */
   forms: { button: string; query?: Record<string, string> }[];
+}
+
+/** Whether a caller would rather have a page than JSON, or as gladly (RFC 9110, section 12.5.1). */
+export function prefersPage({ headers }: Request): boolean {
+  const ranges = parseAccept(headers.get('Accept') ?? '');
+  const weigh = (range: string): number | undefined => ranges.find(({ type }) => type.toLowerCase() === range)?.q;
+  const ofPage = weigh('text/html') ?? 0;
+  return ofPage > 0 && ofPage >= (weigh('application/json') ?? weigh('application/*') ?? weigh('*/*') ?? 0);
 }
 
 /** The language of a page: of its address, else of its token, else of the reader's browser, else English. */

@@ -52,6 +52,8 @@ export interface RequestFacts {
   performed: { contract: Contract; status: number } | null;
   /** The action that its handler recorded it as, and the ids of others that it is about. */
   recordedAs?: { action: Action; ids: readonly string[] };
+  /** Set once it may have changed what its sender may do. */
+  changedOwnAccess?: true;
   /** Set for a dry run, which reports what its route would change and changes nothing. */
   isDryRun?: true;
   /** Counts its use of resources. */

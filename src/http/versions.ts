@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { recordReads, runDependentWrite } from '../db/client.ts';
-import { invalid } from '../kernel/failure.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
 import { sha256Hex } from '../platform/secrets.ts';
 import type { Contract, Endpoint, Versioned } from './endpoint.ts';
 import { preconditionFailed } from './failures.ts';
@@ -75,11 +75,12 @@ export function versionedBy({ method, path, versionPath: other = path }: Contrac
 /**
  * Runs the handler of a write for the version that `If-Match` names. The rows that the GET reads from the control database are
  * read first; the write is applied only if all of them are still the same. If they are not, the version is computed again: the
- * change in between may be one that does not affect it.
+ * change in between may be one that does not affect it. A deletion says itself whether what the GET does not find was deleted.
  * @throws preconditionFailed where the version differs
  */
 export async function forVersion(
   ifMatch: string | undefined,
+  { method }: Pick<Contract, 'method'>,
   reading: Endpoint,
   call: Call,
   write: (call: Call) => Promise<unknown>,
@@ -99,9 +100,12 @@ export async function forVersion(
   const { db } = call.ctx;
   const renew = async () => {
     const { result, reads } = await recordReads(db, () =>
-      reading.handle({ ...call, query: reading.contract.query?.parse({}), body: undefined }),
+      reading.handle({ ...call, query: reading.contract.query?.parse({}), body: undefined }).catch((error: unknown) => {
+        if (method === 'delete' && error instanceof Failure && error.kind === 'missing') return null;
+        throw error;
+      }),
     );
-    await requireVersion(result as object);
+    if (result !== null) await requireVersion(result as object);
     return reads;
   };
   return runDependentWrite(db, { reads: await renew(), renew }, () => write(call));

@@ -3,8 +3,14 @@ import { z } from 'zod';
 /** A time as every surface shows it: ISO 8601 in UTC. */
 export const timestamp = z.iso.datetime().meta({ examples: ['2026-01-31T12:00:00.000Z'] });
 
+/** The last time that ISO 8601 writes with a year of four digits, as `timestamp` does. */
+const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /** A time as every surface takes it: ISO 8601 of any time zone, read as milliseconds since the epoch. */
-export const isoMilliseconds = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+export const isoMilliseconds = z.iso
+  .datetime({ offset: true })
+  .refine((text) => !(Date.parse(text) > LAST_TIME), 'must be before the year 10000 in UTC')
+  .transform((text) => Date.parse(text));
 
 /** Milliseconds since the epoch as ISO 8601. */
 export const isoTimestamp = (ms: number): string => new Date(ms).toISOString();
@@ -17,9 +23,15 @@ export const resultCell = z.union([z.string(), z.number(), z.boolean(), z.null()
 const METADATA_KEYS = 50;
 const METADATA_BYTES = 16 * 1024;
 
+/** Whether JSON can hold all numbers of a value: of `1e999` it would hold null. */
+const hasFiniteNumbers = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).every(hasFiniteNumbers)
+    : typeof value !== 'number' || Number.isFinite(value);
+
 /** Free key-value pairs on a resource, bounded. */
 export const metadata = z
-  .record(z.string(), z.unknown())
+  .record(z.string(), z.unknown().refine(hasFiniteNumbers, 'holds a number that is too large'))
   .refine((pairs) => Object.keys(pairs).length <= METADATA_KEYS, `must have at most ${METADATA_KEYS} keys`)
   .refine(
     (pairs) => new TextEncoder().encode(JSON.stringify(pairs)).length <= METADATA_BYTES,

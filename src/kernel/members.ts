@@ -74,7 +74,9 @@ export function* unknownMembers(
     if (def.type !== 'record' && !known) return;
     const within = records.filter(isRecord);
     for (const [name, member] of Object.entries(value)) {
-      const inner = def.type === 'record' ? def.valueType : ownMember(known, name);
+      // A record of zod drops this name without a word.
+      const isDropped = name === '__proto__';
+      const inner = def.type !== 'record' ? ownMember(known, name) : isDropped ? undefined : def.valueType;
       const shown = within.filter((each) => Object.hasOwn(each, name));
       if (!inner) yield { path: [...path, name], value: member, within: shown };
       else if (isNested(member))

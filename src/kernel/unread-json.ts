@@ -1,7 +1,7 @@
 import { parseExactJson } from './exact-json.ts';
 import { ARRAY, JsonWalk, OBJECT, STRING } from './json-walk.ts';
 
-const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * An object of a JSON body that lies where it came, in UTF-8, until it is read: thousands of them as values take several
@@ -73,9 +73,10 @@ const MAX_OTHERS = 100;
  * Checks that bytes are JSON, and reads no more of an object than one field, the list of `unread`: its objects are
  * `UnreadObject`s, and all else in it is null. Of other fields stand their names, with null. In place of a value that is no
  * object, or of a list that is none, stands an empty value of its type.
- * @throws SyntaxError, NestedTooDeep
+ * @throws SyntaxError, NestedTooDeep, and TypeError for bytes that are no UTF-8
  */
 export function readUnread(bytes: Uint8Array, unread: UnreadList, deepest: number): unknown {
+  requireUtf8(bytes);
   const walk = new JsonWalk(bytes, BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0, deepest);
   const body: Record<string, unknown> = Object.create(null);
   let others = 0;
@@ -93,6 +94,16 @@ export function readUnread(bytes: Uint8Array, unread: UnreadList, deepest: numbe
   walk.next();
   if (walk.at < bytes.length) throw new SyntaxError();
   return first === OBJECT ? body : makeEmpty(first);
+}
+
+/** The number of bytes that are decoded at a time, only to find out whether they are UTF-8. */
+const PIECE_BYTES = 256 * 1024;
+
+function requireUtf8(bytes: Uint8Array): void {
+  const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+    strict.decode(bytes.subarray(at, at + PIECE_BYTES), { stream: true });
+  strict.decode();
 }
 
 function readList(walk: JsonWalk, most: number): unknown {

@@ -66,10 +66,30 @@ describe('the creation of an account', () => {
       'metadata',
     ],
     ['metadata over 16 KiB', { name: 'A', metadata: { text: 'é'.repeat(8200) } }, 'metadata'],
+    ['a key __proto__ of metadata', { name: 'A', metadata: JSON.parse('{"__proto__":1}') }, 'metadata.__proto__'],
   ])('refuses %s, naming the field', async (_what, json, field) => {
     const { status, body } = await admin.post('/accounts', { json });
     expect([status, body.error]).toEqual([422, 'ValidationError']);
     expect(body.details).toEqual([expect.objectContaining({ field, message: expect.any(String) })]);
+  });
+
+  it('refuses a number of metadata that JSON cannot hold, naming the field', async () => {
+    const body = '{"name":"A","metadata":{"sizes":[1e999]}}';
+    const answer = await admin.post('/accounts', { body, headers: { 'content-type': 'application/json' } });
+    expect(answer.status).toBe(422);
+    expect(answer.body.details).toEqual([
+      { field: 'metadata.sizes', reason: 'too_large', message: 'holds a number that is too large' },
+    ]);
+  });
+
+  it('tells the limit of a parameter, however large its number is', async () => {
+    const { body } = await admin.get('/accounts?quantity=99999999999999999999&page=-99999999999999999999');
+    expect(body.details).toMatchObject([
+      { field: 'page', message: 'must be at least 1', limits: { min: 1 } },
+      { field: 'quantity', message: 'must be at most 100', limits: { max: 100 } },
+    ]);
+    const token = await admin.post('/tokens', { json: { expires_in: 1e20 } });
+    expect(token.body.details).toMatchObject([{ field: 'expires_in', limits: { max: 600 } }]);
   });
 
   it('refuses a body that is not JSON', async () => {

@@ -18,5 +18,18 @@ describe('the API', () => {
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(body).toContain('Data Console API');
     for (const place of ['/docs', '/openapi.json', '/health']) expect(body).toContain(`href="${place}"`);
+    expect(headers.get('vary')).toBe('Accept, Accept-Language, Origin');
+  });
+
+  it.each([
+    ['text/html', 'text/html'],
+    ['application/json, text/html', 'text/html'],
+    ['application/json, text/html;q=0.1', 'application/json'],
+    ['text/html;q=0.5, */*', 'application/json'],
+    ['text/html;q=0', 'application/json'],
+    ['*/*', 'application/json'],
+  ])('answers Accept: %s at the root with %s', async (accept, type) => {
+    const { headers } = await call('GET', '/', { headers: { accept } });
+    expect(headers.get('content-type')).toContain(type);
   });
 });

@@ -230,6 +230,28 @@ describe('an answer kept for an idempotency key', () => {
     expect([again.body, isReplay(again)]).toEqual([first, true]);
   });
 
+  it('is replayed where its own request changed its sender’s permissions, until others change them', async () => {
+    const robot = await aServiceAccountThat(company, allow('groups:*'));
+    const group = await aGroup(company, await aPolicy(company, [allow('groups:GetGroup')]));
+    const policy = await aPolicy(company, [allow('groups:ListGroups')]);
+    const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
+    const [joining, attaching] = [aKey(), aKey()];
+    const join = () => robot.as.post(`/groups/${group}/bindings`, under(joining, json));
+    const attach = () => robot.as.post(`/groups/${group}/policies/${policy}`, under(attaching));
+    for (const send of [join, attach]) {
+      const first = await send();
+      const again = await send();
+      expect([first.status < 300, again.status, isReplay(again), again.body]).toEqual([
+        true,
+        first.status,
+        true,
+        first.body,
+      ]);
+    }
+    await denyTo('service_account', robot.id, 'policies:*');
+    expect(codeOf(await attach())).toEqual([409, 'IdempotencyAccessChanged']);
+  });
+
   it('is replayed while a change of its sender’s permissions is announced, but not made', async () => {
     const { id, as } = await aPerson();
     const [key, name] = [aKey(), aName()];

@@ -59,6 +59,23 @@ describe('a JSON body', () => {
   });
 });
 
+describe('a JSON body that is no UTF-8', () => {
+  it.each<[string, (sending: { headers: Record<string, string>; body: Uint8Array }) => Promise<ApiResponse>, string]>([
+    [
+      'the organization API',
+      (sending) => bearer('operator-token-of-the-tests').post('/admin/organizations', sending),
+      '{"name":"Jos\xe9"}',
+    ],
+    ['a sign-in', (sending) => call('POST', '/v1/auth/login', sending), '{"password":"\xe9\xe8"}'],
+    ['rows', (sending) => company.as.post(ROWS_PATH, sending), '{"rows":[{"a":"\xe9"}]}'],
+    ['a directory', async (sending) => (await aDirectory(company)).post('/scim/v2/Users', sending), '{"a":"\xff"}'],
+    ['a tool', (sending) => company.as.post('/mcp', sending), '{"jsonrpc":"2.0","id":"\xff","method":"ping"}'],
+  ])('is refused as malformed: %s', async (_what, send, text) => {
+    const { status, body } = await send({ headers: JSON_TYPE, body: Buffer.from(text, 'latin1') });
+    expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('JSON')]);
+  });
+});
+
 describe('a JSON body of many values', () => {
   const post = async (metadata: string) => {
     const body = `{"name":"x","metadata":${metadata}}`;

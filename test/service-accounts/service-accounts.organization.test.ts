@@ -178,7 +178,7 @@ describe('an API key', () => {
     );
   });
 
-  it.each(['2001-01-01T00:00:00Z', 'tomorrow', '2100-01-01', 4102444800, null])(
+  it.each(['2001-01-01T00:00:00Z', '9999-12-31T23:59:59-12:00', 'tomorrow', '2100-01-01', 4102444800, null])(
     'is refused an expiry of %j',
     async (expires_at) => {
       const { id } = await createServiceAccount();

@@ -5,7 +5,7 @@ import type { Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, enter } from '../support/console.ts';
 import { overtaken } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
-import { aCompany, aProvisionedCompany, logIn } from '../support/worlds.ts';
+import { aCompany, aProvisionedCompany, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 import { describeVersions } from './held.ts';
 import { IDENTITY_KINDS } from './kinds.ts';
 
@@ -81,6 +81,24 @@ describe('the version (ETag) of a record', () => {
       (env) => operator.patch(path, { json, headers: { 'If-Match': tag }, env }),
     );
     expect(renamed).toMatchObject({ status: 200, body: { ...json, usage: { tables: 1 } } });
+  });
+
+  it.each([
+    ['accounts', () => ({ name: 'Left' })],
+    ['service-accounts', ({ accountId }: Company) => ({ name: 'Left', account_id: accountId })],
+    ['groups', () => ({ name: 'Left' })],
+    ['users', () => ({ email: 'left@left.test', password: PASSWORD })],
+  ])('in a second deletion leaves the answer that the record is already deleted: %s', async (kind, makeBody) => {
+    const company = await aCompany();
+    const admin = signed(company.apiKey);
+    const { id } = await must(admin.post(`/${kind}`, { json: makeBody(company) }));
+    const headers = { 'If-Match': await tagOf(admin, `/${kind}/${id}`) };
+    const remove = (of = id) => admin.delete(`/${kind}/${of}`, { headers });
+    const together = await Promise.all([remove(), remove(), remove()]);
+    expect(together.map(({ status }) => status).toSorted()).toEqual([204, 400, 400]);
+    const later = await remove();
+    expect([later.status, later.body.error]).toEqual([400, 'AlreadyDeleted']);
+    expect((await remove('0'.repeat(24))).status).toBe(404);
   });
 
   it('is refused when an If-Match is malformed', async () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toBodyFields, viewBy } from '../../http/wire.ts';
-import { description, displayName, metadata, timestamp } from '../../kernel/fields.ts';
+import { description, displayName, isoMilliseconds, metadata, timestamp } from '../../kernel/fields.ts';
 
 /** A service account as the organization API shows it. */
 export const serviceAccountView = z
@@ -89,10 +89,6 @@ export const serviceAccountChanges = z
 export const keyInput = z
   .object({
     description: description.default(''),
-    expires_at: z.iso
-      .datetime({ offset: true })
-      .transform((text) => Date.parse(text))
-      .optional()
-      .meta({ description: 'In the future; a year from now when not sent.' }),
+    expires_at: isoMilliseconds.optional().meta({ description: 'In the future; a year from now when not sent.' }),
   })
   .transform(toBodyFields);

@@ -92,6 +92,12 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'deve ser uma data e hora como 2026-01-31T12:00:00Z',
       'debe ser una fecha y hora como 2026-01-31T12:00:00Z',
     ],
+    [
+      'too_large',
+      'must be before the year 10000 in UTC',
+      'deve ser anterior ao ano 10000 em UTC',
+      'debe ser anterior al año 10000 en UTC',
+    ],
     ['format', 'must be a UUID', 'deve ser um UUID', 'debe ser un UUID'],
     ['format', 'has not the expected form', 'não tem a forma esperada', 'no tiene la forma esperada'],
     ['not_one_of', 'must be exactly {value}', 'deve ser exatamente {value}', 'debe ser exactamente {value}'],
@@ -238,6 +244,12 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'must have at most {max} keys',
       'deve ter no máximo {max} chaves',
       'debe tener como máximo {max} claves',
+    ],
+    [
+      'too_large',
+      'holds a number that is too large',
+      'contém um número grande demais',
+      'contiene un número demasiado grande',
     ],
     [
       'too_large',
