@@ -3,7 +3,7 @@ import type { Failure } from '../kernel/failure.ts';
 import { wellFormed } from '../kernel/text.ts';
 import { tryAgainIn } from '../texts/errors/say.ts';
 import { DEFAULT_LOCALE, type Locale } from '../texts/locales.ts';
-import { getMediaType, readFact, type Surface, secondsToWait, wordFailure, wordMessage } from './surface.ts';
+import { getMediaType, type Surface, secondsToWait, wordFailure, wordMessage } from './surface.ts';
 
 /** The headers that tell the language of an answer, and that it depends on the languages the caller accepts. */
 export const languageHeaders = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
@@ -39,7 +39,7 @@ export function tooManyRequests(
 ): Response {
   const seconds = secondsToWait(failure);
   const code = 'RateLimitExceeded';
-  const body = { error: code, [codeField]: code, message, details: { field: null, reason: readFact(failure) } };
+  const body = { error: code, [codeField]: code, message, details: { field: null, reason: failure.reason } };
   return Response.json(body, { status: 429, headers: { ...languageHeaders(locale), 'Retry-After': String(seconds) } });
 }
 

@@ -151,12 +151,9 @@ export function wordFailure(
   const { status, code, details = wordDetails(failure, locale) } = findWording(surface, failure);
   const ownMessage = wordMessage(surface, failure);
   const message = locale === surface.language ? ownMessage : wordMessage(surface, failure, locale);
-  const reason = readFact(failure);
+  const reason = failure.reason.slice(failure.reason.indexOf('.') + 1);
   return { status, body: surface.errorOf({ status, code, reason, message, ownMessage, details }) };
 }
-
-/** The fact of a failure, without its concept: `not_found`. */
-export const readFact = ({ reason }: Failure): string => reason.slice(reason.indexOf('.') + 1);
 
 /** The message of a failure on a surface. For too many requests it also says when to try again, in the same language. */
 export function wordMessage(surface: Surface, failure: Failure, locale: Locale = surface.language): string {

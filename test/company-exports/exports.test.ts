@@ -293,7 +293,7 @@ describe('an export of a suspended company', () => {
     expect((await download(owners)).status).toBe(200);
     await setStatus(owner, 'suspended');
     const refused = await download(owners);
-    expect([refused.status, refused.body.details]).toEqual([403, { field: null, reason: 'company_suspended' }]);
+    expect([refused.status, refused.body.details]).toEqual([403, { reason: 'company_suspended' }]);
     expect((await download(url)).status).toBe(200);
     expect((await owner.as.post(EXPORTS_PATH)).status).toBe(403);
   });

@@ -31,12 +31,7 @@ const FULL_ADMIN = managedPolicyNamed('FullAdmin').id;
 
 function expectRefused({ status, body }: ApiResponse, action?: string): void {
   expect([status, body.error]).toEqual([403, 'Forbidden']);
-  expect(body.details).toEqual({
-    field: null,
-    reason: 'grant_exceeds',
-    action: action ?? expect.any(String),
-    resource: expect.any(String),
-  });
+  expect(body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
 }
 
 const join = (caller: Caller, groupId: string, principalType: 'user' | 'service_account', principalId: string) =>

@@ -31,11 +31,6 @@ describe('a request for an unknown path or method', () => {
     expect((await call('PUT', '/accounts')).headers.get('allow')).toBe('GET, POST');
   });
 
-  it('is answered with field and reason beside the allowed methods on the organization API', async () => {
-    const { body } = await call('PUT', '/accounts');
-    expect(body.details).toEqual({ field: null, reason: 'wrong_method', allowed: ['GET', 'POST'] });
-  });
-
   it.each([
     ['DELETE', '/accounts', 'MethodNotAllowed'],
     ['PATCH', '/v1/users', 'METHOD_NOT_ALLOWED'],

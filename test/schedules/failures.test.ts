@@ -383,7 +383,7 @@ describe('a manual run of a schedule', () => {
       error: 'RateLimitExceeded',
       message:
         'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs. Try again in 2 minutes.',
-      details: { field: null, reason: 'too_many_runs' },
+      details: { field: null, reason: 'schedule.too_many_runs' },
     });
     await rowOf(
       'update schedule_runs set occurrence = occurrence - ? where schedule_id = ? returning id',

@@ -27,12 +27,8 @@ export const surface: Surface = {
       details: errorDetails,
     })
     .meta({ id: 'OrganizationError' }),
-  // Document 1 promises both members in every error but a validation's, whose details are a list.
-  errorOf: ({ code, reason, message, details }) => ({
-    error: code,
-    message,
-    details: Array.isArray(details) ? details : { field: null, reason, ...(details as object | undefined) },
-  }),
+  // Document 1 promises both members; a failure with details of its own has those.
+  errorOf: ({ code, reason, message, details = { field: null, reason } }) => ({ error: code, message, details }),
   internalError: { code: 'InternalError', message: INTERNAL_ERROR },
 };
 
