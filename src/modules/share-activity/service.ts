@@ -46,8 +46,8 @@ function logFilter({ from, to, ...values }: EventFilter, hidden: readonly Denied
 }
 
 /**
- * Events about a dashboard or visualization that the caller is denied, or about a context that grants one; of downloads of one; and
- * of members that are users or groups which the caller is denied.
+ * Events about a dashboard or visualization that the caller is denied, or about a context that grants one; of downloads of one; of
+ * members that are users or groups which the caller is denied; and of what such users, or service accounts, did.
  */
 async function deniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
   const members = (
@@ -65,10 +65,25 @@ async function deniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
     field: 'details.visualization_id',
     denied: deniedEverywhere(ctx.actor, 'shared_visualization'),
   };
-  return [...(await deniedTargets(ctx)), downloads, ...members];
+  return [...(await deniedViews(ctx)), downloads, ...members];
 }
 
-/** Events about a target that the caller is denied: those of members and downloads are not counted anyway. */
+/** Events that would be counted: those of members and downloads are not. */
+async function deniedViews(ctx: PrincipalContext): Promise<DeniedRecords[]> {
+  const actors = (
+    [
+      ['user', 'user'],
+      ['service_account', 'named_service_account'],
+    ] as const
+  ).map(([value, kind]) => ({
+    field: 'actorId',
+    denied: deniedEverywhere(ctx.actor, kind),
+    where: { field: 'actorKind', value },
+  }));
+  return [...(await deniedTargets(ctx)), ...actors];
+}
+
+/** Events about a target that the caller is denied. */
 async function deniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
   const targets = {
     dashboard: deniedEverywhere(actor, 'shared_dashboard'),
@@ -168,7 +183,7 @@ export async function shareAnalytics(
   if (starts.length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;
-  const range = logFilter({ ...filter, from, to }, [unsharable, ...(await deniedTargets(ctx))]);
+  const range = logFilter({ ...filter, from, to }, [unsharable, ...(await deniedViews(ctx))]);
   const found = await readAnalytics(ctx, range, starts);
   const byStart = new Map(found.series.map((counts) => [counts.start, counts]));
   const { shares, dashboards } = await readTogether(
