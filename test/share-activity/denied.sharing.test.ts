@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { anEmbed } from '../embeds/support.ts';
-import { aContext, aMember, dashboardGrant, inPortal } from '../share-portal/support.ts';
+import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
 import { type Caller, call } from '../support/api.ts';
 import { aConsoleGroup } from '../support/console.ts';
@@ -154,5 +154,16 @@ describe('events of a user or service account that is denied to the caller', () 
     const { as } = await aUser(company, { can: ['*'], denied: ['users:get'], deniedOn });
     const { unique_viewers, top } = await analytics(as);
     expect([unique_viewers, top.viewers]).toEqual([0, []]);
+  });
+});
+
+describe('events of a deleted context', () => {
+  it('are not shown to a user who is denied something that it granted', async () => {
+    const open = await aDashboard(company.as, []);
+    const context = await aContext(company, [dashboardGrant(hidden._id), dashboardGrant(open._id)]);
+    await must(company.as.delete(`${CONTEXTS_PATH}/${context.id}`));
+    const path = `${EVENTS_PATH}?share_context_id=${context.id}`;
+    await expect.poll(async () => (await must(company.as.get(path))).total).toBe(2);
+    expect((await must((await denied('dashboards:get')).get(path))).total).toBe(0);
   });
 });
