@@ -49,11 +49,12 @@ export interface OptionsRule {
  * @param uses the slugs that the SQL of the options uses with these values; null where there is none
  */
 export function optionsRule(
-  { rules, enforced, unenforceable }: ViewerRules,
+  { rules, enforced, allowedOnly, unenforceable }: ViewerRules,
   slug: string,
   uses: ((values: BoundValues) => ReadonlySet<string>) | null,
 ): OptionsRule {
   const rule = rules.get(slug);
+  if (allowedOnly && rule?.access !== 'open') throw filterDisabled();
   if (!rule || !isChoice(rule.input.kind)) throw filterNotFound();
   const others = [...enforced].filter(([other]) => other !== slug);
   const bound = new Map(others.map(([other, value]) => [other, value ?? null]));

@@ -6,6 +6,7 @@ import { BASE_URL, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { countedD1 } from '../support/counted.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aVisualization } from '../visualizations/support.ts';
 import { anEmbed, embedOf } from './support.ts';
 
 let company: Company;
@@ -157,9 +158,13 @@ describe('an embedded dashboard', () => {
       options: [{ value: 'east', label: 'EAST' }],
       source: 'dynamic',
     });
-    const { status, body } = await embed.options('region');
-    expect([status, body.error_code]).toEqual([403, 'FILTER_DISABLED_BY_POLICY']);
-    expect((await embed.options('nothing')).status).toBe(404);
+    // Alike, so that nobody can guess which filters there are.
+    for (const slug of ['region', 'days', 'nothing']) {
+      const { status, body } = await embed.options(slug);
+      expect([slug, status, body.error_code]).toEqual([slug, 403, 'FILTER_DISABLED_BY_POLICY']);
+    }
+    const withText = await dashboardEmbed({ allowed_params: ['days'] });
+    expect((await withText.options('days')).status).toBe(404);
   });
 
   it('keeps every digit of a fixed number', async () => {
@@ -241,7 +246,16 @@ describe('an embed token', () => {
     const embed = embedOf('d', await anEmbed(company, 'dashboards', dashboard._id));
     await company.as.delete(`/v1/dashboards/${dashboard._id}`);
     for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
-      expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
+      expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
+    }
+  });
+
+  it('ends when the visualization that it shows is deleted', async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT 1 AS n');
+    const embed = embedOf('v', await anEmbed(company, 'visualizations', _id));
+    expect((await company.as.delete(`/v1/visualizations/${_id}`)).status).toBe(204);
+    for (const { status, body } of [await embed.info(), await embed.execute()]) {
+      expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     }
   });
 

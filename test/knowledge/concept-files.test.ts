@@ -174,11 +174,17 @@ describe('the file of a generation of concepts', () => {
       ['file', file('b.txt', 'b')],
     ]);
     expect(fieldsOf(two)).toEqual(['file']);
-    const hidden = await post([
+  });
+
+  it('is refused beside fields that the form does not have, and under another name than its own', async () => {
+    const beside = await post([
       ['file', file('a.txt', 'a')],
       ['other', file('b.txt', 'b')],
+      ['busines_domains', 'one'],
     ]);
-    expect(fieldsOf(hidden)).toEqual(['file']);
+    expect(fieldsOf(beside)).toEqual(['other', 'busines_domains']);
+    expect(beside.body.details[0]).toMatchObject({ reason: 'unknown', message: 'is not a field of this request' });
+    expect(fieldsOf(await post([['document', file('a.txt', 'a')]]))).toEqual(['document']);
   });
 
   it.each([

@@ -130,7 +130,9 @@ describe('a generation of an ontology', () => {
     const subject = (await accept(customer)).body.resource._id;
     expect((await accept(places)).body.details.suggestion_ids).toEqual([order]);
     await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${order}/reject`, { json: {} });
-    expect(statusAndCode(await accept(places))).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    const late = await accept(places);
+    expect(statusAndCode(late)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    expect(late.body.message).toContain('have not been accepted');
     // The reviewer may put a node in the place of one that was turned down.
     const object = await aNode(asOwner);
     const { status, body } = await accept(places, { override_payload: { object_node_id: object } });

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { anEmbed } from '../embeds/support.ts';
-import { aContext, aMember, dashboardGrant } from '../share-portal/support.ts';
+import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
 import { type Caller, call } from '../support/api.ts';
 import { aConsoleGroup } from '../support/console.ts';
-import { must } from '../support/signed.ts';
+import { allow, aServiceAccountThat, must, withServiceToken } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
 import { EVENTS_PATH, expectTypes } from './support.ts';
@@ -113,5 +113,57 @@ describe('events of a member of a share context that is denied to the caller', (
     const { as } = await aUser(company, { can: ['*'], denied: [action], deniedOn });
     expect((await must(as.get(path))).total).toBe(0);
     expect((await as.get(`${EVENTS_PATH}/${event.id}`)).status).toBe(404);
+  });
+});
+
+describe('events of a user or service account that is denied to the caller', () => {
+  it.each([
+    ['a user', async () => aUser(company, { can: ['*'] }), 'users:get', 'users::%:user/'],
+    [
+      'a service account',
+      async () => {
+        const robot = await aServiceAccountThat(company, allow('*'));
+        return { id: robot.id, as: await withServiceToken(robot) };
+      },
+      'service-accounts:GetServiceAccount',
+      'service-accounts::%:service-account/',
+    ],
+  ])('are neither listed, shown nor counted: %s', async (_what, make, action, kind) => {
+    const person = await make();
+    const context = await aContext({ ...company, as: person.as }, []);
+    const path = `${EVENTS_PATH}?share_context_id=${context.id}`;
+    await expect.poll(async () => (await must(company.as.get(path))).total).toBe(1);
+    const [event] = (await must(company.as.get(path))).records;
+    expect(event.actor.id).toBe(person.id);
+    const deniedOn = [`arn:svc:${kind.replace('%', company.id)}${person.id}`];
+    const { as } = await aUser(company, { can: ['*'], denied: [action], deniedOn });
+    expect((await must(as.get(path))).total).toBe(0);
+    expect((await as.get(`${EVENTS_PATH}/${event.id}`)).status).toBe(404);
+  });
+
+  it('are neither counted nor named in analytics', async () => {
+    const person = await aUser(company);
+    const dashboard = await aDashboard(company.as, []);
+    const context = await aContext(company, [dashboardGrant(dashboard._id)]);
+    await aMember(company.as, context.id, { member_type: 'internal_user', member_id: person.id });
+    await must(inPortal(person.as, context.id, dashboard._id).execute());
+    const analytics = async (as: Caller) => must(as.get(`/api/v1/share-analytics?share_context_id=${context.id}`));
+    await expect.poll(async () => (await analytics(company.as)).unique_viewers).toBe(1);
+    expect((await analytics(company.as)).top.viewers).toEqual([{ key: person.id, label: person.email, count: 1 }]);
+    const deniedOn = [`arn:svc:users::${company.id}:user/${person.id}`];
+    const { as } = await aUser(company, { can: ['*'], denied: ['users:get'], deniedOn });
+    const { unique_viewers, top } = await analytics(as);
+    expect([unique_viewers, top.viewers]).toEqual([0, []]);
+  });
+});
+
+describe('events of a deleted context', () => {
+  it('are not shown to a user who is denied something that it granted', async () => {
+    const open = await aDashboard(company.as, []);
+    const context = await aContext(company, [dashboardGrant(hidden._id), dashboardGrant(open._id)]);
+    await must(company.as.delete(`${CONTEXTS_PATH}/${context.id}`));
+    const path = `${EVENTS_PATH}?share_context_id=${context.id}`;
+    await expect.poll(async () => (await must(company.as.get(path))).total).toBe(2);
+    expect((await must((await denied('dashboards:get')).get(path))).total).toBe(0);
   });
 });

@@ -21,6 +21,7 @@ import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aDashboard } from '../visualizations/support.ts';
 import { EVENTS_PATH, expectTypes } from './support.ts';
 
 const ANALYTICS_PATH = '/api/v1/share-analytics';
@@ -283,7 +284,7 @@ describe('the permission to read share events', () => {
     const events = [
       anEvent(company.id, { targetType: 'dashboard', shareContextId: contexts.dashboard }),
       anEvent(company.id, { targetType: 'visualization', shareContextId: contexts.dashboard }),
-      anEvent(company.id, { targetType: null, targetId: null, type: 'auth.verified' }),
+      anEvent(company.id, { targetType: null, targetId: null, shareId: null, type: 'auth.verified' }),
     ];
     await deliver(events);
     const [ofDashboard, ofVisualization, ofNone] = events.map((event) => event.id) as [string, string, string];
@@ -323,6 +324,20 @@ describe('the permission to read share events', () => {
     const seen = async (as: Company['as']) => (await as.get(`${EVENTS_PATH}?${query}`)).body.records;
     const types = (records: { target_type: string }[]) => new Set(records.map(({ target_type }) => target_type));
     expect(types(await seen(callers.dashboards))).toEqual(new Set(['dashboard']));
+    expect(types(await seen(callers.both))).toEqual(new Set(['dashboard', 'visualization']));
+  });
+
+  it('is that of what a context grants, also for its events from before it granted anything', async () => {
+    const company = await aCompany();
+    const dashboard = await aDashboard(company.as, []);
+    const { id } = await aContext(company, []);
+    await must(company.as.put(`${CONTEXTS_PATH}/${id}/grants`, { json: { grants: [dashboardGrant(dashboard._id)] } }));
+    const { as } = await aUser(company, { can: ['dashboards:share'] });
+    const query = `share_context_id=${id}`;
+    await expectTypes(company, query, ['context.created', 'context.grants_updated']);
+    const events = await expectTypes({ as }, query, ['context.created', 'context.grants_updated']);
+    const created = events.find(({ target_type }) => target_type === null);
+    expect((await as.get(`${EVENTS_PATH}/${created?.id}`)).body).toEqual(created);
   });
 });
 

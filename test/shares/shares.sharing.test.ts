@@ -218,7 +218,7 @@ describe('a share', () => {
     expect((await company.as.delete(`/v1/dashboards/${dashboard._id}`)).status).toBe(204);
     const link = linkOf(share.token);
     for (const { status, body } of [await link.resolve(), await link.options('regions'), await link.execute()]) {
-      expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
+      expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     }
     const { body } = await company.as.get(`${SHARES_PATH}?per_page=100`);
     expect(body.records.find((record: { id: string }) => record.id === share.id).status).toBe('revoked');

@@ -154,6 +154,7 @@ describe.each([
     const made = await anExposedDashboard();
     const share = await aShare(company, made.dashboard);
     const context = await aContext(company, [dashboardGrant(made.dashboard), grant('visualization', made.chart)]);
+    const deleted = await aContext(company, [dashboardGrant(made.dashboard), grant('visualization', made.chart)]);
     const { _id: endpoint } = await must(
       company.as.post(ENDPOINTS_PATH, {
         json: { name: 'One', slug: `no-more-${table}`, visualization_id: made.chart },
@@ -164,6 +165,7 @@ describe.each([
     await anEmbed(company, 'visualizations', made.chart);
     await must(company.as.delete(`/api/v1/dashboard-shares/${share.id}`));
     await must(company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants: [] } }));
+    await must(company.as.delete(`${CONTEXTS_PATH}/${deleted.id}`));
     await must(company.as.put(`${ENDPOINTS_PATH}/${endpoint}`, { json: { status: 'inactive' } }));
     await must(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`));
     const [, changed] = Object.entries(changes)[0] as [string, (it: ExposedDashboard) => object];

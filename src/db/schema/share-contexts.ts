@@ -26,7 +26,7 @@ export const shareContexts = sqliteTable(
   ],
 );
 
-/** A dashboard or visualization that a context shows. */
+/** A dashboard or visualization that a context shows, or showed when it was deleted. */
 export const shareGrants = sqliteTable(
   'share_grants',
   {

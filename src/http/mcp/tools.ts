@@ -138,6 +138,7 @@ export function routeInput(
 ): RouteInput {
   const { bodyArgument, defaults, fixed } = tool;
   const { resource, given, problems } = readArguments(tool, fromJsonTexts(sent, properties));
+  if (contract.method === 'get') problems.push(...findLists(given, properties));
   if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
   const [parameter] = listParameters(contract.path);
   return {
@@ -153,6 +154,15 @@ interface JsonSchema {
 }
 
 const takesText = ({ type, anyOf }: JsonSchema): boolean => type === 'string' || (anyOf?.some(takesText) ?? false);
+
+/** The problems of lists among a query's arguments. To its schema a list is a parameter that was sent several times. */
+const findLists = (given: Record<string, unknown>, properties: Record<string, JsonSchema>): FieldProblem[] =>
+  Object.entries(given)
+    .filter(([name, value]) => name !== 'filter' && Array.isArray(value))
+    .map(([name]) => ({
+      field: name,
+      message: takesText(properties[name] ?? {}) ? 'must be text' : 'must be one value',
+    }));
 
 /** Arguments of which some clients send an object, a list, a number or a boolean as its JSON, where no text is expected. */
 function fromJsonTexts(sent: Record<string, unknown>, properties: Record<string, JsonSchema>): Record<string, unknown> {

@@ -7,12 +7,19 @@ import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { theme } from '../../presentation/branding-fields.ts';
 import { parseLocale } from '../../texts/locales.ts';
-import { ALGORITHM, AUDIENCE, asInvalidToken, type EmbedClaims, MAX_TOKEN_LENGTH } from './claims.ts';
+import {
+  ALGORITHM,
+  AUDIENCE,
+  asInvalidToken,
+  type EmbedClaims,
+  MAX_LIFETIME_SECONDS,
+  MAX_TOKEN_LENGTH,
+} from './claims.ts';
 import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { companyOfKey, type SigningKey, verifyingKey } from './signing-keys.ts';
 import { targetOfTokenId } from './token-id.ts';
 
-/** The longest life of a host's token, and the most that the time at which it was made may be ahead of our clock. Seconds. */
+/** The most that a host's token may last from now on, and that its clock may be ahead of ours. Seconds. */
 const MAX_SECONDS = 24 * 60 * 60;
 const MAX_AHEAD_SECONDS = 60;
 
@@ -112,8 +119,11 @@ export async function verifyHostToken(
     throw asInvalidToken(error);
   }
   const { issuedAt, expiresAt } = claims;
-  const latest = Math.min(issuedAt, now) + MAX_SECONDS * 1000;
-  if (issuedAt > now + MAX_AHEAD_SECONDS * 1000 || expiresAt > latest) throw invalidToken();
+  // Revocations are kept for as long as a token of ours can live.
+  const isTooOld = issuedAt < now - MAX_LIFETIME_SECONDS * 1000;
+  const isAhead = issuedAt > now + MAX_AHEAD_SECONDS * 1000;
+  // By the host's clock where it is ahead.
+  if (isTooOld || isAhead || expiresAt > Math.max(issuedAt, now) + MAX_SECONDS * 1000) throw invalidToken();
   return { expired: false };
 }
 

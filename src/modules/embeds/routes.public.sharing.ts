@@ -6,7 +6,6 @@ import { asksFresh } from '../../http/freshness.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
 import { brandingView, viewPageBranding } from '../companies/views.ts';
-import { dashboardNotFound } from '../dashboards/failures.ts';
 import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
   downloadMediaTypes,
@@ -21,15 +20,13 @@ import {
   sharedItemView,
   viewSharedItem,
 } from '../viewing/service.ts';
-import { visualizationNotFound } from '../visualizations/failures.ts';
 import { type EmbedViewer, embedOptions, executeEmbed, makeEmbedRules, type OpenedEmbed } from './token.ts';
 
 const dashboardEndpoint = endpointFor<Principal, EmbedViewer<SharedItem & { type: 'dashboard' }>>();
 const visualizationEndpoint = endpointFor<Principal, EmbedViewer>();
 const dashboardToken = { token: 'embed-dashboard' } as const;
 const visualizationToken = { token: 'embed-visualization' } as const;
-const dashboardFailures = [invalidToken, originNotAllowed, dashboardNotFound];
-const visualizationFailures = [invalidToken, originNotAllowed, visualizationNotFound];
+const tokenFailures = [invalidToken, originNotAllowed];
 
 const fields = {
   requires_auth: z.literal(false),
@@ -65,7 +62,7 @@ export const publicEmbedEndpoints = [
       description:
         'All that is needed to draw it, besides the results: layout, charts, the filters that the token leaves open, and the company’s branding.',
       returns: ok(dashboardInfo),
-      fails: [...dashboardFailures],
+      fails: [...tokenFailures],
     },
     ({ ctx: { actor, baseUrl } }) => ({ ...viewInfo(baseUrl, actor.opened), dashboard: viewItem(actor.opened) }),
   ),
@@ -79,7 +76,7 @@ export const publicEmbedEndpoints = [
       description: 'For filters of kind `select` or `multi_select` that the token lets the viewer set.',
       query: optionsQuery,
       returns: ok(optionsView),
-      fails: [...dashboardFailures, ...optionFailures],
+      fails: [...tokenFailures, ...optionFailures],
     },
     ({ ctx, params, query }) => embedOptions(ctx, params.filter_slug, query.search),
   ),
@@ -96,7 +93,7 @@ export const publicEmbedEndpoints = [
       body: executeBody,
       exactNumbers: true,
       returns: prepared(resultsView, ...downloadMediaTypes),
-      fails: [...dashboardFailures, ...executionFailures, ...downloadFailures],
+      fails: [...tokenFailures, ...executionFailures, ...downloadFailures],
     },
     ({ ctx, query, body, request }) => executeEmbed(ctx, body.parameters, { ...query, isFresh: asksFresh(request) }),
   ),
@@ -110,7 +107,7 @@ export const publicEmbedEndpoints = [
       description:
         'Its chart and the parameters that the token leaves open, with the company’s branding and the end of the token.',
       returns: ok(visualizationInfo),
-      fails: [...visualizationFailures],
+      fails: [...tokenFailures],
     },
     ({ ctx: { actor, baseUrl } }) => ({ ...viewInfo(baseUrl, actor.opened), visualization: viewItem(actor.opened) }),
   ),
@@ -127,7 +124,7 @@ export const publicEmbedEndpoints = [
       body: executeBody,
       exactNumbers: true,
       returns: prepared(resultView, ...downloadMediaTypes),
-      fails: [...visualizationFailures, ...executionFailures, ...downloadFailures],
+      fails: [...tokenFailures, ...executionFailures, ...downloadFailures],
     },
     ({ ctx, query, body, request }) => executeEmbed(ctx, body.parameters, { ...query, isFresh: asksFresh(request) }),
   ),

@@ -100,10 +100,10 @@ async function readTokenState({ db }: Context, claims: EmbedClaims, keyId = '') 
   };
   if (target.type === 'visualization') {
     const found = await readTogether(db, { ...validity, item: visualizationReads(db, companyId, target.id) });
-    return { ...found, item: (): SharedItem => sharedVisualization(found.item) };
+    return { ...found, item: (): SharedItem => sharedVisualization(found.item, invalidToken) };
   }
   const found = await readTogether(db, { ...validity, item: dashboardReads(db, companyId, target.id) });
-  return { ...found, item: (): SharedItem => sharedDashboard(found.item) };
+  return { ...found, item: (): SharedItem => sharedDashboard(found.item, invalidToken) };
 }
 
 interface TokenState {

@@ -1,5 +1,5 @@
 import { deniedEverywhere } from '../../access/denials.ts';
-import { requireAction } from '../../access/requirements.ts';
+import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
@@ -39,14 +39,15 @@ export interface EventFilter {
 }
 
 /** The filter in the terms of the log, without events that the caller may not see. */
-function logFilter({ from, to, ...values }: EventFilter, denied: readonly DeniedRecords[]): LogFilter {
+function logFilter({ from, to, ...values }: EventFilter, hidden: readonly DeniedRecords[]): LogFilter {
   const asked = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+  const denied = hidden.filter((records) => !isNothingDenied(records.denied));
   return { from, to, values: asked, ...(denied.length > 0 && { denied }) };
 }
 
 /**
- * Events about a dashboard or visualization that the caller is denied, or about a context that grants one; of downloads of one; and
- * of members that are users or groups which the caller is denied.
+ * Events about a dashboard or visualization that the caller is denied, or about a context that grants one; of downloads of one; of
+ * members that are users or groups which the caller is denied; and of what such users, or service accounts, did.
  */
 async function deniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
   const members = (
@@ -64,10 +65,25 @@ async function deniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
     field: 'details.visualization_id',
     denied: deniedEverywhere(ctx.actor, 'shared_visualization'),
   };
-  return [...(await deniedTargets(ctx)), ...[downloads, ...members].filter(({ denied }) => !isNothingDenied(denied))];
+  return [...(await deniedViews(ctx)), downloads, ...members];
 }
 
-/** Events about a target that the caller is denied: those of members and downloads are not counted anyway. */
+/** Events that would be counted: those of members and downloads are not. */
+async function deniedViews(ctx: PrincipalContext): Promise<DeniedRecords[]> {
+  const actors = (
+    [
+      ['user', 'user'],
+      ['service_account', 'named_service_account'],
+    ] as const
+  ).map(([value, kind]) => ({
+    field: 'actorId',
+    denied: deniedEverywhere(ctx.actor, kind),
+    where: { field: 'actorKind', value },
+  }));
+  return [...(await deniedTargets(ctx)), ...actors];
+}
+
+/** Events about a target that the caller is denied. */
 async function deniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
   const targets = {
     dashboard: deniedEverywhere(actor, 'shared_dashboard'),
@@ -99,13 +115,13 @@ export async function listShareEvents(
   page: number,
   perPage: number,
 ): Promise<Page<ShareEvent>> {
-  const narrowed = await visibleFilter(ctx, filter);
-  return readLog(ctx, 'share', logFilter(narrowed, await deniedEvents(ctx)), page, perPage);
+  const unsharable = await requireSharing(ctx, filter);
+  return readLog(ctx, 'share', logFilter(filter, [unsharable, ...(await deniedEvents(ctx))]), page, perPage);
 }
 
 export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent> {
   const event = await findEvent(ctx, id);
-  requireTypes(ctx, event?.targetType ? [event.targetType] : TARGET_TYPES);
+  await requireSharing(ctx, event ?? {});
   if (!event || !makeRecordMatcher({ values: {}, denied: await deniedEvents(ctx) })(event)) throw shareEventNotFound();
   return event;
 }
@@ -159,7 +175,7 @@ export async function shareAnalytics(
   filter: EventFilter,
   { interval, timeZone }: { interval: Interval; timeZone: string },
 ): Promise<Analytics> {
-  const narrowed = await visibleFilter(ctx, filter);
+  const unsharable = await requireSharing(ctx, filter);
   const to = filter.to ?? ctx.now();
   const from = filter.from ?? to - DEFAULT_DAYS * DAY_MS;
   if (from > to) throw invalid([{ field: 'from', message: 'must not be after `to`' }]);
@@ -167,7 +183,7 @@ export async function shareAnalytics(
   if (starts.length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;
-  const range = logFilter({ ...narrowed, from, to }, await deniedTargets(ctx));
+  const range = logFilter({ ...filter, from, to }, [unsharable, ...(await deniedViews(ctx))]);
   const found = await readAnalytics(ctx, range, starts);
   const byStart = new Map(found.series.map((counts) => [counts.start, counts]));
   const { shares, dashboards } = await readTogether(
@@ -192,26 +208,25 @@ export async function shareAnalytics(
   };
 }
 
+/** What an event is about, or the events of a filter. */
+type EventSubject = { [F in 'targetType' | 'shareId' | 'shareContextId']?: ShareEvent[F] };
+
 /**
- * Narrows the filter to the events that the caller may see: those about dashboards or visualizations need the
- * permission to share these; those about neither, such as sign-ins, need both.
+ * Requires the permission to read events: those about dashboards or visualizations need the permission to share these; those about
+ * neither, such as sign-ins, need both.
+ * @returns the events of a share or a context that are left out: about what the caller may not share
  */
-async function visibleFilter(ctx: PrincipalContext, filter: EventFilter): Promise<EventFilter> {
-  const types = await effectiveTypes(ctx, filter);
-  requireTypes(ctx, types);
-  const [only, ...others] = types;
-  return others.length === 0 && only !== undefined ? { ...filter, targetType: only } : filter;
+async function requireSharing(ctx: PrincipalContext, subject: EventSubject): Promise<DeniedRecords> {
+  for (const type of await effectiveTypes(ctx, subject)) requireAction(ctx.actor, `${type}s:share`, '*');
+  const unsharable = TARGET_TYPES.filter((type) => !isAllowed(ctx.actor, `${type}s:share`, '*'));
+  return { field: 'targetType', denied: { ...NOTHING_DENIED, ids: unsharable } };
 }
 
-/** The target types of the filter: the one it names, that of its share (a dashboard), or those of its context. */
-async function effectiveTypes(ctx: PrincipalContext, filter: EventFilter): Promise<readonly TargetType[]> {
-  if (filter.targetType) return [filter.targetType];
-  if (filter.shareId !== undefined) return ['dashboard'];
-  if (filter.shareContextId === undefined) return TARGET_TYPES;
-  const granted = await selectGrantTypes(ctx.db, ctx.actor.companyId, filter.shareContextId);
-  return granted.length === 1 ? granted.map(({ type }) => type) : TARGET_TYPES;
-}
-
-function requireTypes({ actor }: PrincipalContext, types: readonly TargetType[]): void {
-  for (const type of types) requireAction(actor, `${type}s:share`, '*');
+/** The target types that are meant: the one named, that of the share (a dashboard), or those that the context grants. */
+async function effectiveTypes(ctx: PrincipalContext, subject: EventSubject): Promise<readonly TargetType[]> {
+  if (subject.targetType) return [subject.targetType];
+  if (subject.shareId) return ['dashboard'];
+  if (!subject.shareContextId) return TARGET_TYPES;
+  const granted = await selectGrantTypes(ctx.db, ctx.actor.companyId, subject.shareContextId);
+  return granted.length === 0 ? TARGET_TYPES : granted.map(({ type }) => type);
 }

@@ -18,7 +18,7 @@ export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: st
     .from(shareGrants)
     .where(and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, contextId)));
 
-/** The contexts of a company that grant something that is denied. */
+/** The contexts of a company that grant something that is denied, or did when they were deleted. */
 export function selectDeniedContexts(db: ControlDb, companyId: string, denied: Record<TargetType, Denials>) {
   const isDenied = (Object.keys(denied) as TargetType[]).flatMap((type) => {
     const isGrantable = isNotDenied(shareGrants.targetId, denied[type]);

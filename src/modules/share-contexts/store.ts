@@ -177,7 +177,10 @@ export const replaceGrants = (
   ] as const;
 };
 
-/** Deletes a context while it is that version, and with it its grants and members; revokes its shares. */
+/**
+ * Deletes a context while it is that version, and with it its members; revokes its shares. Its grants stay: its events are not
+ * shown to who is denied what it granted.
+ */
 export const contextDeletion = (db: ControlDb, { companyId, id, version }: Row, now: number) => {
   const gone = not(exists(shareContexts, byId(shareContexts, companyId, id)));
   return {
@@ -185,9 +188,6 @@ export const contextDeletion = (db: ControlDb, { companyId, id, version }: Row, 
       .delete(shareContexts)
       .where(and(byId(shareContexts, companyId, id), eq(shareContexts.version, version)))
       .returning({ id: shareContexts.id }),
-    grants: db
-      .delete(shareGrants)
-      .where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), gone)),
     members: db
       .delete(shareMembers)
       .where(and(eq(shareMembers.contextId, id), eq(shareMembers.companyId, companyId), gone)),

@@ -6,7 +6,6 @@ import { asksFresh } from '../../http/freshness.ts';
 import { isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
 import { brandingView } from '../companies/views.ts';
-import { dashboardNotFound } from '../dashboards/failures.ts';
 import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
   downloadMediaTypes,
@@ -26,7 +25,7 @@ import { executeShare, resolveShare, type ShareViewer, shareOptions } from './to
 const endpoint = endpointFor<Principal, ShareViewer>();
 const access = { token: 'share' } as const;
 const path = '/api/v1/public/shares/{token}';
-const tokenFailures = [invalidToken, originNotAllowed, dashboardNotFound];
+const tokenFailures = [invalidToken, originNotAllowed];
 
 const resolvedView = z.union([
   z.object({ requires_auth: z.literal(true), company_slug: z.string() }),

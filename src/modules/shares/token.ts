@@ -59,7 +59,7 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
     if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
     requireOrigin(ctx, share.embedOptions.allowed_origins);
     const brand = { id: share.companyId, name, branding, logo };
-    const opened = { share, companySlug, brand, item: sharedDashboard(dashboard) };
+    const opened = { share, companySlug, brand, item: sharedDashboard(dashboard, invalidToken) };
     const { companyId, id: tokenId } = share;
     return { kind: 'viewer', companyId, tokenId, allowedOrigins: share.embedOptions.allowed_origins, opened };
   } catch (error) {

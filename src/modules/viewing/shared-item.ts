@@ -1,5 +1,6 @@
 import type { CompanyContext, Context, PrincipalContext } from '../../context.ts';
 import { type Results, readTogether } from '../../db/client.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { usableFilters } from '../../sharing/filters.ts';
 import { type ViewerRules, viewerRules } from '../../sharing/rules.ts';
@@ -48,22 +49,21 @@ export const visualizationReads = (db: Context['db'], companyId: string, id: str
   visualization: selectVisualization(db, companyId, id),
 });
 
-/** The shared item from the results of `dashboardReads`. */
-export function sharedDashboard({
-  data: [data],
-  dashboard: [dashboard],
-  visualizations,
-}: Results<ReturnType<typeof dashboardReads>>): SharedItem & { type: 'dashboard' } {
-  if (!dashboard) throw dashboardNotFound();
+/** The shared item from the results of `dashboardReads`. @param missing the failure where there is none */
+export function sharedDashboard(
+  { data: [data], dashboard: [dashboard], visualizations }: Results<ReturnType<typeof dashboardReads>>,
+  missing: () => Failure = dashboardNotFound,
+): SharedItem & { type: 'dashboard' } {
+  if (!dashboard) throw missing();
   return { type: 'dashboard', data, dashboard, visualizations };
 }
 
-/** The single shared visualization from the results of `visualizationReads`. */
-export function sharedVisualization({
-  data: [data],
-  visualization: [visualization],
-}: Results<ReturnType<typeof visualizationReads>>): SharedItem & { type: 'visualization' } {
-  if (!visualization) throw visualizationNotFound();
+/** The single shared visualization from the results of `visualizationReads`. @param missing the failure where there is none */
+export function sharedVisualization(
+  { data: [data], visualization: [visualization] }: Results<ReturnType<typeof visualizationReads>>,
+  missing: () => Failure = visualizationNotFound,
+): SharedItem & { type: 'visualization' } {
+  if (!visualization) throw missing();
   return { type: 'visualization', data, visualization };
 }
 

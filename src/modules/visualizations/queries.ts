@@ -2,11 +2,11 @@ import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { schedules } from '../../db/schema/schedules.ts';
-import { shareGrants } from '../../db/schema/share-contexts.ts';
+import { shareContexts, shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares, embedSigningKeys } from '../../db/schema/shares.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
-import { byId } from '../../db/statements.ts';
+import { byId, exists } from '../../db/statements.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 
 /** A dashboard, or a visualization by itself. */
@@ -37,7 +37,8 @@ const isDashboardSeen = (companyId: string, ids: SQL, now: number): SQL =>
 
 /** SQL condition: true if one of these targets is itself granted by a context, sent by a schedule, or shown by an embed token. */
 const isShownAlone = (companyId: string, type: TargetType, ids: SQL, now: number): SQL =>
-  sql`exists (select 1 from ${shareGrants} where target_type = ${type} and target_id in ${ids} and company_id = ${companyId})
+  sql`exists (select 1 from ${shareGrants} where target_type = ${type} and target_id in ${ids} and company_id = ${companyId}
+    and ${exists(shareContexts, byId(shareContexts, companyId, sql`share_grants.context_id`))})
   or exists (select 1 from ${schedules} where company_id = ${companyId} and target_type = ${type} and target_id in ${ids})
   or exists (select 1 from ${TABLES[type]} as embedded where embedded.id in ${ids} and embedded.company_id = ${companyId} and embedded.embedded_until > ${now})`;
 

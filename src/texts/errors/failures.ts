@@ -1032,9 +1032,9 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'La sugerencia ya no está pendiente: está {status}.',
   ],
   [
-    'The suggestion depends on others that are still pending. Accept those in `details.suggestion_ids` first.',
-    'A sugestão depende de outras ainda pendentes. Aceite primeiro as de `details.suggestion_ids`.',
-    'La sugerencia depende de otras aún pendientes. Acepte primero las de `details.suggestion_ids`.',
+    'The suggestion depends on others that have not been accepted: those in `details.suggestion_ids`.',
+    'A sugestão depende de outras que não foram aceitas: as de `details.suggestion_ids`.',
+    'La sugerencia depende de otras que no se han aceptado: las de `details.suggestion_ids`.',
   ],
   [
     'The target has changed since the suggestion was made.',

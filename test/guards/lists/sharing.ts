@@ -98,11 +98,6 @@ export const SHARING_GUARDS = [
     { in: 'contextDeletion', text: ', eq(shareContexts.version, version)', without: '' },
     {
       in: 'contextDeletion',
-      text: 'eq(shareGrants.companyId, companyId), gone',
-      without: 'eq(shareGrants.companyId, companyId)',
-    },
-    {
-      in: 'contextDeletion',
       text: 'eq(shareMembers.companyId, companyId), gone',
       without: 'eq(shareMembers.companyId, companyId)',
     },

@@ -250,6 +250,14 @@ describe('arguments', () => {
   });
 
   it.each([
+    ['query_rows', 'fields', 'must be text'],
+    ['list_tables', 'page', 'must be one value'],
+  ])('of %s that are lists where one value is taken say so: %s', async (name, field, message) => {
+    const answer = await owner.tool(name, { ...sentTo(name), [field]: ['amount'] });
+    expect(failureIn(answer).details).toEqual([expect.objectContaining({ field, message })]);
+  });
+
+  it.each([
     [{ region: 'north' }, 'filter[region]'],
     ['region', 'filter'],
     [{ region: { eq: { a: 1 } } }, 'filter[region][eq]'],

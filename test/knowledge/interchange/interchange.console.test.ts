@@ -433,7 +433,7 @@ describe('POST /import of a glossary', () => {
     ]);
     expect(errors.map(({ line, message }: { line: number; message: string }) => `${line} ${message}`)).toEqual([
       expect.stringMatching(/^5 Sale: type: /),
-      expect.stringMatching(/^6 : name: /),
+      expect.stringMatching(/^6 name: /),
       '7 churn: appears in the document twice',
       '8 has 7 cells, but the header has 5',
     ]);

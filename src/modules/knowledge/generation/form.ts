@@ -3,6 +3,8 @@ import { MultipartMalformed, parseBoundary } from '../../../formats/multipart/he
 import { type Part, readSmallForm } from '../../../formats/multipart/reader.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import type { SentBody } from '../../../kernel/files.ts';
+import { UNKNOWN_FIELD } from '../../../kernel/members.ts';
+import { shorten } from '../../../kernel/text.ts';
 import { isAccepted } from './documents.ts';
 import { ACCEPTED_FILE_TYPES, badFile, fileTooLarge, malformedForm } from './failures.ts';
 import type { ConceptGeneration } from './service.ts';
@@ -38,16 +40,16 @@ export const conceptGenerationForm = z.object({
 /** Reads the form that generates concepts, and no more of it than its limit, whatever its headers claim. */
 export async function readConceptForm(sent: SentBody): Promise<ConceptGeneration> {
   const parts = await readParts(sent);
-  const files = parts.filter(isFile).filter(isChosenFile);
+  refuseUnknown(parts);
+  const sentAsFile = parts.filter(({ name }) => name === 'file');
+  const files = sentAsFile.filter(isFile).filter(isChosenFile);
   if (files.length > 1) throw badFile('must be one file at most');
-  if (parts.some((part) => part.name === 'file' && !isFile(part) && part.bytes.length > 0)) {
-    throw badFile('must be a file');
-  }
+  if (sentAsFile.some((part) => !isFile(part) && part.bytes.length > 0)) throw badFile('must be a file');
   const [file] = files;
   if (file && !isAccepted(file.filename)) throw badFile(`must be one of ${ACCEPTED_FILE_TYPES.join(', ')}`);
   if (file && file.bytes.length > MAX_FILE_BYTES) throw fileTooLarge(MAX_FILE_BYTES);
   if (file?.bytes.length === 0) throw badFile('is empty');
-  const domains = listValues(parts, ['business_domains', 'business_domains[]']);
+  const domains = listValues(parts, DOMAIN_FIELDS);
   const [text] = listValues(parts, ['text']);
   const parsed = conceptGeneration.safeParse({
     ...(domains.length > 0 && { business_domains: domains }),
@@ -66,6 +68,19 @@ export const toGeneration = ({ business_domains, text }: z.output<typeof concept
   ...(business_domains && { businessDomains: business_domains }),
   ...(text !== undefined && { text }),
 });
+
+/** The field for business domains, also as programs write it that mark lists. */
+const DOMAIN_FIELDS = ['business_domains', 'business_domains[]'];
+const FIELDS = [...DOMAIN_FIELDS, 'text', 'file'];
+const MAX_REPORTED = { names: 20, characters: 80 };
+
+function refuseUnknown(parts: Part[]): void {
+  const names = new Set(parts.map(({ name }) => name).filter((name) => !FIELDS.includes(name)));
+  const problems = [...names]
+    .slice(0, MAX_REPORTED.names)
+    .map((name) => ({ field: shorten(name, MAX_REPORTED.characters), message: UNKNOWN_FIELD }));
+  if (problems.length > 0) throw invalid(problems);
+}
 
 const isFile = (part: Part): part is Part & { filename: string } => part.filename !== null;
 

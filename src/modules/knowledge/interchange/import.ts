@@ -139,7 +139,7 @@ function toItems(found: readonly FoundEntry[], errors: ImportError[]): Item[] {
 
 const nameIn = (value: unknown): string => {
   const { name } = Object(value) as { name?: unknown };
-  return typeof name === 'string' ? `${shorten(name, 80)}: ` : '';
+  return typeof name === 'string' && name.trim() !== '' ? `${shorten(name, 80)}: ` : '';
 };
 
 function toItem(list: ListName, value: Entry, line: number): Item {

@@ -17,7 +17,7 @@ export const suggestionNotPending = defineFailure('suggestion.not_pending', 'con
 
 /** @param ids the suggestions to accept first */
 export const dependencyPending = defineFailure('suggestion.dependency_pending', 'conflict', {
-  message: 'The suggestion depends on others that are still pending. Accept those in `details.suggestion_ids` first.',
+  message: 'The suggestion depends on others that have not been accepted: those in `details.suggestion_ids`.',
   detail: (ids: string[]) => ({ suggestion_ids: ids }),
   console: 'SUGGESTION_DEPENDENCY_PENDING',
 });
