@@ -15,7 +15,7 @@ import {
   rowsOf,
   undo,
 } from './support.ts';
-import { aBook } from './workbooks.ts';
+import { aBook, cellsOf } from './workbooks.ts';
 
 let company: Company;
 let tableCount = 0;
@@ -232,10 +232,7 @@ describe('an upload that may widen columns of its table', () => {
         aBook({
           sheets: [
             {
-              rows: [
-                ['n', 'd'],
-                [2.5, 'nunca'],
-              ],
+              rows: cellsOf('n|d', '2.5|nunca'),
             },
           ],
         }),

@@ -19,7 +19,7 @@ import {
   sweep,
   upload,
 } from './support.ts';
-import { aBook, aSheet } from './workbooks.ts';
+import { aBook, aSheet, cellsOf, sheetOf } from './workbooks.ts';
 
 let company: Company;
 let tableCount = 0;
@@ -184,23 +184,13 @@ describe('the second analysis of a workbook', () => {
   const book = () =>
     aBook({
       sheets: [
-        {
-          name: 'Dados',
-          rows: [
-            ['n', 'nome'],
-            [1, 'Ana'],
-            [2, 'Bia'],
-          ],
-        },
+        sheetOf('Dados', 'n|nome', '1|Ana', '2|Bia'),
         { name: 'Resumo', rows: [['Total'], ['mes', 'valor'], ['jan', 1.5]] },
         { name: 'Nada', rows: [] },
         {
           name: 'Oculta',
           state: 'hidden',
-          rows: [
-            ['x', 'y'],
-            ['a', 'b'],
-          ],
+          rows: cellsOf('x|y', 'a|b'),
         },
       ],
     });
@@ -220,15 +210,7 @@ describe('the second analysis of a workbook', () => {
   });
 
   it('skips the given number of rows, and reads with or without a header', async () => {
-    const jobId = await aWaitingJob([
-      'livro.xlsx',
-      aSheet([
-        ['a', 'b'],
-        ['"x\ny', 'z'],
-        ['p', 'q'],
-        ['r', 's'],
-      ]),
-    ]);
+    const jobId = await aWaitingJob(['livro.xlsx', aSheet(cellsOf('a|b', '"x\ny|z', 'p|q', 'r|s'))]);
     expect(await look(jobId, { skip_lines: 2, header: false })).toMatchObject({
       total_row_count_estimate: 2,
       dialect: { header: false, skipped_lines: 2 },
