@@ -123,12 +123,4 @@ describe('an upload of several files', () => {
     ];
     expect(await valuesFrom(files)).toEqual([1, 2, 3]);
   });
-
-  it('fails when their headers differ', async () => {
-    const jobId = await upload(company, [aFile('a.csv', 'n,nome\n1,Ana\n'), aFile('b.csv', 'n,sobrenome\n2,Bia\n')]);
-    expect(await waiting(company, jobId)).toMatchObject({
-      status: 'failed',
-      error: { code: 'HEADERS_DIFFER', file: 'b.csv', column: 'sobrenome' },
-    });
-  });
 });
