@@ -5,64 +5,23 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import {
-  aFile,
-  aHeldQueue,
-  cancel,
-  confirm,
-  deliver,
-  deliverAll,
-  finished,
-  jobOf,
-  rowsOf,
-  storedFiles,
-  upload,
-} from './support.ts';
+import { namesOf, secondLook } from './second-look.ts';
+import { cancel, deliver, deliverAll, jobOf, storedFiles } from './support.ts';
 import { aBook, cellsOf, sheetOf } from './workbooks.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 let company: Company;
-let tableCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-const queue = aHeldQueue();
-const analyze = (jobId: string, json: unknown) =>
-  company.as.post(`/v1/managed-tables/upload-jobs/${jobId}/analyze`, { json, env: queue.env as never });
-
-async function aWaitingJob(...files: [name: string, content: string | Bytes][]): Promise<string> {
-  const sent = files.map(([name, content]) => aFile(name, content));
-  const jobId = await upload(company, sent, queue);
-  await deliverAll(queue);
-  expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
-  return jobId;
-}
-
-/** What is inferred of a job's files with what is said. */
-async function look(jobId: string, said: unknown) {
-  expect(await analyze(jobId, said)).toMatchObject({ status: 200 });
-  await deliverAll(queue);
-  const job = await jobOf(company, jobId);
-  expect(job).toMatchObject({ status: 'waiting_confirm', error: null });
-  return job.inferred_schema;
-}
-
-async function rowsWhenConfirmed(jobId: string) {
-  const { columns } = (await jobOf(company, jobId)).inferred_schema;
-  expect((await confirm(company, jobId, { display_name: `vista_${++tableCount}`, columns }, queue)).status).toBe(200);
-  await deliverAll(queue);
-  const job = await finished(company, jobId);
-  expect(job).toMatchObject({ status: 'done' });
-  return (await rowsOf(company, job.user_table_id)).map(({ id: _, ...row }) => row);
-}
+const { queue, analyze, aWaitingJob, look, rowsWhenConfirmed } = secondLook(() => company);
 
 const fieldsOf = ({ status, body }: { status: number; body: { details?: { field: string }[] } }) => [
   status,
   body.details?.map(({ field }) => field),
 ];
-const namesOf = ({ columns }: { columns: { name: string }[] }) => columns.map(({ name }) => name);
 
 const DADOS = cellsOf('n|nome', '1|Ana', '2|Bia');
 const PRECOS = cellsOf('mes|preco', 'jan|1.5');
