@@ -145,18 +145,4 @@ describe('a dashboard', () => {
     expect([again.status, again.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
     expect((await company.as.delete(`${VISUALIZATIONS_PATH}/${visualization._id}`)).status).toBe(204);
   });
-
-  it('is answered 404 to another company', async () => {
-    const stranger = await aCompany();
-    const { _id } = await create({ name: 'Ours' }).then(({ body }) => body);
-    for (const answer of [
-      await stranger.as.get(`${DASHBOARDS_PATH}/${_id}`),
-      await stranger.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { name: 'Mine' } }),
-      await stranger.as.delete(`${DASHBOARDS_PATH}/${_id}`),
-      await stranger.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {} }),
-    ]) {
-      expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
-    }
-    expect((await stranger.as.get(DASHBOARDS_PATH)).body).toEqual({ total: 0, quantity: 0, records: [] });
-  });
 });

@@ -197,16 +197,6 @@ describe('the options of a filter, for users of the company', () => {
     );
   });
 
-  it('need the permission dashboards:get on the dashboard', async () => {
-    const { _id } = await aDashboard(company.as, [], { filters: [region({ options: { sql } })] });
-    const { as: nobody } = await aUser(company, { can: ['dashboards:list', 'visualizations:*'] });
-    expect((await options(_id, 'region', '', nobody)).body.error).toBe('FORBIDDEN');
-    const notThis = await denied(['dashboards:*'], ['dashboards:get'], 'dashboard', _id);
-    expect((await options(_id, 'region', '', notThis)).body.error).toBe('FORBIDDEN');
-    expect((await options(_id, 'region', '', (await aCompany()).as)).body.error).toBe('DASHBOARD_NOT_FOUND');
-    expect((await options('no-id')).body.error).toBe('DASHBOARD_NOT_FOUND');
-  });
-
   it('report why their SQL fails only to callers who may change it', async () => {
     const wrong = { sql: 'SELECT nothing FROM sales' };
     const { _id } = await aDashboard(company.as, [], { filters: [region({ options: wrong })] });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { call } from '../support/api.ts';
 import { countedD1 } from '../support/counted.ts';
-import { allow, aServiceAccountThat, deny, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
+import { allow, aServiceAccountThat, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { parameter, someSales, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { aPublished, aReader, ENDPOINTS_PATH } from './support.ts';
@@ -246,18 +246,6 @@ describe('the reader of a Data API endpoint', () => {
     const counted = countedD1();
     expect((await ofJob.get(`/data/jobs/${id}`, { env: counted.env })).status).toBe(200);
     expect(counted.calls()).toBe(1);
-  });
-
-  it('is refused by a Deny on the endpoint or on the visualization', async () => {
-    const { slug, _id } = await aPublished(company, 'SELECT 1 AS one');
-    const resources = [`arn:svc:data_api::${company.id}:endpoint/${_id}`];
-    const denied = await aServiceAccountThat(company, allow('data_api:execute'), {
-      ...deny('data_api:execute'),
-      resources,
-    });
-    expect((await denied.as.get(`/data/${slug}`)).status).toBe(403);
-    const blind = await aServiceAccountThat(company, allow('data_api:execute'), deny('visualizations:execute'));
-    expect((await blind.as.get(`/data/${slug}`)).status).toBe(403);
   });
 
   it('gets 404 when the endpoint is inactive, deleted, or of another company', async () => {

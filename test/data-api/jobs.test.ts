@@ -6,8 +6,8 @@ import { call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
 import { overtaken, rowOf } from '../support/rival.ts';
-import { allow, aServiceAccountThat, deny, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { allow, aServiceAccountThat, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aHeldQueue, deliver } from '../uploads/support.ts';
 import { parameter, someSales } from '../visualizations/support.ts';
 import { aPublished, aReader, ENDPOINTS_PATH } from './support.ts';
@@ -185,25 +185,6 @@ describe('a job of the Data API', () => {
     expect(await jobOf(id)).toMatchObject({ status: 'failed', error });
     expect(await objectsOf(id)).toEqual([]);
   });
-
-  it('is visible only in its company, and to callers who may use its endpoint', async () => {
-    const { id, slug } = await aJob('SELECT 1 AS one');
-    const stranger = await aReader(await aCompany(), 'data_api:get_job');
-    expect((await stranger.as.get(`/data/jobs/${id}`)).status).toBe(404);
-    expect((await stranger.as.post(`/data/${slug}/jobs`)).status).toBe(404);
-    expect((await reader.as.get('/data/jobs/no-such')).status).toBe(404);
-    const { body } = await company.as.get(`${ENDPOINTS_PATH}?per_page=100`);
-    const { _id } = body.records.find((record: { slug: string }) => record.slug === slug);
-    const narrow = (endpointId: string) => {
-      const resources = [`arn:svc:data_api::${company.id}:endpoint/${endpointId}`];
-      return aServiceAccountThat(company, { ...allow('data_api:get_job', 'data_api:execute'), resources });
-    };
-    expect((await (await narrow(_id)).as.get(`/data/jobs/${id}`)).status).toBe(200);
-    expect((await (await narrow('f'.repeat(24))).as.get(`/data/jobs/${id}`)).status).toBe(403);
-    expect((await (await withServiceToken(reader)).get(`/data/jobs/${id}`)).status).toBe(200);
-    expect((await company.as.get(`/data/jobs/${id}`)).status).toBe(401);
-    expect((await company.as.post(`/data/${slug}/jobs`)).status).toBe(401);
-  });
 });
 
 describe('the result of a Data API job', () => {
@@ -211,23 +192,6 @@ describe('the result of a Data API job', () => {
     (await reader.as.get(`/data/jobs/${id}`)).status,
     (await download(url)).status,
   ];
-
-  it.each([
-    ['visualizations:execute', 'visualizations', 'visualization', 'visualizationId'],
-    ['visualizations:get', 'visualizations', 'visualization', 'visualizationId'],
-    ['data_api:execute', 'data_api', 'endpoint', 'endpointId'],
-    ['data_api:get_job', 'data_api', 'endpoint', 'endpointId'],
-  ] as const)('is refused to a caller who is denied %s', async (action, service, type, of) => {
-    const made = await aResult();
-    const resources = [`arn:svc:${service}::${company.id}:${type}/${made[of]}`];
-    const may = allow('data_api:execute', 'data_api:get_job');
-    const denied = await aServiceAccountThat(company, may, { ...deny(action), resources });
-    const { status, body } = await denied.as.get(`/data/jobs/${made.id}`);
-    expect([status, body.error]).toEqual([403, 'Forbidden']);
-    if (action !== 'data_api:get_job') expect((await denied.as.get(`/data/${made.slug}`)).status).toBe(403);
-    const other = await aResult();
-    expect((await denied.as.get(`/data/jobs/${other.id}`)).status).toBe(200);
-  });
 
   it('is refused to a caller whom no policy allows to execute the endpoint', async () => {
     const { id } = await aResult();

@@ -5,7 +5,7 @@ import { aSalesDashboard, regionsIn, regionsOf, someSales } from '../shares/supp
 import { BASE_URL, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { countedD1 } from '../support/counted.ts';
-import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aVisualization } from '../visualizations/support.ts';
 import { anEmbed, embedOf } from './support.ts';
 
@@ -69,15 +69,6 @@ describe('the creation of an embed', () => {
   ])('refuses %s', async (_what, json) => {
     const { status, body } = await generate(json);
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
-  });
-
-  it('needs the permission to share what it shows', async () => {
-    const { as } = await aUser(company, { can: ['visualizations:share'] });
-    expect((await generate({ expires_in: 'x' }, as)).body.error_code).toBe('FORBIDDEN');
-    const path = `/api/v1/embed/visualizations/${visualization}`;
-    expect((await as.post(path, { json: {} })).status).toBe(201);
-    const { as: other } = await aUser(company, { can: ['dashboards:share'] });
-    expect((await other.post(path, { json: {} })).status).toBe(403);
   });
 
   it('answers 404 for what does not exist or is another company’s', async () => {
@@ -230,15 +221,6 @@ describe('an embed token', () => {
     expect((await embedOf('d', renewed).info()).status).toBe(200);
     await one.as.post('/api/v1/embed/rotate-key');
     await refused(renewed);
-  });
-
-  it('ends by a rotation of the key, which needs the permission to share everything', async () => {
-    for (const can of [['dashboards:share'], ['visualizations:share'], ['dashboards:get']]) {
-      const { as } = await aUser(company, { can });
-      expect((await as.post('/api/v1/embed/rotate-key')).body.error_code).toBe('FORBIDDEN');
-    }
-    const { as } = await aUser(await aCompany(), { can: ['dashboards:share', 'visualizations:share'] });
-    expect((await as.post('/api/v1/embed/rotate-key')).status).toBe(204);
   });
 
   it('ends when the dashboard that it shows is deleted', async () => {

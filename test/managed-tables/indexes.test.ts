@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { disturb, rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
 
 let company: Company;
@@ -83,21 +83,6 @@ describe('an index', () => {
     const names = ['d', 'b', 'a', 'c'];
     const table = await aFilledTable([], ...names.map((name) => column(name)));
     expect(await table.index(names)).toMatchObject({ status: 201, body: { columns: names } });
-  });
-
-  it('is created and deleted with the permission update, and listed with the permission list', async () => {
-    const table = await aFilledTable([], column('a'));
-    const { body } = await table.index(['a']);
-    const { _id: id } = (await table.get()).body;
-    const statusesFor = async (...can: string[]) => {
-      const { as } = await aUser(company, { can: can.map((action) => `managed-tables:${action}`) });
-      const routes = tableRoutes(as, id);
-      const answers = [await routes.indexes(), await routes.index(['a']), await routes.deleteIndex(body.id)];
-      return answers.map(({ status }) => status);
-    };
-    expect(await statusesFor('data-read', 'data-write')).toEqual([403, 403, 403]);
-    expect(await statusesFor('list')).toEqual([200, 403, 403]);
-    expect(await statusesFor('list', 'update')).toEqual([200, 201, 204]);
   });
 
   it('follows renamed columns, and is dropped with a column of its own only', async () => {

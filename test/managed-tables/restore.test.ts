@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
 
 const PATH = '/v1/managed-tables';
@@ -81,17 +81,6 @@ describe('a deleted table', () => {
     expect((await routes.restore()).status).toBe(404);
     await deletedBefore('29 days 23 hours');
     expect(idsOf(await listed())).toContain(id);
-    expect((await routes.restore()).status).toBe(200);
-  });
-
-  it('is neither listed nor restored for another company', async () => {
-    const { id, routes } = await aDeletedTable();
-    const other = await aProvisionedCompany();
-    expect((await tableRoutes(other.as, id).restore()).status).toBe(404);
-    expect((await other.as.get(`${PATH}/deleted`)).body).toEqual({ total: 0, quantity: 0, records: [] });
-    const unprovisioned = await aCompany();
-    expect((await tableRoutes(unprovisioned.as, id).restore()).status).toBe(404);
-    expect((await unprovisioned.as.get(`${PATH}/deleted`)).body.total).toBe(0);
     expect((await routes.restore()).status).toBe(200);
   });
 });

@@ -5,43 +5,23 @@ import { parseExactJson } from '../../src/kernel/exact-json.ts';
 import type { ColumnType } from '../../src/tenant-sql/columns.ts';
 import { datetimeJson, toJsonValue, toPostgresText } from '../../src/tenant-sql/values.ts';
 
-type Case = [value: unknown, text: string | undefined];
+type Case = [value: unknown, text: string];
 
 const ACCEPTED: Record<ColumnType, Case[]> = {
   text: [
     ['', ''],
     ['São Paulo — 東京 🎉', 'São Paulo — 東京 🎉'],
     ["'; DROP TABLE x; --", "'; DROP TABLE x; --"],
-    ['a\0b', undefined],
-    ['half \ud83c', undefined],
-    [1, undefined],
-    [true, undefined],
-    [{}, undefined],
-    [['a'], undefined],
   ],
   integer: [
     [0, '0'],
     [-0, '0'],
     [9007199254740991, '9007199254740991'],
     [-9007199254740991, '-9007199254740991'],
-    [9007199254740992, undefined],
     ['9223372036854775807', '9223372036854775807'],
     ['-9223372036854775808', '-9223372036854775808'],
-    ['9223372036854775808', undefined],
-    ['-9223372036854775809', undefined],
     ['+7', '7'],
     ['007', '7'],
-    [1.5, undefined],
-    [Number.POSITIVE_INFINITY, undefined],
-    ['1.0', undefined],
-    ['1e3', undefined],
-    ['0x1f', undefined],
-    ['1_000', undefined],
-    [' 1', undefined],
-    ['', undefined],
-    ['٣', undefined],
-    [true, undefined],
-    [[1], undefined],
   ],
   decimal: [
     [0.1, '0.1'],
@@ -55,45 +35,18 @@ const ACCEPTED: Record<ColumnType, Case[]> = {
     [-(2 ** 53), '-9007199254740992'],
     [Number.MAX_VALUE, '1.7976931348623157e+308'],
     [Number.MIN_VALUE, '5e-324'],
-    [Number.POSITIVE_INFINITY, undefined],
     ['1e131071', '1e131071'],
-    ['1e131072', undefined],
     ['1e-16383', '1e-16383'],
-    ['1e-16384', undefined],
-    ['NaN', undefined],
-    ['Infinity', undefined],
-    ['.', undefined],
-    ['', undefined],
-    ['e5', undefined],
-    ['1,5', undefined],
-    ['1 ', undefined],
-    [Number.NaN, undefined],
-    [true, undefined],
   ],
   boolean: [
     [true, 'true'],
     ['false', 'false'],
-    [1, undefined],
-    ['TRUE', undefined],
-    ['sim', undefined],
   ],
   date: [
     ['2024-02-29', '2024-02-29'],
     ['0001-01-01', '0001-01-01'],
     ['9999-12-31', '9999-12-31'],
     ['2000-02-29', '2000-02-29'],
-    ['2023-02-29', undefined],
-    ['1900-02-29', undefined],
-    ['2024-04-31', undefined],
-    ['0000-01-01', undefined],
-    ['2024-13-01', undefined],
-    ['2024-00-10', undefined],
-    ['31/01/2024', undefined],
-    ['2024-1-1', undefined],
-    ['2024-01-01T00:00:00Z', undefined],
-    ['10000-01-01', undefined],
-    ['infinity', undefined],
-    [20240101, undefined],
   ],
   datetime: [
     ['2024-01-31T13:45:00Z', '2024-01-31 13:45:00.000000+00'],
@@ -101,7 +54,6 @@ const ACCEPTED: Record<ColumnType, Case[]> = {
     ['2024-01-31T13:45:06.123456', '2024-01-31 13:45:06.123456+00'],
     ['2024-01-31T13:45:06,5Z', '2024-01-31 13:45:06.500000+00'],
     ['2024-01-31T13:45:06.1234560Z', '2024-01-31 13:45:06.123456+00'],
-    ['2024-01-31T13:45:06.1234567Z', undefined],
     ['2024-01-31T23:30:00-03:00', '2024-02-01 02:30:00.000000+00'],
     ['2024-01-01T00:30:00+0530', '2023-12-31 19:00:00.000000+00'],
     ['2024-01-01T00:30:00+05', '2023-12-31 19:30:00.000000+00'],
@@ -109,16 +61,28 @@ const ACCEPTED: Record<ColumnType, Case[]> = {
     ['0001-01-01T00:00:00Z', '0001-01-01 00:00:00.000000+00'],
     ['0099-12-31T23:59:59Z', '0099-12-31 23:59:59.000000+00'],
     ['9999-12-31T23:59:59.999999Z', '9999-12-31 23:59:59.999999+00'],
-    ['0001-01-01T00:00:00+01:00', undefined],
-    ['9999-12-31T23:59:59-00:01', undefined],
-    ['2024-01-31T24:00:00Z', undefined],
-    ['2024-01-31T23:60:00Z', undefined],
-    ['2024-01-31T23:59:60Z', undefined],
-    ['2024-02-30T00:00:00Z', undefined],
-    ['2024-01-31T13:45:00+16:00', undefined],
-    ['2024-01-31T13Z', undefined],
-    ['yesterday', undefined],
-    [1706708700000, undefined],
+  ],
+};
+
+const REFUSED: Record<ColumnType, unknown[]> = {
+  text: ['a\0b', 'half \ud83c', 1, true, {}, ['a']],
+  integer: [
+    ...['9223372036854775808', '-9223372036854775809', '1.0', '1e3', '0x1f', '1_000', ' 1', '', '٣'],
+    ...[9007199254740992, 1.5, Number.POSITIVE_INFINITY, true, [1]],
+  ],
+  decimal: [
+    ...['1e131072', '1e-16384', 'NaN', 'Infinity', '.', '', 'e5', '1,5', '1 '],
+    ...[Number.POSITIVE_INFINITY, Number.NaN, true],
+  ],
+  boolean: [1, 'TRUE', 'sim'],
+  date: [
+    ...['2023-02-29', '1900-02-29', '2024-04-31', '0000-01-01', '2024-13-01', '2024-00-10', '31/01/2024', '2024-1-1'],
+    ...['2024-01-01T00:00:00Z', '10000-01-01', 'infinity', 20240101],
+  ],
+  datetime: [
+    ...['2024-01-31T13:45:06.1234567Z', '0001-01-01T00:00:00+01:00', '9999-12-31T23:59:59-00:01', '2024-01-31T13Z'],
+    ...['2024-01-31T24:00:00Z', '2024-01-31T23:60:00Z', '2024-01-31T23:59:60Z', '2024-02-30T00:00:00Z'],
+    ...['2024-01-31T13:45:00+16:00', 'yesterday', 1706708700000],
   ],
 };
 
@@ -126,6 +90,9 @@ describe('the text for Postgres of a JSON value', () => {
   for (const [type, cases] of Object.entries(ACCEPTED) as [ColumnType, Case[]][]) {
     it.each(cases)(`is for the ${type} %j the text %s`, (value, text) => {
       expect(toPostgresText(type, value)).toBe(text);
+    });
+    it.each(REFUSED[type].map((value) => [value]))(`is none for the ${type} %j`, (value) => {
+      expect(toPostgresText(type, value)).toBeUndefined();
     });
   }
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
-import { aContext, aMember, anOutsider, dashboardGrant, inPortal } from './support.ts';
+import { aContext, aMember, anOutsider, dashboardGrant } from './support.ts';
 
 const PORTAL_PATH = '/api/v1/share-portal';
 
@@ -37,14 +37,6 @@ describe('the portal', () => {
       }
     },
   );
-
-  it('neither shows nor executes a dashboard for a user who is denied dashboards:get on it', async () => {
-    const as = await memberDenied('dashboards:get');
-    const portal = inPortal(as, contextId, hidden._id);
-    expect((await portal.execute()).status).toBe(403);
-    expect((await as.get(`${PORTAL_PATH}/dashboards/${hidden._id}?context_id=${contextId}`)).status).toBe(403);
-    expect((await inPortal(as, contextId, open._id).execute()).status).toBe(200);
-  });
 
   it('shows outsiders all that their contexts grant', async () => {
     const email = 'guest@portal-denied.test';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import { optionsRule, usableFilters } from '../../src/sharing/filters.ts';
 import { viewerRules } from '../../src/sharing/rules.ts';
-import type { Input, ViewerTerms } from '../../src/sharing/terms.ts';
+import type { FilterPolicy, Input, ViewerTerms } from '../../src/sharing/terms.ts';
 import { boundValues } from '../../src/sharing/values.ts';
 import { combinedAttributes, type ViewerAttributes } from '../../src/sharing/viewer-attributes.ts';
 import type { BoundValue } from '../../src/sql-templates/parameters.ts';
@@ -30,6 +30,19 @@ const hidden = { policies: [policy('region', 'hidden')] };
 const withDefault = input('region', { default: ['c'] });
 const byArea = input('region', { viewerAttributes: ['area'] });
 const byBoth = input('region', { viewerAttributes: ['area', 'zone'] });
+const byAreaOf = (kind: Input['kind']): Input => ({ ...byArea, kind, takesList: false });
+const select = input('region', { kind: 'select' });
+const required = input('region', { required: true });
+const parameter = input('region', { origin: 'parameter' });
+const area = (value: string | number | string[]): ViewerTerms => ({ attributes: { area: value } });
+const selectable = (...values: string[]) => policy('region', 'selectable', ...values);
+const locked = (...values: string[]) => policy('region', 'locked', ...values);
+const both = (...policies: FilterPolicy[]): ViewerTerms => ({ policies });
+const fixedTo = (value: unknown) => embed({ fixed: { region: value } });
+const embedAllowed = embed({ allowed: ['region'] });
+const embedRequired = embed({ allowed: ['region'], required: ['region'] });
+const fixedOfCity = embed({ fixed: { region: ['a'] }, allowed: ['city'] });
+
 describe('a filter value in the request of a viewer', () => {
   const cases: [what: string, terms: ViewerTerms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
     ['without rules: what is sent', {}, { region: ['a'] }, list('a')],
@@ -37,7 +50,7 @@ describe('a filter value in the request of a viewer', () => {
     ['without rules: the default', {}, {}, list('c'), withDefault],
     ['without rules: the default taken away', {}, { region: null }, null, withDefault],
     ['without rules: a required default stays', {}, { region: [] }, list('c'), { ...withDefault, required: true }],
-    ['without rules: a required value is missing', {}, {}, INVALID, input('region', { required: true })],
+    ['without rules: a required value is missing', {}, {}, INVALID, required],
     ['without rules: an unknown parameter', {}, { other: 1 }, INVALID],
     ['an embed: an unknown parameter', { embed: { fixed: {}, allowed: [], required: [] } }, { other: 1 }, VIOLATION],
     ['without rules: a wrong kind', {}, { region: { a: 1 } }, INVALID],
@@ -50,126 +63,54 @@ describe('a filter value in the request of a viewer', () => {
     ['selectable: another value', selectableAB, { region: ['c'] }, VIOLATION],
     ['selectable: one allowed, one not', selectableAB, { region: ['a', 'c'] }, VIOLATION],
     ['selectable: another case is another value', selectableAB, { region: ['A'] }, VIOLATION],
-    ['selectable: satisfies required', selectableAB, {}, list('a', 'b'), input('region', { required: true })],
-    ['selectable on a select: a list', selectableAB, {}, list('a', 'b'), input('region', { kind: 'select' })],
-    ['selectable on a select: one', selectableAB, { region: 'a' }, list('a'), input('region', { kind: 'select' })],
-    [
-      'selectable on a select: a list is no choice',
-      selectableAB,
-      { region: ['a', 'b'] },
-      INVALID,
-      input('region', { kind: 'select' }),
-    ],
+    ['selectable: satisfies required', selectableAB, {}, list('a', 'b'), required],
+    ['selectable on a select: a list', selectableAB, {}, list('a', 'b'), select],
+    ['selectable on a select: one', selectableAB, { region: 'a' }, list('a'), select],
+    ['selectable on a select: a list is no choice', selectableAB, { region: ['a', 'b'] }, INVALID, select],
 
-    ['an attribute: a list', { attributes: { area: ['a', 'b'] } }, {}, list('a', 'b'), byArea],
-    ['an attribute: one value', { attributes: { area: 'a' } }, {}, list('a'), byArea],
-    ['an attribute: a number is the text of it', { attributes: { area: 7 } }, {}, list('7'), byArea],
-    [
-      'an attribute: sent, though it is the same value',
-      { attributes: { area: ['a'] } },
-      { region: ['a'] },
-      VIOLATION,
-      byArea,
-    ],
-    ['an attribute: null is sent', { attributes: { area: ['a'] } }, { region: null }, VIOLATION, byArea],
-    ['an attribute: never the default', { attributes: { area: ['a'] } }, {}, list('a'), { ...byArea, default: ['c'] }],
-    ['an attribute: satisfies required', { attributes: { area: ['a'] } }, {}, list('a'), { ...byArea, required: true }],
+    ['an attribute: a list', area(['a', 'b']), {}, list('a', 'b'), byArea],
+    ['an attribute: one value', area('a'), {}, list('a'), byArea],
+    ['an attribute: a number is the text of it', area(7), {}, list('7'), byArea],
+    ['an attribute: sent, though it is the same value', area(['a']), { region: ['a'] }, VIOLATION, byArea],
+    ['an attribute: null is sent', area(['a']), { region: null }, VIOLATION, byArea],
+    ['an attribute: never the default', area(['a']), {}, list('a'), { ...byArea, default: ['c'] }],
+    ['an attribute: satisfies required', area(['a']), {}, list('a'), { ...byArea, required: true }],
     ['an attribute: a viewer without it', { attributes: { region: ['a'] } }, {}, VIOLATION, byArea],
     ['an attribute: a viewer of whom nothing is known', {}, {}, VIOLATION, byArea],
-    ['an attribute: an empty list is none', { attributes: { area: [] } }, {}, VIOLATION, byArea],
-    ['an attribute: an empty text is none', { attributes: { area: '' } }, {}, VIOLATION, byArea],
+    ['an attribute: an empty list is none', area([]), {}, VIOLATION, byArea],
+    ['an attribute: an empty text is none', area(''), {}, VIOLATION, byArea],
     [
-      'an attribute: an inherited property is none',
+      'an attribute: an inherited property',
       { attributes: {} },
       {},
       VIOLATION,
       { ...byArea, viewerAttributes: ['constructor'] },
     ],
-    ['an attribute: its name is sent', { attributes: { area: ['a'] } }, { area: ['b'] }, INVALID, byArea],
+    ['an attribute: its name is sent', area(['a']), { area: ['b'] }, INVALID, byArea],
+    ['an attribute on a select: one', area('a'), {}, list('a'), byAreaOf('select')],
+    ['an attribute on a select: a list of one', area(['a']), {}, list('a'), byAreaOf('select')],
+    ['an attribute on a select: more than its SQL takes', area(['a', 'b']), {}, VIOLATION, byAreaOf('select')],
     [
-      'an attribute on a select: one',
-      { attributes: { area: 'a' } },
-      {},
-      list('a'),
-      { ...byArea, kind: 'select', takesList: false },
-    ],
-    [
-      'an attribute on a select: a list of one',
-      { attributes: { area: ['a'] } },
-      {},
-      list('a'),
-      { ...byArea, kind: 'select', takesList: false },
-    ],
-    [
-      'an attribute on a select: more than its SQL takes',
-      { attributes: { area: ['a', 'b'] } },
-      {},
-      VIOLATION,
-      { ...byArea, kind: 'select', takesList: false },
-    ],
-    [
-      'an attribute on a select: a list where its SQL takes one',
-      { attributes: { area: ['a', 'b'] } },
+      'an attribute on a select: a list for such SQL',
+      area(['a', 'b']),
       {},
       list('a', 'b'),
       { ...byArea, kind: 'select' },
     ],
-    [
-      'an attribute on a number',
-      { attributes: { area: 7 } },
-      {},
-      { type: 'number', value: '7' },
-      { ...byArea, kind: 'number', takesList: false },
-    ],
-    [
-      'an attribute on a number: no number',
-      { attributes: { area: 'x' } },
-      {},
-      VIOLATION,
-      { ...byArea, kind: 'number', takesList: false },
-    ],
-    [
-      'an attribute on a text: a list',
-      { attributes: { area: ['a', 'b'] } },
-      {},
-      VIOLATION,
-      { ...byArea, kind: 'text', takesList: false },
-    ],
+    ['an attribute on a number', area(7), {}, { type: 'number', value: '7' }, byAreaOf('number')],
+    ['an attribute on a number: no number', area('x'), {}, VIOLATION, byAreaOf('number')],
+    ['an attribute on a text: a list', area(['a', 'b']), {}, VIOLATION, byAreaOf('text')],
     ['two attributes: what both allow', { attributes: { area: ['a', 'b'], zone: ['b', 'c'] } }, {}, list('b'), byBoth],
     ['two attributes: none in common', { attributes: { area: ['a'], zone: ['c'] } }, {}, list(), byBoth],
-    ['two attributes: one of them', { attributes: { area: ['a'] } }, {}, VIOLATION, byBoth],
-    [
-      'an attribute under a selectable policy',
-      { ...selectableAB, attributes: { area: ['b', 'c'] } },
-      {},
-      list('b'),
-      byArea,
-    ],
-    ['an attribute under a locked policy', { ...lockedAB, attributes: { area: ['c'] } }, {}, list(), byArea],
-    ['an attribute under a hidden policy', { ...hidden, attributes: { area: ['a'] } }, {}, list('a'), byArea],
+    ['two attributes: one of them', area(['a']), {}, VIOLATION, byBoth],
+    ['an attribute under a selectable policy', { ...selectableAB, ...area(['b', 'c']) }, {}, list('b'), byArea],
+    ['an attribute under a locked policy', { ...lockedAB, ...area(['c']) }, {}, list(), byArea],
+    ['an attribute under a hidden policy', { ...hidden, ...area(['a']) }, {}, list('a'), byArea],
     ['no attribute under a hidden policy', { ...hidden, attributes: {} }, {}, VIOLATION, byArea],
     ['no attribute under a locked policy', { ...lockedAB, attributes: {} }, {}, VIOLATION, byArea],
-    [
-      'an attribute and a fixed value',
-      { ...embed({ fixed: { region: ['a', 'c'] } }), attributes: { area: ['a', 'b'] } },
-      {},
-      list('a'),
-      byArea,
-    ],
-    [
-      'an attribute and an allowed one',
-      { ...embed({ allowed: ['region'] }), attributes: { area: ['a'] } },
-      { region: ['a'] },
-      VIOLATION,
-      byArea,
-    ],
-    [
-      'an attribute and a required one',
-      { ...embed({ allowed: ['region'], required: ['region'] }), attributes: { area: ['a'] } },
-      {},
-      list('a'),
-      byArea,
-    ],
+    ['an attribute and a fixed value', { ...fixedTo(['a', 'c']), ...area(['a', 'b']) }, {}, list('a'), byArea],
+    ['an attribute and an allowed one', { ...embedAllowed, ...area(['a']) }, { region: ['a'] }, VIOLATION, byArea],
+    ['an attribute and a required one', { ...embedRequired, ...area(['a']) }, {}, list('a'), byArea],
     ['an insider chooses', { isInsider: true }, { region: ['b'] }, list('b'), byArea],
     ['an insider has the default', { isInsider: true }, {}, list('c'), { ...byArea, default: ['c'] }],
     ['locked: all allowed', lockedAB, {}, list('a', 'b')],
@@ -179,110 +120,34 @@ describe('a filter value in the request of a viewer', () => {
     ['hidden: no default either', hidden, {}, null, withDefault],
     ['hidden: a value sent', hidden, { region: ['c'] }, VIOLATION, withDefault],
 
-    [
-      'two selectable: what both allow',
-      { policies: [policy('region', 'selectable', 'a', 'b'), policy('region', 'selectable', 'b', 'c')] },
-      {},
-      list('b'),
-    ],
-    [
-      'two selectable: what one allows',
-      { policies: [policy('region', 'selectable', 'a', 'b'), policy('region', 'selectable', 'b', 'c')] },
-      { region: ['a'] },
-      VIOLATION,
-    ],
-    [
-      'two policies without a common value: no rows',
-      { policies: [policy('region', 'locked', 'a'), policy('region', 'selectable', 'b')] },
-      {},
-      list(),
-    ],
-    [
-      'locked and selectable: closed',
-      { policies: [policy('region', 'selectable', 'a', 'b'), policy('region', 'locked', 'b', 'c')] },
-      { region: ['b'] },
-      VIOLATION,
-    ],
-    [
-      'hidden and selectable: bound, not chosen',
-      { policies: [policy('region', 'selectable', 'a'), policy('region', 'hidden')] },
-      {},
-      list('a'),
-    ],
-    [
-      'selectable and hidden: bound, not chosen',
-      { policies: [policy('region', 'hidden'), policy('region', 'selectable', 'a')] },
-      {},
-      list('a'),
-    ],
+    ['two selectable: what both allow', both(selectable('a', 'b'), selectable('b', 'c')), {}, list('b')],
+    ['two selectable: what one allows', both(selectable('a', 'b'), selectable('b', 'c')), { region: ['a'] }, VIOLATION],
+    ['two policies without a common value: no rows', both(locked('a'), selectable('b')), {}, list()],
+    ['locked and selectable: closed', both(selectable('a', 'b'), locked('b', 'c')), { region: ['b'] }, VIOLATION],
+    ['hidden and selectable: bound, not chosen', both(selectable('a'), policy('region', 'hidden')), {}, list('a')],
+    ['selectable and hidden: bound, not chosen', both(policy('region', 'hidden'), selectable('a')), {}, list('a')],
     ['a policy for a filter that is gone', { policies: [policy('gone', 'locked', 'a')] }, {}, VIOLATION],
     ['hiding a filter that is gone', { policies: [policy('gone', 'hidden')] }, { region: ['a'] }, list('a')],
     ['a policy for a filter that takes no list any more', lockedAB, {}, VIOLATION, input('region', { kind: 'text' })],
 
-    ['embed: fixed', embed({ fixed: { region: 'a' } }), {}, list('a')],
-    ['embed: fixed and sent again', embed({ fixed: { region: 'a' } }), { region: 'a' }, VIOLATION],
+    ['embed: fixed', fixedTo('a'), {}, list('a')],
+    ['embed: fixed and sent again', fixedTo('a'), { region: 'a' }, VIOLATION],
     ['embed: not allowed', embed({}), { region: 'a' }, VIOLATION],
     ['embed: not allowed, so the default', embed({}), {}, list('c'), withDefault],
-    ['embed: allowed', embed({ allowed: ['region'] }), { region: 'a' }, list('a')],
-    ['embed: allowed, left out', embed({ allowed: ['region'] }), {}, null],
-    ['embed: required, left out', embed({ allowed: ['region'], required: ['region'] }), {}, INVALID],
-    [
-      'embed: required, left to its default',
-      embed({ allowed: ['region'], required: ['region'] }),
-      {},
-      INVALID,
-      withDefault,
-    ],
-    ['embed: required and sent', embed({ allowed: ['region'], required: ['region'] }), { region: 'a' }, list('a')],
-    [
-      'embed: fixed to what its kind no longer takes',
-      embed({ fixed: { region: 'a' } }),
-      {},
-      list(),
-      input('region', { kind: 'number' }),
-    ],
-    ['embed and policy: fixed within', { ...embed({ fixed: { region: ['a', 'c'] } }), ...selectableAB }, {}, list('a')],
-    [
-      'embed and policy: fixed to no value',
-      { ...embed({ fixed: { region: null } }), ...selectableAB },
-      {},
-      list('a', 'b'),
-    ],
-    [
-      'embed and policy: allowed within',
-      { ...embed({ allowed: ['region'] }), ...selectableAB },
-      { region: 'c' },
-      VIOLATION,
-    ],
+    ['embed: allowed', embedAllowed, { region: 'a' }, list('a')],
+    ['embed: allowed, left out', embedAllowed, {}, null],
+    ['embed: required, left out', embedRequired, {}, INVALID],
+    ['embed: required, left to its default', embedRequired, {}, INVALID, withDefault],
+    ['embed: required and sent', embedRequired, { region: 'a' }, list('a')],
+    ['embed: fixed to what its kind no longer takes', fixedTo('a'), {}, list(), input('region', { kind: 'number' })],
+    ['embed and policy: fixed within', { ...fixedTo(['a', 'c']), ...selectableAB }, {}, list('a')],
+    ['embed and policy: fixed to no value', { ...fixedTo(null), ...selectableAB }, {}, list('a', 'b')],
+    ['embed and policy: allowed within', { ...embedAllowed, ...selectableAB }, { region: 'c' }, VIOLATION],
 
-    [
-      'a parameter of a visualization: closed to outsiders',
-      {},
-      { region: 'a' },
-      VIOLATION,
-      input('region', { origin: 'parameter' }),
-    ],
-    [
-      'a parameter of a visualization: its own default',
-      {},
-      {},
-      undefined,
-      input('region', { origin: 'parameter', default: 'a' }),
-    ],
-    [
-      'a parameter of a visualization: open to the company',
-      { isInsider: true },
-      { region: 'a' },
-      list('a'),
-      input('region', { origin: 'parameter' }),
-    ],
-    [
-      'a parameter of a visualization: opened by an embed',
-      embed({ allowed: ['region'] }),
-      { region: 'a' },
-      list('a'),
-      input('region', { origin: 'parameter' }),
-    ],
+    ['a parameter: closed to outsiders', {}, { region: 'a' }, VIOLATION, parameter],
+    ['a parameter: its own default', {}, {}, undefined, { ...parameter, default: 'a' }],
+    ['a parameter: open to the company', { isInsider: true }, { region: 'a' }, list('a'), parameter],
+    ['a parameter: opened by an embed', embedAllowed, { region: 'a' }, list('a'), parameter],
   ];
   it.each(cases)('is bound or refused by the rules (%s)', (_what, terms, sent, bound, of = region) => {
     expect(decide(terms, sent, [of])).toEqual(bound);
@@ -308,11 +173,7 @@ describe('the filters that a viewer may use', () => {
   it('are those with a choice, with the default if that is allowed', () => {
     const inputs = [withDefault, input('city', { default: ['a'] }), input('shop')];
     const terms = {
-      policies: [
-        policy('region', 'selectable', 'a'),
-        policy('city', 'selectable', 'a', 'b'),
-        policy('shop', 'locked', 'x'),
-      ],
+      policies: [selectable('a'), policy('city', 'selectable', 'a', 'b'), policy('shop', 'locked', 'x')],
     };
     expect(
       usableFilters(viewerRules(inputs, terms)).map(({ input: { slug }, allowed, default: standing }) => [
@@ -344,7 +205,7 @@ describe('a visualization that the rules of its viewer do not filter', () => {
   const narrowedTo = input('region', { appliesTo: ['v'], skips: ['w'] });
   const gone = input('region', { appliesTo: ['v', 'w'], origin: 'parameter' });
   const noChoice = input('region', { appliesTo: ['v'], skips: ['w'], kind: 'text' });
-  const fixed = embed({ fixed: { region: ['a'] } });
+  const fixed = fixedTo(['a']);
   const cases: [what: string, terms: ViewerTerms, of: Input[], refused: string[], unenforceable: string[]][] = [
     ['no rules', {}, [narrowedTo], [], []],
     ['a locked filter on all charts', lockedAB, [reached], [], []],
@@ -360,7 +221,7 @@ describe('a visualization that the rules of its viewer do not filter', () => {
     ['a fixed filter not on all charts', fixed, [narrowedTo], ['w'], []],
     ['a fixed parameter without a filter', fixed, [gone], [], []],
     ['a fixed filter, without filter and parameter', fixed, [], [], ['region']],
-    ['a filter that is fixed to null', embed({ fixed: { region: null } }), [], [], []],
+    ['a filter that is fixed to null', fixedTo(null), [], [], []],
   ];
   it.each(cases)(
     'is refused where a policy or an embed fixes values for it (%s)',
@@ -383,7 +244,7 @@ describe('a visualization that the rules of its viewer do not filter', () => {
       throw new Error('Nothing was refused.');
     };
     expect(told([], lockedAB, {})).not.toContain('region');
-    expect(told([input('region', { required: true })], embed({}), {})).not.toContain('region');
+    expect(told([required], embed({}), {})).not.toContain('region');
     expect(told([region], lockedAB, { region: ['a'] })).toContain('region');
   });
 });
@@ -408,27 +269,11 @@ describe('the SQL of filter options', () => {
       ['region'],
       DISABLED,
     ],
-    [
-      'another locked to no common value',
-      { policies: [policy('region', 'locked', 'a'), policy('region', 'locked', 'b')] },
-      ['region'],
-      [['region', list()]],
-    ],
+    ['another locked to no common value', both(locked('a'), locked('b')), ['region'], [['region', list()]]],
     ['another locked, and removed', lockedAB, ['region'], DISABLED, [gone, city]],
-    [
-      'another fixed, and used',
-      embed({ fixed: { region: ['a'] }, allowed: ['city'] }),
-      ['region'],
-      [['region', list('a')]],
-    ],
-    ['another fixed, and not used', embed({ fixed: { region: ['a'] }, allowed: ['city'] }), [], DISABLED],
-    [
-      'a parameter without a filter fixed',
-      embed({ fixed: { region: ['a'] }, allowed: ['city'] }),
-      ['region'],
-      DISABLED,
-      [gone, city],
-    ],
+    ['another fixed, and used', fixedOfCity, ['region'], [['region', list('a')]]],
+    ['another fixed, and not used', fixedOfCity, [], DISABLED],
+    ['a parameter without a filter fixed', fixedOfCity, ['region'], DISABLED, [gone, city]],
     [
       'a policy of its own, whose values are shown without the SQL',
       { policies: [...lockedAB.policies, policy('city', 'selectable', 'x')] },

@@ -397,10 +397,4 @@ describe('an upload from a URL', () => {
     expect((await post({ url, table_id: '0'.repeat(24) })).status).toBe(404);
     expect((await post({ url, table_id: 'x' })).status).toBe(404);
   });
-
-  it('answers 404 for a table of another company', async () => {
-    const other = await aProvisionedCompany();
-    const table_id = await aTable(other.as, 'alheia', [column('numero', 'integer')]);
-    expect((await post({ url: aSource('plain').url, table_id })).status).toBe(404);
-  });
 });

@@ -24,7 +24,7 @@ import {
   tablesOf,
   upload,
 } from './support.ts';
-import { aSheet } from './workbooks.ts';
+import { aSheet, cellsOf } from './workbooks.ts';
 
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
@@ -41,10 +41,7 @@ const jobRows = () =>
   inDatabase(company, (database) => database.query<{ id: string }>('SELECT id FROM console.upload_jobs ORDER BY id'));
 
 it('files that were unpacked from a zip archive and its workbooks are deleted a day after their job ends', async () => {
-  const book = aSheet([
-    ['codigo', 'nome', 'criado_em'],
-    [1, 'Ana', '2024-01-31'],
-  ]);
+  const book = aSheet(cellsOf('codigo|nome|criado_em', '1|Ana|2024-01-31'));
   const zip = zipSync({ 'a.csv': new TextEncoder().encode(aTable(5)), 'b.xlsx': book }) as Uint8Array<ArrayBuffer>;
   const jobId = await upload(company, [aFile('tudo.zip', zip)], queue);
   await deliverAll(queue);

@@ -5,74 +5,26 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import {
-  aFile,
-  aHeldQueue,
-  cancel,
-  confirm,
-  deliver,
-  deliverAll,
-  finished,
-  jobOf,
-  rowsOf,
-  storedFiles,
-  upload,
-} from './support.ts';
-import { aBook } from './workbooks.ts';
+import { namesOf, secondLook } from './second-look.ts';
+import { cancel, deliver, deliverAll, jobOf, storedFiles } from './support.ts';
+import { aBook, cellsOf, sheetOf } from './workbooks.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 let company: Company;
-let tableCount = 0;
 beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-const queue = aHeldQueue();
-const analyze = (jobId: string, json: unknown) =>
-  company.as.post(`/v1/managed-tables/upload-jobs/${jobId}/analyze`, { json, env: queue.env as never });
-
-async function aWaitingJob(...files: [name: string, content: string | Bytes][]): Promise<string> {
-  const sent = files.map(([name, content]) => aFile(name, content));
-  const jobId = await upload(company, sent, queue);
-  await deliverAll(queue);
-  expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
-  return jobId;
-}
-
-/** What is inferred of a job's files with what is said. */
-async function look(jobId: string, said: unknown) {
-  expect(await analyze(jobId, said)).toMatchObject({ status: 200 });
-  await deliverAll(queue);
-  const job = await jobOf(company, jobId);
-  expect(job).toMatchObject({ status: 'waiting_confirm', error: null });
-  return job.inferred_schema;
-}
-
-async function rowsWhenConfirmed(jobId: string) {
-  const { columns } = (await jobOf(company, jobId)).inferred_schema;
-  expect((await confirm(company, jobId, { display_name: `vista_${++tableCount}`, columns }, queue)).status).toBe(200);
-  await deliverAll(queue);
-  const job = await finished(company, jobId);
-  expect(job).toMatchObject({ status: 'done' });
-  return (await rowsOf(company, job.user_table_id)).map(({ id: _, ...row }) => row);
-}
+const { queue, analyze, aWaitingJob, look, rowsWhenConfirmed } = secondLook(() => company);
 
 const fieldsOf = ({ status, body }: { status: number; body: { details?: { field: string }[] } }) => [
   status,
   body.details?.map(({ field }) => field),
 ];
-const namesOf = ({ columns }: { columns: { name: string }[] }) => columns.map(({ name }) => name);
 
-const DADOS = [
-  ['n', 'nome'],
-  [1, 'Ana'],
-  [2, 'Bia'],
-];
-const PRECOS = [
-  ['mes', 'preco'],
-  ['jan', 1.5],
-];
+const DADOS = cellsOf('n|nome', '1|Ana', '2|Bia');
+const PRECOS = cellsOf('mes|preco', 'jan|1.5');
 
 /** A workbook of Excel 97 to 2003, of these sheets. */
 function anOldBook(sheets: Record<string, unknown[][]>, bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8'): Bytes {
@@ -154,23 +106,7 @@ describe('the second analysis of a workbook of an older format', () => {
 describe('the second analysis of files of several kinds', () => {
   const book = () =>
     aBook({
-      sheets: [
-        {
-          name: 'Capa',
-          rows: [
-            ['a', 'b', 'c', 'd', 'e'],
-            [1, 2, 3, 4, 5],
-            [1, 2, 3, 4, 5],
-          ],
-        },
-        {
-          name: 'Dados',
-          rows: [
-            ['n', 'nome'],
-            [3, 'Eva'],
-          ],
-        },
-      ],
+      sheets: [sheetOf('Capa', 'a|b|c|d|e', '1|2|3|4|5', '1|2|3|4|5'), sheetOf('Dados', 'n|nome', '3|Eva')],
     });
 
   it('applies the delimiter to text files and the sheet to workbooks', async () => {
@@ -179,23 +115,7 @@ describe('the second analysis of files of several kinds', () => {
       [
         'b.xlsx',
         aBook({
-          sheets: [
-            {
-              name: 'Dados',
-              rows: [
-                ['n', 'nome'],
-                [3, 'Eva'],
-              ],
-            },
-            {
-              name: 'Mais',
-              rows: [
-                ['n', 'nome'],
-                [4, '"Rui"'],
-                [5, 'Lia'],
-              ],
-            },
-          ],
+          sheets: [sheetOf('Dados', 'n|nome', '3|Eva'), sheetOf('Mais', 'n|nome', '4|"Rui"', '5|Lia')],
         }),
       ],
     );
@@ -216,10 +136,7 @@ describe('the second analysis of files of several kinds', () => {
   it('applies to the files of a zip archive, and names the file that has a problem', async () => {
     const old = anOldBook({
       Dados: DADOS,
-      Outra: [
-        ['n', 'nome'],
-        [9, 'Zoe'],
-      ],
+      Outra: cellsOf('n|nome', '9|Zoe'),
     });
     const zip = zipSync({ 'a.xls': old, 'b.csv': strToU8('n,nome\n7,Gil\n') }) as Bytes;
     const jobId = await aWaitingJob(['tudo.zip', zip]);
@@ -234,27 +151,10 @@ describe('the second analysis of files of several kinds', () => {
 
   it('reports a problem when only one of two workbooks has the sheet', async () => {
     const other = aBook({
-      sheets: [
-        {
-          name: 'Dados',
-          rows: [
-            ['n', 'nome'],
-            [8, 'Ivo'],
-          ],
-        },
-      ],
+      sheets: [sheetOf('Dados', 'n|nome', '8|Ivo')],
     });
     const first = aBook({
-      sheets: [
-        {
-          name: 'Dados',
-          rows: [
-            ['n', 'nome'],
-            [3, 'Eva'],
-          ],
-        },
-        { name: 'Mais', rows: DADOS as never },
-      ],
+      sheets: [sheetOf('Dados', 'n|nome', '3|Eva'), { name: 'Mais', rows: DADOS as never }],
     });
     const jobId = await aWaitingJob(['a.xlsx', first], ['b.xlsx', other]);
     expect((await look(jobId, { sheet: 'Mais' })).problem).toEqual({
@@ -275,62 +175,38 @@ describe('the second analysis of files of several kinds', () => {
 
 describe('a second analysis corrects a wrong guess', () => {
   it.each([
+    ['a header that reads like the rows', '1;1985;1993\n2;12;379\n3;14;380\n', { header: true }, '_1|_1985|_1993', 2],
+    ['a row that reads like a header', 'Brasil,sim\nChile,nao\n', { header: false }, 'column_1|column_2', 2],
+    ['titles as wide as it', 'rel,x,y\nnome,valor,dia\nAna,1,2\n', { skip_lines: 1 }, 'nome|valor|dia', 1],
     [
-      'a header that reads like the rows',
-      '1;1985;1993\n2;12;379\n3;14;380\n',
-      { header: true },
-      ['_1', '_1985', '_1993'],
-      2,
-    ],
-    ['a row that reads like a header', 'Brasil,sim\nChile,nao\n', { header: false }, ['column_1', 'column_2'], 2],
-    [
-      'titles as wide as the table',
-      'rel,x,y\nnome,valor,dia\nAna,1,2\n',
-      { skip_lines: 1 },
-      ['nome', 'valor', 'dia'],
-      1,
-    ],
-    [
-      'comments that begin with another sign than #',
-      '% de x, ontem\n% por ana\nnome,valor\nAna,1\nBia,2\n',
+      'comments that begin with %',
+      '% de x, ontem\n% por ana\nn,valor\nAna,1\nBia,2\n',
       { skip_lines: 2 },
-      ['nome', 'valor'],
+      'n|valor',
       2,
     ],
     [
-      'a delimiter that looks like a decimal comma',
+      'a delimiter like a decimal comma',
       'preco\n12,50\n12,75\n8,00\n',
       { delimiter: ',', header: true, skip_lines: 0 },
-      ['preco', 'column_2'],
+      'preco|column_2',
       3,
     ],
     [
-      'a table of two columns that looks like one of texts',
+      'two columns that look like texts',
       'nome\nSilva, Ana\nSouza, Bia\n',
       { delimiter: ',', skip_lines: 1, header: false },
-      ['column_1', 'column_2'],
+      'column_1|column_2',
       2,
     ],
-    ['an unusual delimiter', 'a~b\n1~2\n3~4\n', { delimiter: '~' }, ['a', 'b'], 2],
-    [
-      'quotation marks that are inches',
-      'tubo;nome\n1/2";a\n3/4";b\n',
-      { quote: null, delimiter: ';' },
-      ['tubo', 'nome'],
-      2,
-    ],
-    [
-      'a comment that is a row',
-      '# 1,a\n# 2,b\nx,y\nz,w\n',
-      { skip_lines: 0, header: false },
-      ['column_1', 'column_2'],
-      4,
-    ],
-  ] as const)('for %s', async (_, text, said, names, rows) => {
+    ['an unusual delimiter', 'a~b\n1~2\n3~4\n', { delimiter: '~' }, 'a|b', 2],
+    ['quotation marks that are inches', 'tubo;nome\n1/2";a\n3/4";b\n', { quote: null, delimiter: ';' }, 'tubo|nome', 2],
+    ['a comment that is a row', '# 1,a\n# 2,b\nx,y\nz,w\n', { skip_lines: 0, header: false }, 'column_1|column_2', 4],
+  ])('for %s', async (_, text, said, names, rows) => {
     const jobId = await aWaitingJob(['a.csv', text]);
     const schema = await look(jobId, said);
     expect(schema).not.toHaveProperty('problem');
-    expect([namesOf(schema), schema.total_row_count_estimate]).toEqual([names, rows]);
+    expect([namesOf(schema).join('|'), schema.total_row_count_estimate]).toEqual([names, rows]);
     expect(await rowsWhenConfirmed(jobId)).toHaveLength(rows);
   });
 

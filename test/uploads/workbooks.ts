@@ -22,6 +22,15 @@ export interface BookParts {
   prefix?: string;
 }
 
+/** Rows of cells, each as one text: parted by |, with numbers as numbers, and nothing for an empty cell. */
+export const cellsOf = (...rows: string[]): (string | number | null)[][] =>
+  rows.map((row) => (row === '' ? [] : row.split('|').map(cellOf)));
+
+const cellOf = (text: string) => (text === '' ? null : /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+
+/** A sheet of such rows. */
+export const sheetOf = (name: string, ...rows: string[]): SheetParts => ({ name, rows: cellsOf(...rows) });
+
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);

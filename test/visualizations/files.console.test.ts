@@ -1,7 +1,7 @@
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { allow, aServiceAccountThat, deny, must, withServiceToken } from '../support/signed.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { allow, aServiceAccountThat, must, withServiceToken } from '../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, parameter, someSales, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;
@@ -114,13 +114,6 @@ describe('the result of a visualization that is downloaded as a file', () => {
     expect((await fileOfSql(sql(32_768), { format: 'csv' })).status).toBe(200);
   });
 
-  it('is refused without the permission to execute the visualization', async () => {
-    const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
-    const looker = await withServiceToken(await aServiceAccountThat(company, allow('visualizations:get')));
-    expect((await file(_id, { format: 'csv' }, {}, looker)).status).toBe(403);
-    expect((await file(_id, { format: 'csv' }, {}, (await aCompany()).as)).status).toBe(404);
-  });
-
   it.each([
     [{ format: 'json' }, 'format'],
     [{ format: 'parquet' }, 'format'],
@@ -195,22 +188,5 @@ describe('the result of a visualization on a dashboard that is downloaded as a f
     ]);
     expect((await refused({ format: 'json', visualization_id: on._id }))[0]).toBe(422);
     expect((await widget(_id, { format: 'csv', visualization_id: on._id })).status).toBe(200);
-  });
-
-  it('is refused by a Deny on the visualization', async () => {
-    const { _id: id } = await aVisualization(company.as, 'SELECT 1 AS one');
-    const { _id } = await aDashboard(company.as, [{ _id: id }]);
-    const resources = [`arn:svc:visualizations::${company.id}:visualization/${id}`];
-    const blind = await aServiceAccountThat(company, allow('dashboards:get'), {
-      ...deny('visualizations:execute'),
-      resources,
-    });
-    const { status, body } = await widget(
-      _id,
-      { format: 'csv', visualization_id: id },
-      {},
-      await withServiceToken(blind),
-    );
-    expect([status, body.error]).toEqual([403, 'FORBIDDEN']);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
 import { behindTheApi } from '../managed-tables/support.ts';
-import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aVisualization, parameter, someSales, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;
@@ -146,15 +146,6 @@ describe('the preview of a visualization', () => {
     expect(open).toBe('an optional clause "[[" is not closed (at character 12)');
     const exact = { parameters: [n], values: { n: '12345678901234567890123' } };
     expect((await preview('SELECT {{n}}', exact)).body.result.rows).toEqual([['12345678901234567890123']]);
-  });
-
-  it('needs the permission visualizations:create and no other', async () => {
-    const { as } = await aUser(company, { can: ['visualizations:create'] });
-    expect((await preview('SELECT 1', {}, as)).status).toBe(200);
-    const { as: others } = await aUser(company, {
-      can: ['visualizations:execute', 'visualizations:update', 'visualizations:get'],
-    });
-    expect((await preview('SELECT 1', {}, others)).body.error).toBe('FORBIDDEN');
   });
 
   it('reads only the tables of its own company, by a connection of the company’s reader role', async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { overtaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;
@@ -145,39 +145,6 @@ describe('a visualization', () => {
     expect((await own.as.get(`${VISUALIZATIONS_PATH}?search=100%25%20T`)).body.total).toBe(1);
     for (const query of ['per_page=0', 'per_page=101', 'page=x']) {
       expect((await own.as.get(`${VISUALIZATIONS_PATH}?${query}`)).status).toBe(422);
-    }
-  });
-
-  it('is answered 404 to another company', async () => {
-    const stranger = await aCompany();
-    const made = await aVisualization(company.as, 'SELECT 1');
-    const path = `${VISUALIZATIONS_PATH}/${made._id}`;
-    for (const answer of [
-      await stranger.as.get(path),
-      await stranger.as.put(path, { json: { name: 'Mine' } }),
-      await stranger.as.delete(path),
-      await stranger.as.post(`${path}/execute`, { json: {} }),
-    ]) {
-      expect([answer.status, answer.body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
-    }
-    expect((await company.as.get(path)).body.name).toBe('Sales');
-  });
-
-  it('needs the permission of each route, which may be granted for one visualization', async () => {
-    const made = await aVisualization(company.as, 'SELECT 1');
-    const other = await aVisualization(company.as, 'SELECT 1');
-    const { as } = await aUser(company, {
-      can: ['visualizations:get'],
-      on: [`arn:svc:visualizations::${company.id}:visualization/${made._id}`],
-    });
-    expect((await as.get(`${VISUALIZATIONS_PATH}/${made._id}`)).status).toBe(200);
-    for (const answer of [
-      await as.get(`${VISUALIZATIONS_PATH}/${other._id}`),
-      await as.get(VISUALIZATIONS_PATH),
-      await as.post(VISUALIZATIONS_PATH, { json: {} }),
-      await as.post(`${VISUALIZATIONS_PATH}/${made._id}/execute`, { json: {} }),
-    ]) {
-      expect([answer.status, answer.body.error]).toEqual([403, 'FORBIDDEN']);
     }
   });
 });

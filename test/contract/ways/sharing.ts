@@ -161,6 +161,9 @@ export const SHARING_WAYS: AccessPath[] = [
   about('its share, changed', 'PUT /api/v1/dashboard-shares/{shareId}', SEE_SHARE_ACTIONS, async (company, id) =>
     put(`${SHARES_PATH}/${(await aShare(company, id)).id}`, { name: 'Renamed' }),
   ),
+  about('its shares', 'GET /api/v1/dashboards/{id}/shares', SEE_SHARE_ACTIONS, async (_, id) =>
+    get(`/api/v1/dashboards/${id}/shares`),
+  ),
   // Who is denied to see it can still take it from others.
   about('its share, revoked', 'DELETE /api/v1/dashboard-shares/{shareId}', ['dashboards:share'], async (company, id) =>
     remove(`${SHARES_PATH}/${(await aShare(company, id)).id}`),
@@ -209,6 +212,18 @@ export const SHARING_WAYS: AccessPath[] = [
         arn: resourceArnOf(company, 'visualization', _id),
         ask: post(CONTEXTS_PATH, { name: 'Circle', grants }),
       };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'granted by itself, and shown to a new member',
+    routes: ['POST /api/v1/share-contexts/{id}/members'],
+    needs: ['visualizations:share'],
+    denied: GRANT_ACTIONS,
+    async make(company) {
+      const { _id } = await aVisibleVisualization(company);
+      const { id } = await aContext(company, [{ target_type: 'visualization', target_id: _id, filter_policies: [] }]);
+      return { arn: resourceArnOf(company, 'visualization', _id), ask: post(`${CONTEXTS_PATH}/${id}/members`, guest) };
     },
   },
   about('its context', 'GET /api/v1/share-contexts/{id}', SEE_SHARE_ACTIONS, async (company, id) =>

@@ -3,59 +3,27 @@ import { formatNumber, numberText, unescapeText } from '../../../src/formats/wor
 import { builtinFormat, customFormat } from '../../../src/formats/workbook/number-format.ts';
 
 describe('a number format of a workbook', () => {
-  it.each([
-    ['General', 'number'],
-    ['0', 'number'],
-    ['0.00', 'number'],
-    ['#,##0.00', 'number'],
-    ['0%', 'number'],
-    ['0.00E+00', 'number'],
-    ['R$ #,##0.00;[Red]-R$ #,##0.00', 'number'],
-    ['[$R$-416] #,##0.00', 'number'],
-    ['"dias: "0', 'number'],
-    ['# ?/?', 'number'],
-    ['@', 'number'],
-    ['dd/mm/yyyy', 'date'],
-    ['d/m/yy', 'date'],
-    ['yyyy-mm-dd', 'date'],
-    ['[$-416]d" de "mmmm" de "yyyy;@', 'date'],
-    ['dd\\ \\d\\e\\ mmm', 'date'],
-    ['mmm/yy', 'date'],
-    ['mmmm', 'date'],
-    ['yyyy', 'date'],
-    ['[$-F800]dddd, mmmm dd, yyyy', 'date'],
-    ['dd/mm/yyyy hh:mm', 'datetime'],
-    ['m/d/yy h:mm AM/PM', 'datetime'],
-    ['yyyy-mm-dd"T"hh:mm:ss.000', 'datetime'],
-    ['h:mm', 'time'],
-    ['hh:mm:ss', 'time'],
-    ['mm:ss.0', 'time'],
-    ['[$-F400]h:mm:ss AM/PM', 'time'],
-    ['[h]:mm:ss', 'span'],
-    ['[mm]:ss', 'span'],
-    ['00000', 'code'],
-    ['00000-000', 'code'],
-    ['000"."000"."000"-"00', 'code'],
-    ['00.00', 'number'],
-    ['0.0', 'number'],
-  ])('of %s shows a value of the kind %s', (code, kind) => {
-    expect(customFormat(code).kind).toBe(kind);
+  it.each<[kind: string, codes: string]>([
+    ['number', 'General|0|0.00|0.0|00.00|#,##0.00|0%|0.00E+00|R$ #,##0.00;[Red]-R$ #,##0.00|[$R$-416] #,##0.00'],
+    ['number', '"dias: "0|# ?/?|@'],
+    ['date', 'dd/mm/yyyy|d/m/yy|yyyy-mm-dd|[$-416]d" de "mmmm" de "yyyy;@|dd\\ \\d\\e\\ mmm|mmm/yy|mmmm|yyyy'],
+    ['date', '[$-F800]dddd, mmmm dd, yyyy'],
+    ['datetime', 'dd/mm/yyyy hh:mm|m/d/yy h:mm AM/PM|yyyy-mm-dd"T"hh:mm:ss.000'],
+    ['time', 'h:mm|hh:mm:ss|mm:ss.0|[$-F400]h:mm:ss AM/PM'],
+    ['span', '[h]:mm:ss|[mm]:ss'],
+    ['code', '00000|00000-000|000"."000"."000"-"00'],
+  ])('shows a value of the kind %s where it is one of %s', (kind, codes) => {
+    for (const code of codes.split('|')) expect([code, customFormat(code).kind]).toEqual([code, kind]);
   });
 
   it.each([
-    [0, 'number'],
-    [4, 'number'],
-    [9, 'number'],
-    [14, 'date'],
-    [17, 'date'],
-    [18, 'time'],
-    [21, 'time'],
-    [22, 'datetime'],
-    [46, 'span'],
-    [49, 'number'],
-    [57, 'date'],
-  ])('with the built-in number %i shows a value of the kind %s', (id, kind) => {
-    expect(builtinFormat(id).kind).toBe(kind);
+    ['number', [0, 4, 9, 49]],
+    ['date', [14, 17, 57]],
+    ['time', [18, 21]],
+    ['datetime', [22]],
+    ['span', [46]],
+  ])('shows a value of the kind %s where its built-in number is one of %j', (kind, ids) => {
+    for (const id of ids) expect([id, builtinFormat(id).kind]).toEqual([id, kind]);
   });
 });
 

@@ -1,6 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { columnOf, infer, shape } from './reading.ts';
 
+/** Values that are of no type but text. */
+const TEXTS = [
+  '007|-01|+|-|1 000|--1|0x1F|1_000|١٢٣',
+  '1e1000|1e|e5|.|,|1.5.5|12,34,567|1,2345,678|1.234.56|012.345|00.5|R$ 10,00|$10.00|10%|(10)|10-|Infinity',
+  'truely',
+  '2023-02-29|1900-02-29|2024-13-01|0000-01-01|31/12-2024|31/12/204|2024-01|2024-01-31x',
+  '2024-01-31 10:00:00UTC|2024-01-31 UTC|2024-01-31 10:00:00 GMT|2024-01-31 24:00|2024-01-31 10:60',
+  '2024-01-31 10:00 PM|2024-01-31 1:00|2024-01-31 10:00+25:00|2024-01-31T',
+  '2024-01-31 23:59:59.9999999|2024-01-31 23:59:59.0000001|2024-01-31 23:59:59.',
+  '0001-01-01 01:59:59.999+02:00|9999-12-31 22:00-02:00|1/1/0001 00:00+00:01|31/12/9999 23:59-00:01',
+  '12/31/9999 23:59-00:01|10:00',
+].flatMap((values) => values.split('|'));
+
 /** Values of one column, and the type and format they make. */
 const CASES: [values: string[], type: string, format: string][] = [
   // integer
@@ -13,15 +26,6 @@ const CASES: [values: string[], type: string, format: string][] = [
   [['-0', '1'], 'integer', 'integer'],
   [['01', '2'], 'text', 'text'],
   [['01310-100', '04538-133'], 'text', 'text'],
-  [['007'], 'text', 'text'],
-  [['-01'], 'text', 'text'],
-  [['+'], 'text', 'text'],
-  [['-'], 'text', 'text'],
-  [['1 000'], 'text', 'text'],
-  [['--1'], 'text', 'text'],
-  [['0x1F'], 'text', 'text'],
-  [['1_000'], 'text', 'text'],
-  [['١٢٣'], 'text', 'text'],
   // decimal
   [['1.5', '2', '-3.25'], 'decimal', '1234.56'],
   [['.5', '5.', '+.25'], 'decimal', '1234.56'],
@@ -33,12 +37,6 @@ const CASES: [values: string[], type: string, format: string][] = [
   [['+5511999998888', '12345678'], 'integer', 'integer'],
   [['+1234567', '+12345678'], 'integer', 'integer'],
   [['+12345678.5'], 'decimal', '1234.56'],
-  [['1e1000'], 'text', 'text'],
-  [['1e'], 'text', 'text'],
-  [['e5'], 'text', 'text'],
-  [['.'], 'text', 'text'],
-  [[','], 'text', 'text'],
-  [['1.5.5'], 'text', 'text'],
   [['1234,56', '0,5'], 'decimal', '1234,56'],
   [['1,5', '2'], 'decimal', '1234,56'],
   [['1.234,56', '12,50'], 'decimal', '1.234,56'],
@@ -56,24 +54,13 @@ const CASES: [values: string[], type: string, format: string][] = [
   [['0,123'], 'decimal', '1234,56'],
   [['1.23', '1,23'], 'text', 'text'],
   [['1,234.56', '1.234,56'], 'text', 'text'],
-  [['12,34,567'], 'text', 'text'],
-  [['1,2345,678'], 'text', 'text'],
-  [['1.234.56'], 'text', 'text'],
-  [['012.345'], 'text', 'text'],
-  [['00.5'], 'text', 'text'],
   [['0.5'], 'decimal', '1234.56'],
-  [['R$ 10,00'], 'text', 'text'],
-  [['$10.00'], 'text', 'text'],
-  [['10%'], 'text', 'text'],
-  [['(10)'], 'text', 'text'],
-  [['10-'], 'text', 'text'],
   [['1.5 '], 'decimal', '1234.56'],
   // nothing but empty is null
   [['NA', '1'], 'text', 'text'],
   [['NULL', '1'], 'text', 'text'],
   [['NaN', '1.5'], 'text', 'text'],
   [['-', '1'], 'text', 'text'],
-  [['Infinity'], 'text', 'text'],
   [['1', '', '3'], 'integer', 'integer'],
   [['', ''], 'text', 'text'],
   // boolean
@@ -96,14 +83,9 @@ const CASES: [values: string[], type: string, format: string][] = [
   [['s', 'n', 'y'], 'text', 'text'],
   [['true', '1'], 'text', 'text'],
   [['0', '1'], 'integer', 'integer'],
-  [['truely'], 'text', 'text'],
   // date
   [['2024-01-31', '2024-02-29'], 'date', 'yyyy-mm-dd'],
-  [['2023-02-29'], 'text', 'text'],
-  [['1900-02-29'], 'text', 'text'],
   [['2000-02-29'], 'date', 'yyyy-mm-dd'],
-  [['2024-13-01'], 'text', 'text'],
-  [['0000-01-01'], 'text', 'text'],
   [['2024/1/5'], 'date', 'yyyy/mm/dd'],
   [['31/12/2024', '1/2/2024'], 'date', 'd/m/yyyy'],
   [['12/31/2024', '1/2/2024'], 'date', 'm/d/yyyy'],
@@ -111,14 +93,10 @@ const CASES: [values: string[], type: string, format: string][] = [
   [['31/12/2024', '12/31/2024'], 'text', 'text'],
   [['31-12-2024'], 'date', 'd-m-yyyy'],
   [['31.12.2024'], 'date', 'd.m.yyyy'],
-  [['31/12-2024'], 'text', 'text'],
   [['31/12/24'], 'date', 'd/m/yy'],
   [['12/31/99'], 'date', 'm/d/yy'],
   [['31/12/2024', '31/12/24'], 'text', 'text'],
-  [['31/12/204'], 'text', 'text'],
-  [['2024-01'], 'text', 'text'],
   [['20240131'], 'integer', 'integer'],
-  [['2024-01-31x'], 'text', 'text'],
   [['1', '2024-01-31'], 'text', 'text'],
   // datetime
   [['2024-01-31 10:00'], 'datetime', 'yyyy-mm-dd hh:mm'],
@@ -128,39 +106,26 @@ const CASES: [values: string[], type: string, format: string][] = [
   [['2024-01-31 10:00:00 +03'], 'datetime', 'yyyy-mm-dd hh:mm:ss±hh:mm'],
   [['2024-01-31 10:00:00 UTC', '2024-01-31T10:00 UTC'], 'datetime', 'yyyy-mm-dd hh:mm:ss±hh:mm'],
   [['31/12/2024 10:00 UTC'], 'datetime', 'd/m/yyyy hh:mm±hh:mm'],
-  [['2024-01-31 10:00:00UTC'], 'text', 'text'],
-  [['2024-01-31 UTC'], 'text', 'text'],
-  [['2024-01-31 10:00:00 GMT'], 'text', 'text'],
   [['2024-01-31', '2024-01-31 10:00'], 'datetime', 'yyyy-mm-dd hh:mm'],
   [['31/12/2024 23:59'], 'datetime', 'd/m/yyyy hh:mm'],
   [['12/31/24 23:59:01'], 'datetime', 'm/d/yy hh:mm:ss'],
-  [['2024-01-31 24:00'], 'text', 'text'],
-  [['2024-01-31 10:60'], 'text', 'text'],
-  [['2024-01-31 10:00 PM'], 'text', 'text'],
-  [['2024-01-31 1:00'], 'text', 'text'],
-  [['2024-01-31 10:00+25:00'], 'text', 'text'],
-  [['2024-01-31T'], 'text', 'text'],
   // not finer than a microsecond
   [['2024-01-31 23:59:59.999999'], 'datetime', 'yyyy-mm-dd hh:mm:ss.f'],
   [['2024-01-31 23:59:59.999999000'], 'datetime', 'yyyy-mm-dd hh:mm:ss.f'],
-  [['2024-01-31 23:59:59.9999999'], 'text', 'text'],
-  [['2024-01-31 23:59:59.0000001'], 'text', 'text'],
-  [['2024-01-31 23:59:59.'], 'text', 'text'],
   // within the years 1 to 9999 in UTC
   [['0001-01-01 00:00', '9999-12-31 23:59:59.999999'], 'datetime', 'yyyy-mm-dd hh:mm:ss.f'],
   [['0001-01-01', '9999-12-31'], 'date', 'yyyy-mm-dd'],
   [['0001-01-01 02:00+02:00', '9999-12-31 21:59:59-02:00'], 'datetime', 'yyyy-mm-dd hh:mm:ss±hh:mm'],
   [['0001-01-01 00:00-02:00', '9999-12-31 23:59:59+02:00'], 'datetime', 'yyyy-mm-dd hh:mm:ss±hh:mm'],
-  [['0001-01-01 01:59:59.999+02:00'], 'text', 'text'],
-  [['9999-12-31 22:00-02:00'], 'text', 'text'],
-  [['1/1/0001 00:00+00:01'], 'text', 'text'],
-  [['31/12/9999 23:59-00:01'], 'text', 'text'],
-  [['12/31/9999 23:59-00:01'], 'text', 'text'],
   [['02/01/0001 00:00+15:00', '30/12/9999 23:59-15:00'], 'datetime', 'd/m/yyyy hh:mm±hh:mm'],
-  [['10:00'], 'text', 'text'],
 ];
 
 describe('the inferred type of a CSV column', () => {
+  test.each(TEXTS)('for "%s" alone is text', (value) => {
+    const column = columnOf([value]);
+    expect([column.type, column.evidence.format]).toEqual(['text', 'text']);
+  });
+
   test.each(CASES)('for %j is %s in the notation %s', (values, type, format) => {
     const column = columnOf(values);
     expect([column.type, column.evidence.format]).toEqual([type, format]);

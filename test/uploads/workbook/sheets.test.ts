@@ -1,14 +1,10 @@
 import fc from 'fast-check';
 import { strFromU8, strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { aBook, aSheet, type BookParts, bookFiles, type Cell, type SheetParts } from '../workbooks.ts';
+import { aBook, aSheet, type BookParts, bookFiles, type Cell, cellsOf, type SheetParts } from '../workbooks.ts';
 import { convert, inferSheet, problemWith, shape, textOf } from './converting.ts';
 
-const ROWS = [
-  ['nome', 'valor'],
-  ['Ana', 1.5],
-  ['Bia', 2],
-];
+const ROWS = cellsOf('nome|valor', 'Ana|1.5', 'Bia|2');
 const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
 const TEXT = '"nome","valor"\n"Ana",1.5\n"Bia",2\n';
 
@@ -29,10 +25,7 @@ describe('the sheet of a workbook that is loaded', () => {
 
   const HIDDEN = {
     name: 'Oculta',
-    rows: [
-      ['segredo', 'y'],
-      ['x', 1],
-    ],
+    rows: cellsOf('segredo|y', 'x|1'),
     state: 'hidden',
   };
   const EMPTY = { name: 'Vazia', rows: [[{ s: 1 }], [{ t: 'e', v: '#N/A' }]] };
@@ -80,14 +73,14 @@ describe('the sheet of a workbook that is loaded', () => {
   });
 
   it('may have titles of one value, or of several directly above a header over other columns', async () => {
-    const rows: Cell[][] = [
-      ['Relatório\nde vendas'],
-      ['Empresa', 'Padaria X'],
-      [],
-      ['nome', 'cidade', 'valor'],
-      ['Ana', 'Natal', 1],
-      ['Bia', 'Recife', 2],
-    ];
+    const rows: Cell[][] = cellsOf(
+      'Relatório\nde vendas',
+      'Empresa|Padaria X',
+      '',
+      'nome|cidade|valor',
+      'Ana|Natal|1',
+      'Bia|Recife|2',
+    );
     const { schema } = inferSheet(await convert(aSheet(rows)));
     expect(schema.columns.map(({ name }) => name)).toEqual(['nome', 'cidade', 'valor']);
     expect(schema.dialect).toMatchObject({
@@ -103,11 +96,7 @@ describe('the sheet of a workbook that is loaded', () => {
     expect(plain.schema.total_row_count_estimate).toBe(3);
   });
 
-  const YEARS: Cell[][] = [
-    ['Região', 2021, 2022, 2023],
-    ['Norte', 10, 20, 30],
-    ['Sul', 40, 50, 60],
-  ];
+  const YEARS: Cell[][] = cellsOf('Região|2021|2022|2023', 'Norte|10|20|30', 'Sul|40|50|60');
 
   it.each([
     ['one title', [['Relatório', 'edição de 2024']]],
@@ -130,11 +119,7 @@ describe('the sheet of a workbook that is loaded', () => {
   });
 
   it('keeps rows of years as rows below a header that has fewer columns', async () => {
-    const rows: Cell[][] = [
-      ['nome', 'entrada'],
-      ['Ana', 2019, 2021],
-      ['Bia', 2018, 2020],
-    ];
+    const rows: Cell[][] = cellsOf('nome|entrada', 'Ana|2019|2021', 'Bia|2018|2020');
     const inference = inferSheet(await convert(aSheet(rows)));
     expect(shape(inference)).toBe('nome:text entrada:integer column_3:integer');
   });
@@ -190,11 +175,7 @@ describe('the sheet of a workbook that is loaded', () => {
 
   it('has a column of numbers typed as decimal, and mixed or coded cells as text', async () => {
     const text = await convert(
-      aSheet([
-        ['preço', 'misto', 'cep', 'data'],
-        [1.234, 1.234, '01310-100', '31/01/2024'],
-        [12.5, '12,5', '04038-001', '01/02/2024'],
-      ]),
+      aSheet(cellsOf('preço|misto|cep|data', '1.234|1.234|01310-100|31/01/2024', '12.5|12,5|04038-001|01/02/2024')),
     );
     const inference = inferSheet(text);
     expect(shape(inference)).toBe('preco:decimal misto:text cep:text data:date');
@@ -281,30 +262,19 @@ describe('merged cells of a workbook', () => {
 
   it('make numbered column names, and no header of two rows, where the second row may be data', async () => {
     const names = ['Nome', 'Telefone', null, 'Cidade'];
-    const people = [
-      ['Ana', '84 1', '84 2', 'Natal'],
-      ['Bia', '81 3', '81 4', 'Recife'],
-    ];
+    const people = cellsOf('Ana|84 1|84 2|Natal', 'Bia|81 3|81 4|Recife');
     const merges = ['B1:C1', 'B3:C3'];
     const inference = inferSheet(await convert(aBook({ sheets: [{ rows: [names, ...people], merges }] })));
     expect(shape(inference)).toBe('nome:text telefone:text telefone_2:text cidade:text');
     expect(inference.schema.total_row_count_estimate).toBe(2);
-    const pairs = [
-      ['Jan', null, 'Fev', null],
-      [1, 2, 3, 4],
-      [5, 6, 7, 8],
-    ];
+    const pairs = cellsOf('Jan||Fev|', '1|2|3|4', '5|6|7|8');
     const numbers = inferSheet(await convert(aBook({ sheets: [{ rows: pairs, merges: ['A1:B1', 'C1:D1'] }] })));
     expect(shape(numbers)).toBe('jan:integer jan_2:integer fev:integer fev_2:integer');
     expect(numbers.schema.total_row_count_estimate).toBe(2);
   });
 
   it('are not repeated where the first row is data', async () => {
-    const rows = [
-      ['Norte', 10, null],
-      ['Sul', 20, 30],
-      ['Oeste', 40, 50],
-    ];
+    const rows = cellsOf('Norte|10|', 'Sul|20|30', 'Oeste|40|50');
     const book = aBook({ sheets: [{ rows, merges: ['B1:C1'] }] });
     expect(await textOf(book)).toBe('"Norte",10\n"Sul",20,30\n"Oeste",40,50\n');
   });
