@@ -66,6 +66,8 @@ describe('a policy', () => {
     [{ actions: [] }, 'actions'],
     [{ effect: 'allow' }, 'effect'],
     [{ resources: ['arn:aws:s3:::x'] }, 'resources.0'],
+    [{ resources: ['arn:svc:users::*:user/a '] }, 'resources.0'],
+    [{ resources: ['arn:svc:users::*:user/a\nb'] }, 'resources.0'],
     [{ resources: undefined }, 'resources'],
     [{ condition: {} }, 'condition'],
     [{ sid: '' }, 'sid'],
@@ -265,10 +267,10 @@ describe('the access to single policies', () => {
   });
 
   it('can be denied for a single policy', async () => {
-    const hidden = (await create(policyInput(READS, { name: 'Hidden' }))).body;
+    const hidden = (await create(policyInput(READS, { name: 'Hidden from all' }))).body;
     const { _id: shown } = await aPolicy();
     const { _id: group } = await aConsoleGroup(company);
-    const denial = (await create(policyInput([{ ...deny('policies:get'), resources: [named('Hidden')] }]))).body;
+    const denial = (await create(policyInput([{ ...deny('policies:get'), resources: [hidden.arn] }]))).body;
     await must(company.as.post(`/v1/groups/${group}/policies/${denial._id}`));
     const { as, id } = await aUser(company, { can: ['policies:get'] });
     await enter(company, id, group);
