@@ -168,6 +168,9 @@ export const SIGN_IN_GUARDS = [
       },
     ],
   ),
+  ...guardsOf('src/modules/invitations/invite.ts', INVITATION_RACE_TESTS, [
+    { text: 'if (emailTaken.matches(error)) return undefined;', without: '', title: 'is renewed by another one' },
+  ]),
   ...guardsOf('src/modules/passkeys/store.ts', PASSKEY_RACE_TESTS, [
     { in: 'insertPasskey', text: '${afterChange} and ', without: '' },
     {
