@@ -5,6 +5,7 @@ import { bearer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { statusAndCode } from '../support/console.ts';
 import { codeIn, linkIn, mailsTo, mailTo } from '../support/mail.ts';
+import { overtaken } from '../support/rival.ts';
 import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 
@@ -46,11 +47,29 @@ describe('the settings of a company', () => {
     expect((await reader.as.get(PATH)).status).toBe(200);
     expect((await put({ locale: 'es' }, reader.as)).status).toBe(403);
     expect((await put({ locale: 'es' }, member.as)).status).toBe(200);
-    for (const json of [{ require_2fa: true }, { sso_only: true }, { locale: 'en', sso_only: false }]) {
+    for (const json of [
+      { require_2fa: true },
+      { sso_only: true },
+      { locale: 'en', sso_only: false, require_2fa: true },
+    ]) {
       expect(statusAndCode(await put(json, member.as))).toEqual([403, 'FORBIDDEN']);
     }
     expect((await company.as.get(PATH)).body).toEqual({ ...STANDARD, locale: 'es' });
     expect((await put({ sso_only: true }, administrator.as)).status).toBe(200);
+  });
+
+  it('can be sent back as they were read, unless an administrator has changed them since', async () => {
+    const { as } = await aUser(company, { can: ['company:get', 'company:update'] });
+    const { body } = await as.get(PATH);
+    const json = { ...body, locale: 'pt-BR' };
+    expect(await put(json, as)).toMatchObject({ status: 200, body: json });
+    const late = await overtaken(
+      /^update "companies"/,
+      () => put({ sso_only: true }),
+      (env) => as.put(PATH, { json, env }),
+    );
+    expect(statusAndCode(late)).toEqual([403, 'FORBIDDEN']);
+    expect((await as.get(PATH)).body).toMatchObject({ sso_only: true });
   });
 });
 
