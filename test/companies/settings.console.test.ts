@@ -1,12 +1,14 @@
 import { env } from 'cloudflare:test';
 import { importJWK, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { anEnrolledUser, finish, pendingOf } from '../sign-in/support.ts';
 import { bearer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { statusAndCode } from '../support/console.ts';
 import { codeIn, linkIn, mailsTo, mailTo } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
 import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
+import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 
 const PATH = '/v1/company/settings';
@@ -219,6 +221,30 @@ describe('the setting sso_only', () => {
     expect(statusAndCode(await signIn(email, 'member'))).toEqual(SSO);
     expect(statusAndCode(await signIn('nobody@nowhere.test', 'nobody'))).toEqual(SSO);
     expect((await signIn(company.owner.email, 'owner')).status).toBe(200);
+  });
+
+  it('lets nobody but the owner complete with a second factor what began with a password', async () => {
+    const newcomer = await aUser(company);
+    const { email, backupCodes } = await anEnrolledUser(company);
+    const owners = await enrol(company.as);
+    const member = await pendingOf(company, email);
+    const owner = await pendingOf(company, company.owner.email);
+    await put({ require_2fa: true });
+    const pending_2fa_token = await pendingOf(company, newcomer.email);
+    const { secret } = await must(call('POST', '/v1/auth/2fa/setup', { json: { pending_2fa_token } }));
+    const login = (env?: Record<string, string>) => finish(member, { backup_code: backupCodes[0] as string }, env);
+    const enable = (env?: Record<string, string>) =>
+      call('POST', '/v1/auth/2fa/enable', {
+        json: { pending_2fa_token, totp_token: codeOf(secret) },
+        ...(env && { env }),
+      });
+    for (const send of [login, enable]) {
+      const late = await overtaken(/^update "pending_second_factors"/, () => put({ sso_only: true }), send);
+      expect([late, await send()].map(statusAndCode)).toEqual([SSO, SSO]);
+      if (send === login) expect((await finish(owner, { totp_token: owners.code() })).status).toBe(200);
+      await put({ sso_only: false });
+      expect((await send()).status).toBe(200);
+    }
   });
 
   it('ends no session', async () => {
