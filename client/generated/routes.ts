@@ -320,7 +320,7 @@ export interface Routes {
   /** Delete a permission */
   "DELETE /v1/permissions/{id}": { params: { "id": string }; query?: { "dry_run"?: "true" | "false" }; ifMatch?: string; answer: undefined; dryRun: ChangeOfAccess };
   /** List policies */
-  "GET /v1/policies": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "-name" | "-created_at" }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
+  "GET /v1/policies": { query?: { "page"?: number; "per_page"?: number; "search"?: string | number; "sort_by"?: "name" | "created_at" | "type" | "-name" | "-created_at" | "-type" }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
   /** Create a policy */
   "POST /v1/policies": { query?: { "dry_run"?: "true" | "false" }; body: { "name": string; "description"?: string; "document": PolicyDocument }; answer: Policy | WrittenRecord; dryRun: ChangeOfAccess };
   /** List actions */
@@ -638,13 +638,13 @@ export interface Routes {
   /** Delete a group for a directory */
   "DELETE /scim/v2/Groups/{id}": { params: { "id": string }; ifMatch?: string; answer: undefined };
   /** Get what SCIM can do here */
-  "GET /scim/v2/ServiceProviderConfig": { answer: DirectoryConfiguration };
+  "GET /scim/v2/ServiceProviderConfig": { query?: { "filter"?: string | number; "startIndex"?: string | number; "count"?: string | number; "sortBy"?: string | number; "sortOrder"?: string | number }; answer: DirectoryConfiguration };
   /** List the kinds of resources of SCIM */
-  "GET /scim/v2/ResourceTypes": { answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectoryResourceType> } };
+  "GET /scim/v2/ResourceTypes": { query?: { "filter"?: string | number; "startIndex"?: string | number; "count"?: string | number; "sortBy"?: string | number; "sortOrder"?: string | number }; answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectoryResourceType> } };
   /** Get a kind of resources of SCIM */
   "GET /scim/v2/ResourceTypes/{name}": { params: { "name": string }; answer: DirectoryResourceType };
   /** List the schemas of SCIM */
-  "GET /scim/v2/Schemas": { answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectorySchema> } };
+  "GET /scim/v2/Schemas": { query?: { "filter"?: string | number; "startIndex"?: string | number; "count"?: string | number; "sortBy"?: string | number; "sortOrder"?: string | number }; answer: { "schemas": Array<"urn:ietf:params:scim:api:messages:2.0:ListResponse">; "totalResults": number; "startIndex": number; "itemsPerPage": number; "Resources": Array<DirectorySchema> } };
   /** Get a schema of SCIM */
   "GET /scim/v2/Schemas/{urn}": { params: { "urn": string }; answer: DirectorySchema };
   /** Query users and groups for a directory */

@@ -43,8 +43,8 @@ export const POLICY_LIMITS = {
 
 const SID = /^[A-Za-z0-9](?:[A-Za-z0-9_. -]{0,126}[A-Za-z0-9])?$/;
 const ARN_START = 'arn:svc:';
-// Visible ASCII and letters of any script: names of policies may hold them. No white space, no control characters.
-const RESOURCE = /^[^\s\p{C}]+$/u;
+// Whatever names of policies may hold, spaces too: no control characters, and no white space at the end.
+const RESOURCE = /^\P{C}*[^\s\p{C}]$/u;
 
 /**
  * Lists the problems of a policy document, each with the path of its field (`document.statements.0.actions.1`). A document

@@ -1,11 +1,14 @@
 import { env } from 'cloudflare:test';
 import { importJWK, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { anEnrolledUser, finish, pendingOf } from '../sign-in/support.ts';
 import { bearer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { statusAndCode } from '../support/console.ts';
 import { codeIn, linkIn, mailsTo, mailTo } from '../support/mail.ts';
+import { overtaken } from '../support/rival.ts';
 import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
+import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 
 const PATH = '/v1/company/settings';
@@ -46,11 +49,29 @@ describe('the settings of a company', () => {
     expect((await reader.as.get(PATH)).status).toBe(200);
     expect((await put({ locale: 'es' }, reader.as)).status).toBe(403);
     expect((await put({ locale: 'es' }, member.as)).status).toBe(200);
-    for (const json of [{ require_2fa: true }, { sso_only: true }, { locale: 'en', sso_only: false }]) {
+    for (const json of [
+      { require_2fa: true },
+      { sso_only: true },
+      { locale: 'en', sso_only: false, require_2fa: true },
+    ]) {
       expect(statusAndCode(await put(json, member.as))).toEqual([403, 'FORBIDDEN']);
     }
     expect((await company.as.get(PATH)).body).toEqual({ ...STANDARD, locale: 'es' });
     expect((await put({ sso_only: true }, administrator.as)).status).toBe(200);
+  });
+
+  it('can be sent back as they were read, unless an administrator has changed them since', async () => {
+    const { as } = await aUser(company, { can: ['company:get', 'company:update'] });
+    const { body } = await as.get(PATH);
+    const json = { ...body, locale: 'pt-BR' };
+    expect(await put(json, as)).toMatchObject({ status: 200, body: json });
+    const late = await overtaken(
+      /^update "companies"/,
+      () => put({ sso_only: true }),
+      (env) => as.put(PATH, { json, env }),
+    );
+    expect(statusAndCode(late)).toEqual([403, 'FORBIDDEN']);
+    expect((await as.get(PATH)).body).toMatchObject({ sso_only: true });
   });
 });
 
@@ -200,6 +221,30 @@ describe('the setting sso_only', () => {
     expect(statusAndCode(await signIn(email, 'member'))).toEqual(SSO);
     expect(statusAndCode(await signIn('nobody@nowhere.test', 'nobody'))).toEqual(SSO);
     expect((await signIn(company.owner.email, 'owner')).status).toBe(200);
+  });
+
+  it('lets nobody but the owner complete with a second factor what began with a password', async () => {
+    const newcomer = await aUser(company);
+    const { email, backupCodes } = await anEnrolledUser(company);
+    const owners = await enrol(company.as);
+    const member = await pendingOf(company, email);
+    const owner = await pendingOf(company, company.owner.email);
+    await put({ require_2fa: true });
+    const pending_2fa_token = await pendingOf(company, newcomer.email);
+    const { secret } = await must(call('POST', '/v1/auth/2fa/setup', { json: { pending_2fa_token } }));
+    const login = (env?: Record<string, string>) => finish(member, { backup_code: backupCodes[0] as string }, env);
+    const enable = (env?: Record<string, string>) =>
+      call('POST', '/v1/auth/2fa/enable', {
+        json: { pending_2fa_token, totp_token: codeOf(secret) },
+        ...(env && { env }),
+      });
+    for (const send of [login, enable]) {
+      const late = await overtaken(/^update "pending_second_factors"/, () => put({ sso_only: true }), send);
+      expect([late, await send()].map(statusAndCode)).toEqual([SSO, SSO]);
+      if (send === login) expect((await finish(owner, { totp_token: owners.code() })).status).toBe(200);
+      await put({ sso_only: false });
+      expect((await send()).status).toBe(200);
+    }
   });
 
   it('ends no session', async () => {

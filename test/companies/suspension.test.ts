@@ -5,11 +5,13 @@ import { aPublished, aReader } from '../data-api/support.ts';
 import { aSigningKey, embedOf, hostToken, makeEmbed } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant, requestCode, verifyCode } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
+import { anEnrolledUser, finish, pendingOf } from '../sign-in/support.ts';
 import { type ApiResponse, BASE_URL, bearer, type Caller, call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
-import { overtaken } from '../support/rival.ts';
+import { countOf, overtaken } from '../support/rival.ts';
+import { codeOf } from '../support/second-factor.ts';
 import { allow, aServiceAccountThat, must, signed, withSecret } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 import { aHeldQueue, deliver, jobOf, upload } from '../uploads/support.ts';
@@ -274,6 +276,28 @@ describe('a suspension', () => {
       (env) => call('POST', '/v1/auth/login', { json, env }),
     );
     expect(refusal(late)).toEqual(REFUSED);
+    // The one of the company's beginning.
+    expect(await countOf('sessions where company_id = ?', company.id)).toBe(1);
+  });
+
+  it('refuses a sign-in that waits for a second factor, which works after the suspension', async () => {
+    const company = await aCompany();
+    const { email, backupCodes } = await anEnrolledUser(company);
+    const { email: other } = await aUser(company);
+    const pending = await pendingOf(company, email);
+    await must(company.as.put('/v1/company/settings', { json: { require_2fa: true } }));
+    const pending_2fa_token = await pendingOf(company, other);
+    const enrolment = (step: string, json = {}, env?: Record<string, string>) =>
+      call('POST', `/v1/auth/2fa/${step}`, { json: { pending_2fa_token, ...json }, ...(env && { env }) });
+    const { secret } = await must(enrolment('setup'));
+    const login = (env?: Record<string, string>) => finish(pending, { backup_code: backupCodes[0] as string }, env);
+    const enable = (env?: Record<string, string>) => enrolment('enable', { totp_token: codeOf(secret) }, env);
+    for (const send of [login, enable]) {
+      const late = await overtaken(/^update "pending_second_factors"/, () => suspend(company), send);
+      expect([late, await send(), await enrolment('setup')].map(refusal)).toEqual([REFUSED, REFUSED, REFUSED]);
+      await activate(company);
+      expect((await send()).status).toBe(200);
+    }
   });
 
   it('leaves a job queued whose message arrives, and the job continues afterwards', async () => {

@@ -289,6 +289,16 @@ describe('a SCIM list', () => {
     expect(without.Resources[0].emails).toEqual([{ value: 'ana@one.example', primary: true }]);
   });
 
+  it('leaves out attributes of which no sub-attribute is left', async () => {
+    const name = { givenName: 'Carla', familyName: 'Cruz' };
+    const { id } = await aDirectoryUser(directory, { userName: 'carla@three.example', name });
+    const show = async (query: string) => Object.keys(await must(directory.get(`${USERS_PATH}/${id}?${query}`)));
+    expect(await show('attributes=name.givenName,emails.display')).toEqual(['schemas', 'id']);
+    expect(await show('excludedAttributes=name.formatted')).not.toContain('name');
+    expect(await show('excludedAttributes=name.givenName')).toContain('name');
+    await must(directory.delete(`${USERS_PATH}/${id}`));
+  });
+
   it('leaves out the members of groups on request', async () => {
     const [without] = (
       await must(search(GROUPS_PATH, { filter: 'displayName eq "Sales"', excludedAttributes: 'members' }))
@@ -365,6 +375,18 @@ describe('a SCIM search by POST', () => {
 });
 
 describe('SCIM discovery', () => {
+  it.each(['ServiceProviderConfig', 'ResourceTypes', 'Schemas'])(
+    'of %s is not filtered, and never paged',
+    async (what) => {
+      const refused = await directory.get(`/scim/v2/${what}?filter=id%20pr`);
+      expect([refused.status, refused.body.scimType]).toEqual([403, undefined]);
+      const whole = await must(directory.get(`/scim/v2/${what}`));
+      expect(await must(directory.get(`/scim/v2/${what}?startIndex=2&count=1&sortBy=id&sortOrder=descending`))).toEqual(
+        whole,
+      );
+    },
+  );
+
   it('answers the configuration, the resource types and the schemas', async () => {
     const config = await must(directory.get('/scim/v2/ServiceProviderConfig'));
     expect(config).toMatchObject({

@@ -52,6 +52,19 @@ describe('an invitation', () => {
     expect((await accept(tokenFor(email))).status).toBe(200);
   });
 
+  it('is renewed by another one that finds the email new, too', async () => {
+    const email = `invited-${++emails}@${company.slug}.test`;
+    const send = (env?: Record<string, string>) =>
+      company.as.post('/v1/users/invite', { json: { email }, ...(env && { env }) });
+    let first: Record<string, string> = {};
+    const rival = async () => {
+      first = await must(send());
+    };
+    const { status, body } = await overtaken(/^insert into "users"/, rival, send);
+    expect([status, body._id]).toEqual([201, first._id]);
+    expect((await accept(tokenFor(email))).status).toBe(200);
+  });
+
   it('sets no password for somebody who becomes active meanwhile in another way', async () => {
     const { id, token } = await anInvited();
     const answer = await acceptOvertaken(token, () => rowOf('update users set activated_at = 1 where id = ?', id));

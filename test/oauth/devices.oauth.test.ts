@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bearer, type Caller, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
@@ -51,6 +52,19 @@ describe('an OAuth device', () => {
     later(22_000);
     expect((await poll(begun.device_code)).body.error).toBe('invalid_grant');
     expect((await bearer(tokens.access_token).get('/v1/groups')).status).toBe(401);
+  });
+
+  it('gets tokens after a suspension of the company', async () => {
+    const other = await aCompany();
+    const { user_code, device_code } = await begin();
+    await must(answer(other.as, (await must(find(other.as, user_code))).request));
+    const setStatus = (status: string) =>
+      must(bearer(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${other.id}`, { json: { status } }));
+    await setStatus('suspended');
+    expect(await poll(device_code)).toMatchObject({ status: 403, body: { error: 'access_denied' } });
+    await setStatus('active');
+    later(6_000);
+    expect((await poll(device_code)).status).toBe(200);
   });
 
   it('gets an error when the user denies, and when its code has expired', async () => {

@@ -233,6 +233,19 @@ describe('the company of an OAuth grant', () => {
     expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
   });
 
+  it('that is suspended keeps codes that are not exchanged yet', async () => {
+    const other = await aCompany();
+    const client = await aClient();
+    const code = (await consent(other.as, await askedOf(client))).get('code') as string;
+    const setStatus = (status: string) =>
+      must(bearer(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${other.id}`, { json: { status } }));
+    await setStatus('suspended');
+    const refused = await exchange(client, code);
+    expect([refused.status, refused.body.error]).toEqual([403, 'access_denied']);
+    await setStatus('active');
+    expect((await exchange(client, code)).status).toBe(200);
+  });
+
   it('that is suspended during the exchange of a code gets no grant', async () => {
     const other = await aCompany();
     const client = await aClient();

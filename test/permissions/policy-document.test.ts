@@ -60,7 +60,7 @@ describe('the validation of an invalid policy document', () => {
       [0, 1, 2, 3, 4, 5].map((i) => `document.statements.0.resources.${i}`),
     ],
     [
-      document({ ...statement, resources: ['arn:svc:a b', 'arn:svc:a\n', 'arn:svc:\u0000*'] }),
+      document({ ...statement, resources: ['arn:svc:a ', 'arn:svc:a\n', 'arn:svc:\u0000*'] }),
       [0, 1, 2].map((i) => `document.statements.0.resources.${i}`),
     ],
     [

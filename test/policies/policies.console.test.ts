@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { MANAGED_POLICIES, managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import { aConsoleGroup, enter, fieldsOf, NOBODY, policyInput, statusAndCode } from '../support/console.ts';
+import { rowOf } from '../support/rival.ts';
 import { allow, deny, must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -66,6 +67,8 @@ describe('a policy', () => {
     [{ actions: [] }, 'actions'],
     [{ effect: 'allow' }, 'effect'],
     [{ resources: ['arn:aws:s3:::x'] }, 'resources.0'],
+    [{ resources: ['arn:svc:users::*:user/a '] }, 'resources.0'],
+    [{ resources: ['arn:svc:users::*:user/a\nb'] }, 'resources.0'],
     [{ resources: undefined }, 'resources'],
     [{ condition: {} }, 'condition'],
     [{ sid: '' }, 'sid'],
@@ -205,7 +208,11 @@ describe('the list of policies', () => {
     for (let count = 0; count < 5; count += 1) {
       made.push((await must(crowd.as.post('/v1/policies', { json: policyInput(READS) })))._id);
     }
-    const wanted = [...MANAGED_POLICIES.map(({ id }) => id), ...made.toSorted()];
+    const managed = MANAGED_POLICIES.map(({ id }) => id);
+    const oldestFirst = made.toReversed();
+    for (const [at, id] of oldestFirst.entries())
+      await rowOf('update policies set created_at = ? where id = ?', at + 1, id);
+    const wanted = [...managed, ...made];
     for (const perPage of [1, 4, 13, 14, 15, 100]) {
       const seen: string[] = [];
       for (let page = 1; (page - 1) * perPage < wanted.length + perPage; page += 1) {
@@ -213,10 +220,14 @@ describe('the list of policies', () => {
         expect([body.total, body.quantity]).toEqual([wanted.length, body.records.length]);
         seen.push(...body.records.map(({ _id }: { _id: string }) => _id));
       }
-      expect(seen.slice(0, 14)).toEqual(wanted.slice(0, 14));
-      expect(seen.toSorted()).toEqual(wanted.toSorted());
+      expect(seen).toEqual(wanted);
     }
-    expect((await crowd.as.get('/v1/policies')).body.quantity).toBe(19);
+    const sorted = async (by: string) =>
+      (await crowd.as.get(`/v1/policies?sort_by=${by}`)).body.records.map(({ _id }: { _id: string }) => _id);
+    expect(await sorted('type')).toEqual(wanted);
+    expect(await sorted('-type')).toEqual([...made, ...managed]);
+    expect((await sorted('created_at')).slice(0, 5)).toEqual(oldestFirst);
+    expect((await sorted('-created_at')).slice(-5)).toEqual(made);
   });
 
   it.each(['page=0', 'per_page=101', 'per_page=-1'])('refuses %s', async (query) => {
@@ -265,10 +276,10 @@ describe('the access to single policies', () => {
   });
 
   it('can be denied for a single policy', async () => {
-    const hidden = (await create(policyInput(READS, { name: 'Hidden' }))).body;
+    const hidden = (await create(policyInput(READS, { name: 'Hidden from all' }))).body;
     const { _id: shown } = await aPolicy();
     const { _id: group } = await aConsoleGroup(company);
-    const denial = (await create(policyInput([{ ...deny('policies:get'), resources: [named('Hidden')] }]))).body;
+    const denial = (await create(policyInput([{ ...deny('policies:get'), resources: [hidden.arn] }]))).body;
     await must(company.as.post(`/v1/groups/${group}/policies/${denial._id}`));
     const { as, id } = await aUser(company, { can: ['policies:get'] });
     await enter(company, id, group);

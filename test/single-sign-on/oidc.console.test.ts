@@ -1,8 +1,10 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { finish } from '../sign-in/support.ts';
 import { type ApiResponse, bearer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { overtaken } from '../support/rival.ts';
+import { enrol } from '../support/second-factor.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { setQuotas } from '../usage/support.ts';
@@ -147,6 +149,32 @@ describe('a sign-in with an OpenID Provider', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ requires_2fa: true, pending_2fa_token: expect.any(String) });
     expect(body).not.toHaveProperty('token');
+  });
+
+  it('continues with the second factor where the company requires single sign-on', async () => {
+    const { email, as } = await aUser(company);
+    const { code } = await enrol(as);
+    const { pending_2fa_token } = await must(exchange(sentOn(await signIn(email)).code as string));
+    const setSsoOnly = (sso_only: boolean) => must(company.as.put('/v1/company/settings', { json: { sso_only } }));
+    await setSsoOnly(true);
+    expect((await finish(pending_2fa_token, { totp_token: code() })).status).toBe(200);
+    await setSsoOnly(false);
+  });
+
+  it('keeps its code while the company is suspended', async () => {
+    const code = sentOn(await signIn(company.owner.email)).code as string;
+    const setStatus = (status: string) =>
+      must(
+        bearer(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${company.id}`, { json: { status } }),
+      );
+    const late = await overtaken(
+      /^delete from "sso_codes"/,
+      () => setStatus('suspended'),
+      (variables) => tryExchange(code, secretOf(code), variables),
+    );
+    expect([late.status, late.body.error]).toEqual([403, 'COMPANY_SUSPENDED']);
+    await setStatus('active');
+    expect((await exchange(code)).status).toBe(200);
   });
 
   it('creates a user where the company allows it', async () => {

@@ -1,4 +1,5 @@
-import { requireAdministrator } from '../../access/requirements.ts';
+import { isAdministrator } from '../../access/evaluation.ts';
+import { administratorsOnly } from '../../access/failures.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { companyNotFound } from './failures.ts';
 import { type Company, selectCompany, updateSettings } from './store.ts';
@@ -13,10 +14,10 @@ export async function getSettings(ctx: PrincipalContext): Promise<Settings> {
   return company;
 }
 
-/** Changes the settings that are sent. Only administrators may change how people sign in. */
+/** Changes the settings that are sent. Only administrators may change how people sign in: others may send what is stored. */
 export async function changeSettings(ctx: PrincipalContext, changes: Partial<Settings>): Promise<Settings> {
-  if (changes.require2fa !== undefined || changes.ssoOnly !== undefined) requireAdministrator(ctx.actor);
-  const [company] = await updateSettings(ctx.db, ctx.actor.companyId, changes, ctx.now());
-  if (!company) throw companyNotFound();
+  const keepsSignIn = !isAdministrator(ctx.actor.access);
+  const [company] = await updateSettings(ctx.db, ctx.actor.companyId, changes, { keepsSignIn, now: ctx.now() });
+  if (!company) throw keepsSignIn ? administratorsOnly() : companyNotFound();
   return company;
 }

@@ -10,18 +10,27 @@ export type Company = typeof companies.$inferSelect;
 
 export const insertCompany = (db: ControlDb, record: Company) => db.insert(companies).values(record);
 
-/** Changes the given settings of a company. */
+/**
+ * Changes the given settings of a company.
+ * @param keepsSignIn whether nothing is changed if that would change how people sign in
+ */
 export const updateSettings = (
   db: ControlDb,
   id: string,
   changes: Partial<Pick<Company, 'require2fa' | 'ssoOnly' | 'locale'>>,
-  now: number,
+  { keepsSignIn, now }: { keepsSignIn: boolean; now: number },
 ) =>
   db
     .update(companies)
     .set({ ...changes, updatedAt: now })
-    .where(eq(companies.id, id))
+    .where(and(eq(companies.id, id), keepsSignIn ? hasSignInRules(changes) : undefined))
     .returning();
+
+const hasSignInRules = ({ require2fa, ssoOnly }: Partial<Pick<Company, 'require2fa' | 'ssoOnly'>>) =>
+  and(
+    require2fa === undefined ? undefined : eq(companies.require2fa, require2fa),
+    ssoOnly === undefined ? undefined : eq(companies.ssoOnly, ssoOnly),
+  );
 
 /** Changes a company's brand, unless that is another than `before` by now. */
 export const updateBranding = (db: ControlDb, id: string, before: Branding, branding: Branding, now: number) =>

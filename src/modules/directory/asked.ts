@@ -118,8 +118,15 @@ export function selectAttributes<R extends object>(
       Object.entries(each).filter(([part]) => isShown(`${key}.${part.toLowerCase()}`, key));
     const isInPart = [...only].some((each) => each.startsWith(`${key}.`));
     if (!isShown(key) && !(isInPart && !without.has(key))) return [];
-    if (Array.isArray(value)) return [[name, value.map((each) => Object.fromEntries(parts(each)))] as const];
-    return [[name, isRecord(value) ? Object.fromEntries(parts(value)) : value] as const];
+    if (!isRecord(value) && !Array.isArray(value)) return [[name, value] as const];
+    const left = [value]
+      .flat()
+      .map(parts)
+      .filter((each) => each.length > 0)
+      .map((each) => Object.fromEntries(each));
+    // What has no part left has no value; an empty list is one.
+    if (left.length === 0 && !(Array.isArray(value) && value.length === 0)) return [];
+    return [[name, Array.isArray(value) ? left : left[0]] as const];
   });
   return Object.fromEntries(shown) as R;
 }

@@ -51,6 +51,11 @@ export const globalGroupReadOnly = defineFailure('directory.global_group', 'forb
   directory: 'mutability',
 });
 
+export const notFiltered = defineFailure('directory.not_filtered', 'forbidden', {
+  message: 'What SCIM can do here cannot be filtered.',
+  detail: { field: 'filter', reason: 'not_filtered' },
+});
+
 export const tooManyMembers = defineFailure('directory.too_many_members', 'malformed', {
   message: 'The groups have too many members for one answer. Ask for fewer, or with `excludedAttributes=members`.',
   directory: 'tooMany',

@@ -82,6 +82,17 @@ const integer = (description: string) =>
       },
     });
 
+const ignored = z.string().optional().meta({ description: 'Ignored.' });
+
+/** The query of a list of what SCIM can do here: RFC 7644, section 4, lets clients page and sort in vain, but not filter. */
+export const discoveryQuery = z.object({
+  filter: z.string().optional().meta({ description: 'Refused.' }),
+  startIndex: ignored,
+  count: ignored,
+  sortBy: ignored,
+  sortOrder: ignored,
+});
+
 /** The query of a list. */
 export const listQuery = resourceQuery.extend({
   filter: z.string().optional().meta({ description: 'A filter of RFC 7644: `userName eq "ana@example.com"`.' }),

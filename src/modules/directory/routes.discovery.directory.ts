@@ -7,11 +7,12 @@ import {
   invalidFilter,
   invalidSyntax,
   invalidValue,
+  notFiltered,
   resourceTypeNotFound,
   schemaNotFound,
   tooManyMembers,
 } from './failures.ts';
-import { searchBody } from './fields.ts';
+import { discoveryQuery, searchBody } from './fields.ts';
 import { CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
 import { searchAll } from './service.ts';
 import { groupView, list, listSchema, userView, viewGroup, viewUser } from './views.ts';
@@ -85,6 +86,11 @@ const schemas = (ctx: PrincipalContext): z.input<typeof schemaView>[] =>
 
 const WHOLE_LIST = { startIndex: 1 };
 
+/** Throws for a filter: whoever sends one would take what is answered for what fits it. */
+function requireNoFilter({ filter }: { filter?: string | undefined }): void {
+  if (filter !== undefined) throw notFiltered();
+}
+
 const findById = <T extends { id: string }>(all: T[], id: string): T | undefined =>
   all.find((each) => each.id.toLowerCase() === id.toLowerCase());
 
@@ -97,16 +103,20 @@ export const discoveryEndpoints = [
       operationId: 'getDirectoryConfiguration',
       summary: 'Get what SCIM can do here',
       description: 'Filters, sorting, versions and PATCH are supported; bulk and passwords are not.',
+      query: discoveryQuery,
       returns: ok(configurationView),
-      fails: [],
+      fails: [notFiltered],
     },
-    ({ ctx }) => ({
-      schemas: [PROVIDER] as (typeof PROVIDER)[],
-      documentationUri: `${ctx.baseUrl}/docs`,
-      ...CONFIGURATION,
-      authenticationSchemes: [...CONFIGURATION.authenticationSchemes],
-      meta: metaAt(ctx, 'ServiceProviderConfig', '/ServiceProviderConfig'),
-    }),
+    ({ ctx, query }) => {
+      requireNoFilter(query);
+      return {
+        schemas: [PROVIDER] as (typeof PROVIDER)[],
+        documentationUri: `${ctx.baseUrl}/docs`,
+        ...CONFIGURATION,
+        authenticationSchemes: [...CONFIGURATION.authenticationSchemes],
+        meta: metaAt(ctx, 'ServiceProviderConfig', '/ServiceProviderConfig'),
+      };
+    },
   ),
   endpoint(
     {
@@ -116,10 +126,14 @@ export const discoveryEndpoints = [
       operationId: 'listDirectoryResourceTypes',
       summary: 'List the kinds of resources of SCIM',
       description: 'There are users and groups.',
+      query: discoveryQuery,
       returns: ok(listSchema(resourceTypeView)),
-      fails: [],
+      fails: [notFiltered],
     },
-    ({ ctx }) => list(resourceTypes(ctx), { total: RESOURCE_TYPES.length }, WHOLE_LIST),
+    ({ ctx, query }) => {
+      requireNoFilter(query);
+      return list(resourceTypes(ctx), { total: RESOURCE_TYPES.length }, WHOLE_LIST);
+    },
   ),
   endpoint(
     {
@@ -146,10 +160,14 @@ export const discoveryEndpoints = [
       operationId: 'listDirectorySchemas',
       summary: 'List the schemas of SCIM',
       description: 'The attributes of users and groups that are kept.',
+      query: discoveryQuery,
       returns: ok(listSchema(schemaView)),
-      fails: [],
+      fails: [notFiltered],
     },
-    ({ ctx }) => list(schemas(ctx), { total: SCHEMAS.length }, WHOLE_LIST),
+    ({ ctx, query }) => {
+      requireNoFilter(query);
+      return list(schemas(ctx), { total: SCHEMAS.length }, WHOLE_LIST);
+    },
   ),
   endpoint(
     {

@@ -1,7 +1,8 @@
 import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
 import type { PrincipalContext } from '../../context.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { prepareJoining } from '../groups/service.ts';
-import { selectGroupsOfUser, shownGroups, type User } from '../users/service.ts';
+import { emailTaken, selectGroupsOfUser, shownGroups, type User } from '../users/service.ts';
 import { prepareInvitation } from './service.ts';
 
 /** An invited user. `expiresAt` in milliseconds. */
@@ -20,17 +21,25 @@ export async function inviteUser(
   { email, teams, groupIds }: { email: string; teams?: string[]; groupIds: string[] },
 ): Promise<Invited> {
   const join = await prepareJoining(ctx, groupIds);
-  const { user, expiresAt, statements, failures, sendMail } = await prepareInvitation(ctx, { email, teams });
-  const { memberships } = await commitAccess(
-    ctx,
-    onlyPrincipals(ctx.actor.companyId, user.id),
-    {
-      invitation: statements,
-      joined: join(user.id),
-      memberships: selectGroupsOfUser(ctx.db, ctx.actor.companyId, user.id),
-    },
-    failures,
-  );
-  sendMail();
-  return { user, expiresAt, groupIds: shownGroups(ctx, memberships) };
+  return retryOnConcurrentChange(async () => {
+    const { user, expiresAt, statements, failures, sendMail } = await prepareInvitation(ctx, { email, teams });
+    try {
+      const { memberships } = await commitAccess(
+        ctx,
+        onlyPrincipals(ctx.actor.companyId, user.id),
+        {
+          invitation: statements,
+          joined: join(user.id),
+          memberships: selectGroupsOfUser(ctx.db, ctx.actor.companyId, user.id),
+        },
+        failures,
+      );
+      sendMail();
+      return { user, expiresAt, groupIds: shownGroups(ctx, memberships) };
+    } catch (error) {
+      // Another invitation has created the user meanwhile.
+      if (emailTaken.matches(error)) return undefined;
+      throw error;
+    }
+  });
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { companySuspended, grantExceeds } from '../../access/failures.ts';
-import { quotaExceeded } from '../../db/failures.ts';
+import { concurrentChange, quotaExceeded } from '../../db/failures.ts';
 import { created, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { displayName, email, givenToken, idsInput, isoTimestamp, timestamp } from '../../kernel/fields.ts';
@@ -49,7 +49,7 @@ export const invitationEndpoints = [
       createdUnder: '/v1/users',
       dryRun: true,
       returns: created(invitedUserView),
-      fails: [emailTaken, groupNotFound, policyLimitExceeded, grantExceeds, quotaExceeded],
+      fails: [emailTaken, groupNotFound, policyLimitExceeded, grantExceeds, quotaExceeded, concurrentChange],
     },
     async ({ ctx, body }) => {
       const invited = await inviteUser(ctx, body);

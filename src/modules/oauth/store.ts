@@ -107,13 +107,29 @@ export const insertGrant = (
     ) as SQL,
   );
 
-/** Marks an unexpired authorization code as used and returns its grant; no row if it was used before. */
+/**
+ * Marks an unexpired authorization code as used and returns its grant; no row if it was used before, or the company is suspended.
+ */
 export const takeCode = (db: ControlDb, digest: string, now: number) =>
   db
     .update(oauthGrants)
     .set({ codeUsedAt: now })
-    .where(and(eq(oauthGrants.codeDigest, digest), isNull(oauthGrants.codeUsedAt), gt(oauthGrants.codeExpiresAt, now)))
+    .where(
+      and(
+        eq(oauthGrants.codeDigest, digest),
+        isNull(oauthGrants.codeUsedAt),
+        gt(oauthGrants.codeExpiresAt, now),
+        isCompanyActive(oauthGrants.companyId),
+      ),
+    )
     .returning();
+
+export const selectCompanyOfCode = (db: ControlDb, digest: string) =>
+  db
+    .select({ suspendedAt: companies.suspendedAt })
+    .from(oauthGrants)
+    .innerJoin(companies, eq(companies.id, oauthGrants.companyId))
+    .where(eq(oauthGrants.codeDigest, digest));
 
 export const selectByCode = (db: ControlDb, digest: string) =>
   db.select().from(oauthGrants).where(eq(oauthGrants.codeDigest, digest));

@@ -37,6 +37,7 @@ import {
   rememberClient,
   rotateGrant,
   selectByCode,
+  selectCompanyOfCode,
   selectDevice,
   selectFormerGrants,
   selectLiveGrant,
@@ -178,7 +179,7 @@ async function exchangeGrantCode(ctx: Context, code: string, check: (grant: Gran
 }
 
 /**
- * Marks a code as used, so that it cannot be used again.
+ * Marks a code as used, so that it cannot be used again. While the company is suspended it is refused, and kept.
  * @returns the grant that it was made for; undefined if it is unknown, expired or was used before
  */
 export async function takeGrant(ctx: Context, code: string): Promise<Grant | undefined> {
@@ -186,8 +187,14 @@ export async function takeGrant(ctx: Context, code: string): Promise<Grant | und
   const {
     taken: [grant],
     known: [known],
-  } = await commit(ctx.db, { taken: takeCode(ctx.db, digest, ctx.now()), known: selectByCode(ctx.db, digest) });
+    companies: [company],
+  } = await commit(ctx.db, {
+    taken: takeCode(ctx.db, digest, ctx.now()),
+    known: selectByCode(ctx.db, digest),
+    companies: selectCompanyOfCode(ctx.db, digest),
+  });
   if (known) ctx.setOwner(known.companyId, { type: 'user', id: known.userId });
+  if (company) requireActiveCompany(company);
   // Somebody has copied it: nobody is to have anything by it.
   if (!grant && known) await endTokenGrant(ctx, known);
   return grant;

@@ -15,12 +15,20 @@ export const selectOwnNames = (db: ControlDb, companyId: string) =>
   db.select({ id: policies.id, name: policies.name }).from(policies).where(eq(policies.companyId, companyId));
 
 const LISTED = { id: sql<string>`listed.id`, name: sql`listed.name`, created_at: sql`listed.created_at` };
-const ORDER = { name: ignoreCase(LISTED.name), created_at: LISTED.created_at };
+const ORDER = {
+  name: ignoreCase(LISTED.name),
+  created_at: LISTED.created_at,
+  type: sql`${policies.id} is not null`,
+};
+
+/** The order within a type: managed ones by their ids. */
+const NEWEST_FIRST = [desc(policies.createdAt), desc(policies.id), asc(LISTED.id)];
 
 export type PolicySearch = SearchRequest<keyof typeof ORDER>;
 
 /**
  * Counts the policies, managed ones and those of a company's own, and reads a page of them: managed ones by their id alone.
+ * By type, own ones are the newest first.
  * @param managed those that are listed: the others stand in the code only
  * @param names only own ones with one of these names
  */
@@ -59,7 +67,7 @@ export async function readPolicies(
       .from(listed)
       .leftJoin(policies, and(eq(policies.id, LISTED.id), eq(policies.companyId, companyId)))
       .where(found)
-      .orderBy(order(ORDER[by]), order(LISTED.id))
+      .orderBy(order(ORDER[by]), ...(by === 'type' ? NEWEST_FIRST : [order(LISTED.id)]))
       .limit(perPage)
       .offset((page - 1) * perPage),
   });

@@ -74,8 +74,8 @@ export const policyEndpoints = [
       operationId: 'listPolicies',
       summary: 'List policies',
       description:
-        'Managed policies first, then the company’s own, the oldest first, unless `sort_by` says otherwise: managed policies are older than all others.',
-      query: sortedList({ search: 'the name', fields: ['name', 'created_at'], standard: 'created_at' }),
+        'Managed policies first, then the company’s own, the newest first, unless `sort_by` says otherwise: managed policies are older than all others.',
+      query: sortedList({ search: 'the name', fields: ['name', 'created_at', 'type'], standard: 'type' }),
       returns: ok(listSchema(policyView)),
       fails: [],
     },

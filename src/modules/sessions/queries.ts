@@ -10,7 +10,8 @@ import { isCompanyActive } from '../companies/queries.ts';
 export type Session = typeof sessions.$inferSelect;
 
 /**
- * Begins a session, unless its user was deactivated, or all its sessions were ended, since `sessionEpoch` was read.
+ * Begins a session, unless its user was deactivated, or all its sessions were ended, since `sessionEpoch` was read, or the
+ * company is suspended.
  * @param options.when a further condition, if any
  */
 export const insertSession = (
@@ -31,6 +32,7 @@ export const insertSession = (
         eq(users.sessionEpoch, sessionEpoch),
         eq(users.isActive, true),
       ),
+      isCompanyActive(sql`${companyId}`),
     ) as SQL,
   );
 };

@@ -1,16 +1,20 @@
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
-import { commit, readTogether, type Statement } from '../../db/client.ts';
+import { type ControlDb, commit, readTogether, type Statement } from '../../db/client.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import { selectUserByEmail, type User } from '../users/service.ts';
-import { ssoRequired, userNotActive } from './failures.ts';
+import { pendingSignInEnded, ssoRequired, userNotActive } from './failures.ts';
 import { insertPending, type Pending } from './pending-store.ts';
 import { selectAnyPasskey } from './second-factor-store.ts';
 import { beginSession, type TokenPair } from './sessions.ts';
 
 /** The life of a pending sign-in. */
 const SECONDS: Record<Pending['purpose'], number> = { login: 300, setup: 600 };
+
+/** How the pending token of a single sign-on begins: only that goes on where the company requires one meanwhile. */
+const SSO_MARK = 'sso.';
 
 export interface SignedIn extends TokenPair {
   user: User;
@@ -34,10 +38,14 @@ export type SignInResult = SignedIn | PendingSecondFactor | PasskeyNeeded;
  * The last step of every way to sign in, once the first factor is proved: begins a session, or asks for the second factor,
  * or to set one up where the company requires it. `alongside` is committed in the same unit.
  */
-export async function completeSignIn(ctx: Context, user: User, alongside: Statement[] = []): Promise<SignInResult> {
+export async function completeSignIn(
+  ctx: Context,
+  user: User,
+  alongside: Statement[] = [],
+  { isSso = false }: { isSso?: boolean } = {},
+): Promise<SignInResult> {
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   if (!user.isActive) throw userNotActive();
-  if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', alongside);
   const {
     companies: [company],
     passkeys,
@@ -45,10 +53,13 @@ export async function completeSignIn(ctx: Context, user: User, alongside: Statem
     companies: selectCompany(ctx.db, user.companyId),
     passkeys: selectAnyPasskey(ctx.db, user.companyId, user.id),
   });
+  if (company) requireActiveCompany(company);
+  const mark = isSso ? SSO_MARK : '';
+  if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', { mark, alongside });
   if (company?.require2fa) {
     // Else whoever knows the password could set up an authenticator of their own, and sign in past the passkey.
     if (passkeys.length > 0) return { purpose: 'passkey' };
-    return askForSecondFactor(ctx, user, 'setup', alongside);
+    return askForSecondFactor(ctx, user, 'setup', { mark, alongside });
   }
   return { ...(await beginSession(ctx, user, alongside)), user };
 }
@@ -57,10 +68,10 @@ async function askForSecondFactor(
   ctx: Context,
   user: User,
   purpose: Pending['purpose'],
-  alongside: Statement[],
+  { mark, alongside }: { mark: string; alongside: Statement[] },
 ): Promise<PendingSecondFactor> {
   const now = ctx.now();
-  const pendingToken = newSecretToken();
+  const pendingToken = `${mark}${newSecretToken()}`;
   const pending = insertPending(ctx.db, {
     digest: await sha256Hex(pendingToken),
     companyId: user.companyId,
@@ -74,6 +85,31 @@ async function askForSecondFactor(
   });
   await commit(ctx.db, { pending, alongside });
   return { purpose, pendingToken, expiresIn: SECONDS[purpose] };
+}
+
+interface FoundPending {
+  user: User;
+  company: Pick<Company, 'suspendedAt' | 'ssoOnly'>;
+}
+
+/**
+ * Returns what is found by a pending token, whose company may have changed since the first factor was proved.
+ * @throws pendingSignInEnded if nothing is found; the failure of a suspended company; ssoRequired
+ */
+export async function requirePending<T extends FoundPending>(
+  ctx: Context,
+  pendingToken: string,
+  select: (db: ControlDb, digest: string, now: number) => PromiseLike<T[]>,
+): Promise<T & { digest: string; needsNoSso: boolean }> {
+  const digest = await sha256Hex(pendingToken);
+  const [found] = await select(ctx.db, digest, ctx.now());
+  if (!found) throw pendingSignInEnded();
+  const { user, company } = found;
+  ctx.setOwner(user.companyId, { type: 'user', id: user.id });
+  requireActiveCompany(company);
+  const isSso = pendingToken.startsWith(SSO_MARK);
+  if (!isSso) requireSsoOptional(company, user);
+  return { ...found, digest, needsNoSso: isSso || user.isOwner };
 }
 
 /**

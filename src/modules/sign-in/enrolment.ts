@@ -5,11 +5,10 @@ import type { Context, UserContext } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
 import type { User } from '../users/service.ts';
 import { attempt, guessSecondFactor } from './attempts.ts';
 import { newBackupCodes } from './backup-codes.ts';
-import type { SignedIn } from './complete.ts';
+import { requirePending, type SignedIn } from './complete.ts';
 import { encryptSecret, proveCode } from './factor-codes.ts';
 import { pendingSignInEnded, secondFactorEnabled, secondFactorNotSetUp, wrongSecondFactor } from './failures.ts';
 import { countTry, endPending, selectPendingSetup } from './pending-store.ts';
@@ -34,7 +33,7 @@ export async function setUpSecondFactor(
   { pendingToken, ...reauthentication }: EnrolmentCredential,
 ): Promise<{ secret: string; otpauthUrl: string }> {
   if (pendingToken !== undefined) {
-    const { user } = await pendingSetup(ctx, pendingToken);
+    const { user } = await requirePending(ctx, pendingToken, selectPendingSetup);
     const { statement, view } = await prepareFactor(ctx, user, { afterProof: false });
     const { factor } = await commit(ctx.db, { factor: statement });
     if (countChangedRows(factor) === 0) throw secondFactorEnabled();
@@ -91,7 +90,8 @@ async function enableAndSignIn(
   pendingToken: string,
   totp: string | undefined,
 ): Promise<EnabledSecondFactor> {
-  const { user, digest } = await pendingSetup(ctx, pendingToken);
+  const requireLive = () => requirePending(ctx, pendingToken, selectPendingSetup);
+  const { user, digest, needsNoSso } = await requireLive();
   const factor = await unconfirmedFactor(ctx, user);
   const code = requireTotp(totp);
   return attempt(ctx, guessSecondFactor(user.companyId, user.id), async () => {
@@ -103,15 +103,18 @@ async function enableAndSignIn(
     const session = await prepareSession(ctx, enabled, { when: afterChange });
     const consequences = prepareConsequences(ctx, user, 'second_factor_enabled', session.sessionId);
     const results = await commitAccess(ctx, onlyPrincipals(factor.companyId, factor.userId), {
-      count: countTry(ctx.db, digest, now, 'setup'),
+      count: countTry(ctx.db, digest, now, { purpose: 'setup', needsNoSso }),
       use: useProofAfterChange(ctx.db, factor, proof),
       ...confirmFactor(ctx.db, factor, stored, now),
       end: endPending(ctx.db, digest, now),
       ...session.statements,
       ...consequences.statements,
     });
-    // The pending token has ended since it was read.
-    if (countChangedRows(results.count) === 0) throw pendingSignInEnded();
+    // The pending token has ended since it was read, or its company takes it no longer.
+    if (countChangedRows(results.count) === 0) {
+      await requireLive();
+      throw pendingSignInEnded();
+    }
     if (countChangedRows(results.session) === 0) throw wrongSecondFactor();
     consequences.send();
     return { backupCodes: codes, signedIn: { ...(await session.tokens()), user } };
@@ -132,15 +135,6 @@ async function prepareFactor(
     statement: replaceFactor(ctx.db, record, { afterProof }),
     view: { secret, otpauthUrl: otpauthUrl(secret, email) },
   };
-}
-
-async function pendingSetup(ctx: Context, pendingToken: string): Promise<{ user: User; digest: string }> {
-  const digest = await sha256Hex(pendingToken);
-  const [found] = await selectPendingSetup(ctx.db, digest, ctx.now());
-  if (!found) throw pendingSignInEnded();
-  const { user } = found;
-  ctx.setOwner(user.companyId, { type: 'user', id: user.id });
-  return { user, digest };
 }
 
 async function requireNotEnabled({ db, actor }: UserContext): Promise<void> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { grantExceeds, invalidToken } from '../../access/failures.ts';
+import { companySuspended, grantExceeds, invalidToken } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { givenToken } from '../../kernel/fields.ts';
@@ -16,6 +16,7 @@ import {
   secondFactorEnabled,
   secondFactorNotEnabled,
   secondFactorNotSetUp,
+  ssoRequired,
   tooManyAttempts,
   wrongCredentials,
   wrongSecondFactor,
@@ -82,7 +83,7 @@ export const secondFactorEndpoints = [
         'The pending token works once, for 300 seconds, and stops working after five wrong codes. After ten wrong codes of a user within 15 minutes, further ones are refused.',
       body: loginInput,
       returns: ok(loginResultView),
-      fails: [pendingSignInEnded, wrongSecondFactor, tooManyAttempts],
+      fails: [pendingSignInEnded, companySuspended, ssoRequired, wrongSecondFactor, tooManyAttempts],
     },
     async ({ ctx, body }) => viewSignedIn(await logInWithSecondFactor(ctx, body)),
   ),
@@ -102,6 +103,7 @@ export const secondFactorEndpoints = [
       fails: [
         invalidToken,
         pendingSignInEnded,
+        ssoRequired,
         secondFactorEnabled,
         wrongCredentials,
         reauthenticationRequired,
@@ -129,6 +131,7 @@ export const secondFactorEndpoints = [
       fails: [
         invalidToken,
         pendingSignInEnded,
+        ssoRequired,
         secondFactorNotSetUp,
         secondFactorEnabled,
         wrongSecondFactor,

@@ -1,9 +1,8 @@
 import type { Context } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
 import { attempt, guessSecondFactor } from './attempts.ts';
-import type { SignedIn } from './complete.ts';
+import { requirePending, type SignedIn } from './complete.ts';
 import { proveCode, type SecondFactorCode } from './factor-codes.ts';
 import { pendingSignInEnded, wrongSecondFactor } from './failures.ts';
 import { countTry, endPending, selectPending } from './pending-store.ts';
@@ -15,24 +14,24 @@ export async function logInWithSecondFactor(
   ctx: Context,
   input: { pendingToken: string; code: SecondFactorCode },
 ): Promise<SignedIn> {
-  const digest = await sha256Hex(input.pendingToken);
-  const [found] = await selectPending(ctx.db, digest, ctx.now());
-  if (!found) throw pendingSignInEnded();
-  const { user } = found;
-  ctx.setOwner(user.companyId, { type: 'user', id: user.id });
-  const factor = { id: found.factorId, secret: found.secret, companyId: user.companyId };
+  const requireLive = () => requirePending(ctx, input.pendingToken, selectPending);
+  const { user, digest, needsNoSso, factorId, secret } = await requireLive();
+  const factor = { id: factorId, secret, companyId: user.companyId };
   return attempt(ctx, guessSecondFactor(user.companyId, user.id), async () => {
     const now = ctx.now();
     const proof = await proveCode(ctx, factor, input.code);
     const session = await prepareSession(ctx, user, { when: afterChange });
     const results = await commit(ctx.db, {
-      count: countTry(ctx.db, digest, now, 'login'),
+      count: countTry(ctx.db, digest, now, { purpose: 'login', needsNoSso }),
       use: useProofAfterChange(ctx.db, factor, proof),
       end: endPending(ctx.db, digest, now),
       ...session.statements,
     });
-    // The pending token has ended since it was read.
-    if (countChangedRows(results.count) === 0) throw pendingSignInEnded();
+    // The pending token has ended since it was read, or its company takes it no longer.
+    if (countChangedRows(results.count) === 0) {
+      await requireLive();
+      throw pendingSignInEnded();
+    }
     if (countChangedRows(results.session) === 0) throw wrongSecondFactor();
     return { ...(await session.tokens()), user };
   });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { quotaExceeded, retryOnConcurrentChange } from '../../db/failures.ts';
@@ -37,6 +38,7 @@ import {
   insertAssertion,
   insertCode,
   insertLogin,
+  selectCompanyOfCode,
   selectConfiguration,
 } from './store.ts';
 
@@ -125,11 +127,21 @@ export async function exchangeCode(
   { code, exchangeSecret = '' }: { code: string; exchangeSecret?: string },
 ): Promise<SignInResult> {
   const digests = { code: await sha256Hex(code), exchange: await sha256Hex(exchangeSecret) };
-  const [taken] = await consumeCode(ctx.db, digests, ctx.now());
+  const {
+    companies: [company],
+    codes: [taken],
+  } = await commit(ctx.db, {
+    companies: selectCompanyOfCode(ctx.db, digests, ctx.now()),
+    codes: consumeCode(ctx.db, digests, ctx.now()),
+  });
+  if (company) {
+    ctx.setOwner(company.id);
+    requireActiveCompany(company);
+  }
   if (!taken) throw invalidSsoCode();
   const [user] = await selectUser(ctx.db, taken.companyId, taken.userId);
   if (!user) throw invalidSsoCode();
-  return completeSignIn(ctx, user, [recordVerified(ctx.db, user, ctx.now())]);
+  return completeSignIn(ctx, user, [recordVerified(ctx.db, user, ctx.now())], { isSso: true });
 }
 
 /** Whether a company has an identity provider. */

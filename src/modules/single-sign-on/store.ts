@@ -1,6 +1,8 @@
 import { and, eq, gt, lte, notLike, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { companies } from '../../db/schema/companies.ts';
 import { ssoAssertions, ssoCodes, ssoConfigurations, ssoLogins } from '../../db/schema/single-sign-on.ts';
+import { isCompanyActive } from '../companies/queries.ts';
 
 export type { OidcSettings, SamlSettings } from '../../db/schema/single-sign-on.ts';
 export type Configuration = typeof ssoConfigurations.$inferSelect;
@@ -75,17 +77,33 @@ export const insertAssertion = (db: ControlDb, record: typeof ssoAssertions.$inf
 
 export const insertCode = (db: ControlDb, record: typeof ssoCodes.$inferInsert) => db.insert(ssoCodes).values(record);
 
-/** Deletes a code and returns it, so that it can be exchanged only once, by the client that began its sign-in. */
-export const consumeCode = (db: ControlDb, digests: { code: string; exchange: string }, now: number) =>
+interface CodeDigests {
+  code: string;
+  exchange: string;
+}
+
+const isLiveCode = (digests: CodeDigests, now: number) =>
+  and(
+    eq(ssoCodes.codeDigest, digests.code),
+    eq(ssoCodes.exchangeDigest, digests.exchange),
+    gt(ssoCodes.expiresAt, now),
+  );
+
+export const selectCompanyOfCode = (db: ControlDb, digests: CodeDigests, now: number) =>
+  db
+    .select({ id: companies.id, suspendedAt: companies.suspendedAt })
+    .from(ssoCodes)
+    .innerJoin(companies, eq(companies.id, ssoCodes.companyId))
+    .where(isLiveCode(digests, now));
+
+/**
+ * Deletes a code and returns it, so that it can be exchanged only once, by the client that began its sign-in. While the company
+ * is suspended it is kept.
+ */
+export const consumeCode = (db: ControlDb, digests: CodeDigests, now: number) =>
   db
     .delete(ssoCodes)
-    .where(
-      and(
-        eq(ssoCodes.codeDigest, digests.code),
-        eq(ssoCodes.exchangeDigest, digests.exchange),
-        gt(ssoCodes.expiresAt, now),
-      ),
-    )
+    .where(and(isLiveCode(digests, now), isCompanyActive(ssoCodes.companyId)))
     .returning();
 
 /** Deletes expired rows, of every company. */

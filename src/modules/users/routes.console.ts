@@ -30,7 +30,12 @@ const userListQuery = sortedList({
 }).extend({
   include: z.literal('groups').optional(),
   status: userStatus.optional().meta({ description: 'Only users of this status.' }),
-  group_id: z.string().min(1).max(100).optional().meta({ description: 'Only members of this group, in any account.' }),
+  group_id: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .meta({ description: 'Only members of this group within the default account.' }),
 });
 
 const userChanges = z

@@ -1323,6 +1323,11 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
     'Un grupo con el que nace cada empresa no lo puede cambiar un directorio.',
   ],
   [
+    'What SCIM can do here cannot be filtered.',
+    'O que o SCIM pode fazer aqui não pode ser filtrado.',
+    'Lo que SCIM puede hacer aquí no se puede filtrar.',
+  ],
+  [
     'The groups have too many members for one answer. Ask for fewer, or with `excludedAttributes=members`.',
     'Os grupos têm membros demais para uma resposta. Peça menos, ou com `excludedAttributes=members`.',
     'Los grupos tienen demasiados miembros para una respuesta. Pida menos, o con `excludedAttributes=members`.',

@@ -120,30 +120,19 @@ export function explainField(english: string, locale: Locale): FieldExplanation 
   };
 }
 
-/** A sentence that says when to try again: in minutes where that is long. */
+/** A sentence that says when to try again. */
 export function tryAgainIn(seconds: number, locale: Locale): string {
-  const [count, unit] = seconds < LONG ? [seconds, 0] : [Math.ceil(seconds / 60), 1];
-  const [one, many] = UNITS[locale][unit] as readonly [string, string];
-  return `${TRY_AGAIN_IN[locale]} ${count} ${count === 1 ? one : many}.`;
+  const [one, many] = SECONDS[locale];
+  return `${TRY_AGAIN_IN[locale]} ${seconds} ${seconds === 1 ? one : many}.`;
 }
 
-const LONG = 120;
 const TRY_AGAIN_IN: Record<Locale, string> = {
   en: 'Try again in',
   'pt-BR': 'Tente novamente em',
   es: 'Inténtelo de nuevo en',
 };
-const UNITS: Record<Locale, readonly (readonly [one: string, many: string])[]> = {
-  en: [
-    ['second', 'seconds'],
-    ['minute', 'minutes'],
-  ],
-  'pt-BR': [
-    ['segundo', 'segundos'],
-    ['minuto', 'minutos'],
-  ],
-  es: [
-    ['segundo', 'segundos'],
-    ['minuto', 'minutos'],
-  ],
+const SECONDS: Record<Locale, readonly [one: string, many: string]> = {
+  en: ['second', 'seconds'],
+  'pt-BR': ['segundo', 'segundos'],
+  es: ['segundo', 'segundos'],
 };

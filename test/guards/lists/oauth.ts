@@ -24,7 +24,8 @@ export const OAUTH_GUARDS = [
       tests: DEVICE_TESTS,
     },
     { in: 'takeCode', text: 'isNull(oauthGrants.codeUsedAt),', without: '', title: 'is used twice' },
-    { in: 'takeCode', text: ', gt(oauthGrants.codeExpiresAt, now)', without: '', title: 'sixty seconds' },
+    { in: 'takeCode', text: 'gt(oauthGrants.codeExpiresAt, now),', without: '', title: 'sixty seconds' },
+    { in: 'takeCode', text: 'isCompanyActive(oauthGrants.companyId),', without: '', title: 'keeps codes' },
     {
       in: 'beginGrant',
       text: 'isNotNull(oauthGrants.begunAt),',

@@ -46,6 +46,13 @@ export const SIGN_IN_GUARDS = [
     { in: 'livePending', text: 'gt(pendingSecondFactors.expiresAt, now),', without: '' },
     { in: 'livePending', text: 'lt(pendingSecondFactors.tries, MAX_PENDING_TRIES),', without: '' },
     { in: 'countTry', text: 'livePending(digest, now, purpose)', without: 'eq(pendingSecondFactors.digest, digest)' },
+    {
+      in: 'countTry',
+      text: 'needsNoSso ? undefined : not(requiresSso),',
+      without: '',
+      tests: ['test/companies/settings.console.test.ts'],
+      title: 'what began with a password',
+    },
     { in: 'endPending', text: ', afterChange', without: '' },
   ]),
   ...guardsOf('src/modules/sign-in/proof-store.ts', SECOND_FACTOR_RACE_TESTS, [
@@ -143,13 +150,20 @@ export const SIGN_IN_GUARDS = [
     },
     {
       in: 'consumeCode',
+      text: 'isLiveCode(digests, now)',
+      without: 'eq(ssoCodes.codeDigest, digests.code)',
+      tests: ['test/single-sign-on/oidc.console.test.ts'],
+      title: 'only from the client that began',
+    },
+    {
+      in: 'isLiveCode',
       text: 'gt(ssoCodes.expiresAt, now),',
       without: '',
       tests: ['test/single-sign-on/oidc.console.test.ts'],
       title: 'accepts a code for a minute',
     },
     {
-      in: 'consumeCode',
+      in: 'isLiveCode',
       text: 'eq(ssoCodes.exchangeDigest, digests.exchange),',
       without: '',
       tests: ['test/single-sign-on/oidc.console.test.ts'],
@@ -168,6 +182,9 @@ export const SIGN_IN_GUARDS = [
       },
     ],
   ),
+  ...guardsOf('src/modules/invitations/invite.ts', INVITATION_RACE_TESTS, [
+    { text: 'if (emailTaken.matches(error)) return undefined;', without: '', title: 'is renewed by another one' },
+  ]),
   ...guardsOf('src/modules/passkeys/store.ts', PASSKEY_RACE_TESTS, [
     { in: 'insertPasskey', text: '${afterChange} and ', without: '' },
     {

@@ -8,7 +8,26 @@ const WAIT = { without: '', title: 'stops waiting uploads' };
 export const SUSPENSION_GUARDS = [
   ...guardsOf('src/modules/sessions/queries.ts', TESTS, [
     { in: 'rotateSession', text: ' isCompanyActive(sessions.companyId),', without: '', title: 'refresh tokens' },
+    {
+      in: 'insertSession',
+      text: '      isCompanyActive(sql`${companyId}`),',
+      without: '',
+      title: 'just being created',
+    },
   ]),
+  ...guardsOf('src/modules/sign-in/pending-store.ts', TESTS, [
+    {
+      in: 'countTry',
+      text: 'isCompanyActive(pendingSecondFactors.companyId),',
+      without: '',
+      title: 'waits for a second factor',
+    },
+  ]),
+  ...guardsOf(
+    'src/modules/single-sign-on/store.ts',
+    ['test/single-sign-on/oidc.console.test.ts'],
+    [{ in: 'consumeCode', text: ', isCompanyActive(ssoCodes.companyId)', without: '', title: 'keeps its code' }],
+  ),
   ...guardsOf('src/modules/outbox/store.ts', TESTS, [
     { in: 'claimDue', text: ', isCompanyActive(outbox.companyId)', ...WAIT },
   ]),

@@ -13,6 +13,18 @@ export const USER_AND_INVITATION_GUARDS = [
     ['test/companies/branding.console.test.ts'],
     [{ in: 'updateBranding', text: ', eq(companies.branding, before)', without: '', title: 'half of it' }],
   ),
+  ...guardsOf(
+    'src/modules/companies/store.ts',
+    ['test/companies/settings.console.test.ts'],
+    [
+      {
+        in: 'updateSettings',
+        text: ', keepsSignIn ? hasSignInRules(changes) : undefined',
+        without: '',
+        title: 'sent back as they were read',
+      },
+    ],
+  ),
   ...guardsOf('src/modules/users/store.ts', USER_RACE_TESTS, [
     { in: 'recordSignIn', text: ', afterChange', without: '', tests: SIGN_IN_RACE_TESTS },
     {
