@@ -79,14 +79,6 @@ describe('the binding of a member to a group', () => {
     expect((await must(admin.get(`/groups/${groupId}`))).member_count).toBe(3);
   });
 
-  it('is refused with 409 the second time', async () => {
-    const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
-    const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
-    await must(admin.post(`/groups/${groupId}/bindings`, { json }));
-    const again = await admin.post(`/groups/${groupId}/bindings`, { json });
-    expect([again.status, again.body.error]).toEqual([409, 'AlreadyExists']);
-  });
-
   it('is refused for a service account within any but its own account', async () => {
     const [groupId, robot, { id: elsewhere }] = await Promise.all([
       aGroup(company),
