@@ -126,11 +126,8 @@ describe('the binding of a member to a group', () => {
 
   it('never outlives its group, even if it is made while the group is deleted', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
-    const answer = await overtaken(
-      /^update "groups"/,
-      () => bind(company, groupId, user.id),
-      (env) => admin.delete(`/groups/${groupId}`, { env }),
-    );
+    const rival = () => bind(company, groupId, user.id);
+    const answer = await overtaken(/^update "groups"/, rival, (env) => admin.delete(`/groups/${groupId}`, { env }));
     expect(answer.status).toBe(204);
     expect((await must(admin.get(`/users?account_id=${company.accountId}&quantity=100`))).results).not.toContainEqual(
       expect.objectContaining({ id: user.id }),

@@ -113,11 +113,8 @@ describe('the deletion of a user', () => {
 
   it('removes a membership that is made meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
-    const answer = await overtaken(
-      /^update "users"/,
-      () => bind(company, groupId, user.id),
-      (env) => admin.delete(`/users/${user.id}`, { env }),
-    );
+    const rival = () => bind(company, groupId, user.id);
+    const answer = await overtaken(/^update "users"/, rival, (env) => admin.delete(`/users/${user.id}`, { env }));
     expect(answer.status).toBe(204);
     expect((await admin.get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
   });
