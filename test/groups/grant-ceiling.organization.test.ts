@@ -4,7 +4,6 @@ import {
   aGroup,
   allow,
   aPolicy,
-  aServiceAccount,
   aServiceAccountThat,
   aUser,
   bind,
@@ -67,17 +66,6 @@ describe('the removal of a Deny', () => {
       attached_policies: [denial],
       member_count: 1,
     });
-  });
-
-  it('is refused to the members whom it binds', async () => {
-    const denial = await aPolicy(company, [deny(FORBIDDEN)]);
-    const groupId = await aGroup(company, denial);
-    const wide = await aGroup(company, await aPolicy(company, [allow('users:*', 'groups:*')]));
-    const bound = await aServiceAccount(company, [groupId, wide]);
-    const [{ id }] = (await must(admin.get(`/groups/${groupId}/bindings`))).results;
-    expectRefused(await bound.as.delete(`/groups/${groupId}/bindings/${id}`), FORBIDDEN);
-    expectRefused(await bound.as.delete(`/groups/${groupId}/policies/${denial}`), FORBIDDEN);
-    expectRefused(await bound.as.delete(`/groups/${groupId}`), FORBIDDEN);
   });
 
   it('is accepted if the caller may do what it denies, and if nothing is denied', async () => {

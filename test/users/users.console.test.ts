@@ -43,6 +43,19 @@ describe('a user', () => {
 });
 
 describe('the list of users', () => {
+  it('pages through all users once, with the exact total', async () => {
+    const crowd = await aCompany();
+    const ids = [crowd.owner.id];
+    for (let count = 0; count < 4; count += 1) ids.push((await unboundUser(crowd)).id);
+    const seen: string[] = [];
+    for (const page of [1, 2, 3, 4]) {
+      const { body } = await crowd.as.get(`/v1/users?page=${page}&per_page=2`);
+      expect([body.total, body.quantity]).toEqual([5, body.records.length]);
+      seen.push(...body.records.map((user: { _id: string }) => user._id));
+    }
+    expect(seen.toSorted()).toEqual(ids.toSorted());
+  });
+
   it('shows no group that a Deny keeps from the caller, in any response', async () => {
     const { id } = await aUser(company, { can: [] });
     const [hidden, open] = [await aConsoleGroup(company), await aConsoleGroup(company)];

@@ -286,24 +286,6 @@ describe('arguments', () => {
     expect([body.result.tools.length, lists]).toEqual([TOOLS.length, null]);
     expect(body.result.tools.every((tool: object) => 'outputSchema' in tool)).toBe(true);
   });
-
-  it('that name a table, dashboard or metric of another company find nothing', async () => {
-    const other = await aProvisionedCompany();
-    const stranger = agent(`Bearer ${other.token}`);
-    for (const [name, sent] of [
-      ['describe_table', { table_id: table }],
-      ['query_rows', { table_id: table }],
-      ['run_dashboard', { dashboard_id: dashboard }],
-    ] as const) {
-      expect(failureIn(await stranger.tool(name, sent)).error).toMatch(/^(DASHBOARD_)?NOT_FOUND$/);
-    }
-    expect((await stranger.tool('list_tables')).data.records).toEqual([]);
-    expect((await stranger.tool('list_dashboards')).data.records).toEqual([]);
-    expect((await stranger.tool('search_concepts')).data.records).toEqual([]);
-    expect(failureIn(await stranger.tool('query_metrics', { metrics: ['Turnover'] })).error).toBe(
-      'SEMANTIC_ITEM_UNKNOWN',
-    );
-  });
 });
 
 describe('the permission of a tool', () => {
@@ -332,14 +314,6 @@ describe('the permission of a tool', () => {
       return found?.method === 'get' ? 'get' : operation;
     });
     expect(new Set(methods)).toEqual(new Set(['get', 'queryMetrics', 'askQuestion', 'executeDashboard']));
-  });
-
-  it('is checked on the resource that the arguments name', async () => {
-    const other = await aTable(company.as, 'other', [column('name')]);
-    const on = [`arn:svc:managed-tables::${company.id}:table/${other}`];
-    const person = agentOf(await aUser(company, { can: ['managed-tables:data-read'], on }));
-    expect((await person.tool('query_rows', { table_id: other })).isError).toBe(false);
-    expect(failureIn(await person.tool('query_rows', { table_id: table })).error).toBe('FORBIDDEN');
   });
 
   it('is that of the service account whose service token is sent', async () => {
