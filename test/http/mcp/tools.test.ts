@@ -6,7 +6,7 @@ import { aConcept } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { aSalesDashboard } from '../../shares/support.ts';
 import { mismatches } from '../../support/conformity.ts';
-import { allow, aServiceAccountThat, must } from '../../support/signed.ts';
+import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { someSales } from '../../visualizations/support.ts';
 import { type Agent, agent, failureIn } from './support.ts';
@@ -314,14 +314,6 @@ describe('the permission of a tool', () => {
       return found?.method === 'get' ? 'get' : operation;
     });
     expect(new Set(methods)).toEqual(new Set(['get', 'queryMetrics', 'askQuestion', 'executeDashboard']));
-  });
-
-  it('is that of the service account whose service token is sent', async () => {
-    const robot = await aServiceAccountThat(company, allow('managed-tables:list'));
-    const token = (await must(robot.as.post('/tokens'))).token;
-    const machine = agent(`Bearer ${token}`);
-    expect((await machine.tool('list_tables')).isError).toBe(false);
-    expect(failureIn(await machine.tool('list_dashboards')).error).toBe('FORBIDDEN');
   });
 
   const agentOf = ({ token }: { token: string }) => agent(`Bearer ${token}`);
