@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
-import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
+import { aGroup, allow, aPolicy, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -16,7 +15,7 @@ beforeAll(async () => {
 let names = 0;
 const aName = () => `Team ${names++}`;
 const NOWHERE = '0'.repeat(24);
-const READ_ONLY = managedPolicyNamed('ReadOnly').id;
+
 describe('a group', () => {
   it('is made without members', async () => {
     const json = { name: aName(), description: 'Who reads' };
@@ -48,45 +47,9 @@ describe('a group', () => {
     const { status, body } = await admin.post('/groups', { json });
     expect([status, body.details]).toEqual([422, [expect.objectContaining({ field, message: expect.any(String) })]]);
   });
-
-  it('is deleted with its memberships, but not its members and policies', async () => {
-    const policyId = await aPolicy(company, [allow('users:ListUsers')]);
-    const groupId = await aGroup(company, policyId);
-    const [user, robot] = await Promise.all([aUser(company), aServiceAccount(company, [groupId])]);
-    const binding = await bind(company, groupId, user.id);
-    expect((await robot.as.get('/users')).status).toBe(200);
-    expect((await admin.delete(`/groups/${groupId}`)).status).toBe(204);
-
-    expect((await robot.as.get('/users')).status).toBe(403);
-    expect((await admin.get(`/users/${user.id}`)).status).toBe(200);
-    for (const { status } of [
-      await admin.get(`/groups/${groupId}`),
-      await admin.patch(`/groups/${groupId}`, { json: { name: aName() } }),
-      await admin.get(`/groups/${groupId}/bindings`),
-      await admin.delete(`/groups/${groupId}/bindings/${binding.id}`),
-      await admin.post(`/groups/${groupId}/policies/${policyId}`),
-      await admin.delete(`/groups/${groupId}/policies/${policyId}`),
-    ]) {
-      expect(status).toBe(404);
-    }
-    const again = await admin.delete(`/groups/${groupId}`);
-    expect([again.status, again.body.error]).toEqual([400, 'AlreadyDeleted']);
-    expect((await admin.post(`/groups/${await aGroup(company)}/policies/${policyId}`)).status).toBe(204);
-  });
 });
 
 describe('an attached policy', () => {
-  it('is shown, attached once however often, and detached once', async () => {
-    const own = await aPolicy(company, [allow('users:ListUsers')]);
-    const groupId = await aGroup(company, own, READ_ONLY);
-    expect((await admin.post(`/groups/${groupId}/policies/${own}`)).status).toBe(204);
-    const attached = async () => (await must(admin.get(`/groups/${groupId}`))).attached_policies.sort();
-    expect(await attached()).toEqual([READ_ONLY, own].sort());
-    expect((await admin.delete(`/groups/${groupId}/policies/${own}`)).status).toBe(204);
-    expect((await admin.delete(`/groups/${groupId}/policies/${own}`)).status).toBe(404);
-    expect(await attached()).toEqual([READ_ONLY]);
-  });
-
   it('is refused when it is neither the organization’s nor a managed one', async () => {
     const groupId = await aGroup(company);
     const foreign = await aPolicy(other, [allow('users:ListUsers')]);

@@ -5,7 +5,6 @@ import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { statusAndCode } from '../support/console.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
-import { overtaken } from '../support/rival.ts';
 import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 
 const DAY = 24 * 60 * 60_000;
@@ -103,20 +102,6 @@ describe('an invitation', () => {
     await runScheduled();
     await invite(company, email);
     expect(mailsTo(email)).toHaveLength(6);
-    expect((await accept(tokenOf(email))).status).toBe(200);
-  });
-
-  it('is mailed five times at most, also if the fifth is sent meanwhile', async () => {
-    const email = anEmail();
-    const { as } = await aUser(company, { can: ['*'] });
-    for (let mails = 0; mails < 4; mails += 1) await invite(company, email);
-    const late = await overtaken(
-      /^insert into "mail_requests"/,
-      () => invite(company, email),
-      (env) => as.post('/v1/users/invite', { json: { email }, env }),
-    );
-    expect(late.status).toBe(201);
-    expect(mailsTo(email)).toHaveLength(5);
     expect((await accept(tokenOf(email))).status).toBe(200);
   });
 

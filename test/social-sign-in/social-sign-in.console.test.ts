@@ -223,14 +223,6 @@ describe('an ID token of an identity provider', () => {
     expect(body).toMatchObject({ requires_2fa: true, pending_2fa_token: expect.any(String) });
     expect(body).not.toHaveProperty('token');
   });
-
-  it.each([[{}], [{ company_slug: 'a' }], [{ company_slug: 'a', social_token: 7 }]])(
-    'must be in the body, with the company (%#)',
-    async (json) => {
-      const { status, body } = await call('POST', '/v1/auth/social', { json });
-      expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
-    },
-  );
 });
 
 describe('the provider identity of a user', () => {

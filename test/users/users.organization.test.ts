@@ -96,21 +96,6 @@ describe('a change of a user', () => {
 });
 
 describe('the deletion of a user', () => {
-  it('removes memberships and sessions, and makes the email free', async () => {
-    const [user, groupId] = await Promise.all([aUser(company), aGroup(company)]);
-    await bind(company, groupId, user.id);
-    const { body } = await logIn(company.slug, user.email, user.password);
-    expect((await admin.delete(`/users/${user.id}`)).status).toBe(204);
-    expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(401);
-    expect((await admin.get(`/groups/${groupId}`)).body.member_count).toBe(0);
-    expect((await admin.get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
-    expect((await admin.get(`/users/${user.id}`)).status).toBe(404);
-    expect((await admin.patch(`/users/${user.id}`, { json: { is_active: true } })).status).toBe(404);
-    const again = await admin.delete(`/users/${user.id}`);
-    expect([again.status, again.body.error]).toEqual([400, 'AlreadyDeleted']);
-    expect((await admin.post('/users', { json: { email: user.email, password: PASSWORD } })).status).toBe(201);
-  });
-
   it('removes a membership that is made meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const rival = () => bind(company, groupId, user.id);
