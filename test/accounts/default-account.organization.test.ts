@@ -37,14 +37,6 @@ describe('the default account', () => {
     expect(await defaults()).toEqual(before);
   });
 
-  it('stays where it is when the account that is to become it does not exist', async () => {
-    const before = await defaults();
-    for (const id of ['0'.repeat(24), 'nonsense']) {
-      expect((await admin.patch(`/accounts/${id}`, { json: { is_default: true } })).status).toBe(404);
-    }
-    expect(await defaults()).toEqual(before);
-  });
-
   it('cannot be made inactive, nor can an inactive account become it', async () => {
     const [{ id }] = await defaults();
     const inactive = await anAccount();

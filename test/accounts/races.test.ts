@@ -27,11 +27,8 @@ const defaults = async (): Promise<string[]> =>
 describe('the default account', () => {
   it('stays the default when the account that is to replace it is deleted meanwhile', async () => {
     const [before, { id }] = [await defaults(), await anAccount()];
-    const answer = await overtaken(
-      updating,
-      () => must(remove(id)),
-      (env) => change(id, { is_default: true }, env),
-    );
+    const rival = () => must(remove(id));
+    const answer = await overtaken(updating, rival, (env) => change(id, { is_default: true }, env));
     expect(answer.status).toBe(404);
     expect(await defaults()).toEqual(before);
   });
@@ -64,11 +61,8 @@ describe('the default account', () => {
 
   it('is not deactivated when it becomes the default meanwhile', async () => {
     const { id } = await anAccount();
-    const answer = await overtaken(
-      updating,
-      () => must(change(id, { is_default: true })),
-      (env) => change(id, { is_active: false }, env),
-    );
+    const rival = () => must(change(id, { is_default: true }));
+    const answer = await overtaken(updating, rival, (env) => change(id, { is_active: false }, env));
     expect(answer.status).toBe(409);
     expect(await rowOf('select is_active from accounts where id = ?', id)).toEqual({ is_active: 1 });
   });
@@ -87,11 +81,8 @@ describe('the default account', () => {
 describe('an account', () => {
   it('is not changed once it is deleted', async () => {
     const { id, name } = await anAccount();
-    const answer = await overtaken(
-      updating,
-      () => must(remove(id)),
-      (env) => change(id, { name: 'Too late' }, env),
-    );
+    const rival = () => must(remove(id));
+    const answer = await overtaken(updating, rival, (env) => change(id, { name: 'Too late' }, env));
     expect(answer.status).toBe(404);
     expect(await rowOf('select name from accounts where id = ?', id)).toEqual({ name });
   });
@@ -108,11 +99,8 @@ describe('an account', () => {
 
   it('is not deleted when somebody is put into it meanwhile', async () => {
     const [{ id }, groupId, user] = [await anAccount(), await aGroup(company), await aUser(company)];
-    const answer = await overtaken(
-      updating,
-      () => bind(company, groupId, user.id, id),
-      (env) => remove(id, env),
-    );
+    const rival = () => bind(company, groupId, user.id, id);
+    const answer = await overtaken(updating, rival, (env) => remove(id, env));
     expect([answer.status, answer.body.details.reason]).toEqual([409, 'in_use']);
   });
 

@@ -202,11 +202,6 @@ describe('the audit record of a request', () => {
     const answer = await call('GET', `/v1/auth/sso/${company.slug}/callback?state=unknown`);
     expect(await recordOf(answer)).toMatchObject({ action: 'auth:sso_callback', principal_type: 'anonymous' });
   });
-
-  it('has a correlation id of its own, not one that the client sends', async () => {
-    const answer = await call('GET', '/health', { headers: { 'x-correlation-id': 'mine' } });
-    expect(correlationId(answer)).toMatch(/^[\da-f-]{36}$/);
-  });
 });
 
 describe('requests of unknown clients, which belong to no company,', () => {
@@ -337,14 +332,5 @@ describe('GET /admin/audit-events', () => {
     const { status, body } = await events({ [field]: value });
     expect([status, body.error]).toEqual([422, 'ValidationError']);
     expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
-  });
-
-  it('is refused to all but administrators', async () => {
-    expect((await call('GET', '/admin/audit-events')).status).toBe(401);
-    await env.CONTROL_DB.prepare('DELETE FROM group_bindings WHERE principal_type = ? AND company_id = ?')
-      .bind('service_account', company.id)
-      .run();
-    const { status, body } = await events();
-    expect([status, body.error]).toEqual([403, 'Forbidden']);
   });
 });

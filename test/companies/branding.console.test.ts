@@ -6,7 +6,7 @@ import { type ApiResponse, BASE_URL, call } from '../support/api.ts';
 import { countedD1 } from '../support/counted.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
-import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 
 const PATH = '/v1/company/branding';
 const LOGO = `${PATH}/logo`;
@@ -63,17 +63,6 @@ describe('the brand of a company', () => {
     const answer = await company.as.put(LOGO, { body: bytesOf(PICTURES.png), env: changed });
     expect([answer.status, answer.body.error]).toEqual([503, 'STORAGE_UNAVAILABLE']);
     expect((await company.as.get(PATH)).body).toEqual(before);
-  });
-
-  it('belongs to its company alone, and is changed with the permission company:update', async () => {
-    await must(put(BRAND));
-    expect((await (await aCompany()).as.get(PATH)).body).toEqual(NO_BRANDING);
-    const reader = await aUser(company, { can: ['company:get'] });
-    const writer = await aUser(company, { can: ['company:get', 'company:update'] });
-    expect((await reader.as.get(PATH)).status).toBe(200);
-    expect((await put({ radius: 1 }, reader.as)).status).toBe(403);
-    expect((await reader.as.put(LOGO, { body: bytesOf(PICTURES.png) })).status).toBe(403);
-    expect((await put({ radius: 1 }, writer.as)).status).toBe(200);
   });
 
   it.each([

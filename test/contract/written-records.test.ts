@@ -4,8 +4,7 @@ import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { findReaders } from '../../src/http/written-records.ts';
 import { KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { aPermission, permissionInput } from '../support/console.ts';
-import { allow, aServiceAccountThat, must } from '../support/signed.ts';
+import { allow, aServiceAccountThat } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { WRITES } from './writes.ts';
 
@@ -63,15 +62,5 @@ describe('a write that answers with a record', () => {
     const { status, body } = await write(as);
     expect([200, 201]).toContain(status);
     expect(Object.keys(body)).toEqual([signed ? 'id' : '_id']);
-  });
-
-  it('answers with the record to callers who may read it', async () => {
-    const json = permissionInput(company);
-    const can = ['permissions:*'];
-    const { as } = await aUser(company, { can });
-    const id = await aPermission(company);
-    expect((await must(as.put(`/v1/permissions/${id}`, { json: { description: 'Mine by a test.' } }))).name).toBe(
-      json.name,
-    );
   });
 });

@@ -103,9 +103,4 @@ describe('the name of the current user', () => {
     const { as } = await aUser(company);
     expect(fieldsOf(await as.put(ME_PATH, { json: { name } }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
   });
-
-  it('cannot be changed by a service account', async () => {
-    const robot = await withServiceToken(await aServiceAccount(company));
-    expect((await robot.put(ME_PATH, { json: { name: 'Robot' } })).status).toBe(403);
-  });
 });

@@ -1,11 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import {
   aGroup,
   allow,
   aPolicy,
-  aServiceAccount,
   aServiceAccountThat,
   aUser,
   bind,
@@ -27,8 +25,6 @@ beforeAll(async () => {
   manager = await aServiceAccountThat(company, allow('groups:*', 'users:ListUsers', 'users:GetUser'));
 });
 
-const FULL_ADMIN = managedPolicyNamed('FullAdmin').id;
-
 function expectRefused({ status, body }: ApiResponse, action?: string): void {
   expect([status, body.error]).toEqual([403, 'Forbidden']);
   expect(body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
@@ -38,34 +34,6 @@ const join = (caller: Caller, groupId: string, principalType: 'user' | 'service_
   caller.post(`/groups/${groupId}/bindings`, {
     json: { principal_type: principalType, principal_id: principalId, account_id: company.accountId },
   });
-
-describe('the attachment of a policy', () => {
-  it('is refused when it allows more than the caller may', async () => {
-    const groupId = await aGroup(company);
-    expectRefused(await manager.as.post(`/groups/${groupId}/policies/${FULL_ADMIN}`));
-    const wider = await aPolicy(company, [allow('users:ListUsers', 'users:DeleteUser')]);
-    expectRefused(await manager.as.post(`/groups/${groupId}/policies/${wider}`), 'users:DeleteUser');
-    expect((await admin.get(`/groups/${groupId}`)).body.attached_policies).toEqual([]);
-  });
-
-  it('is accepted when it allows no more, or only denies', async () => {
-    const groupId = await aGroup(company);
-    for (const statement of [allow('users:ListUsers'), deny('accounts:*')]) {
-      const policyId = await aPolicy(company, [statement]);
-      expect((await manager.as.post(`/groups/${groupId}/policies/${policyId}`)).status).toBe(204);
-    }
-  });
-
-  it('is accepted from administrators', async () => {
-    expect((await admin.post(`/groups/${await aGroup(company)}/policies/${FULL_ADMIN}`)).status).toBe(204);
-  });
-
-  it('is refused to callers who are denied what it allows', async () => {
-    const limited = await aServiceAccountThat(company, allow('groups:*', 'users:*'), deny('users:DeleteUser'));
-    const policyId = await aPolicy(company, [allow('users:*')]);
-    expectRefused(await limited.as.post(`/groups/${await aGroup(company)}/policies/${policyId}`), 'users:DeleteUser');
-  });
-});
 
 describe('the addition of a member', () => {
   it('is refused for a group that may do more than the caller, also for oneself', async () => {
@@ -98,17 +66,6 @@ describe('the removal of a Deny', () => {
       attached_policies: [denial],
       member_count: 1,
     });
-  });
-
-  it('is refused to the members whom it binds', async () => {
-    const denial = await aPolicy(company, [deny(FORBIDDEN)]);
-    const groupId = await aGroup(company, denial);
-    const wide = await aGroup(company, await aPolicy(company, [allow('users:*', 'groups:*')]));
-    const bound = await aServiceAccount(company, [groupId, wide]);
-    const [{ id }] = (await must(admin.get(`/groups/${groupId}/bindings`))).results;
-    expectRefused(await bound.as.delete(`/groups/${groupId}/bindings/${id}`), FORBIDDEN);
-    expectRefused(await bound.as.delete(`/groups/${groupId}/policies/${denial}`), FORBIDDEN);
-    expectRefused(await bound.as.delete(`/groups/${groupId}`), FORBIDDEN);
   });
 
   it('is accepted if the caller may do what it denies, and if nothing is denied', async () => {

@@ -104,11 +104,8 @@ describe('legacy permissions of a group', () => {
   it('keep a group from being made when one of them is deleted meanwhile', async () => {
     const [stays, goes] = [await aPermission(company), await aPermission(company)];
     const json = groupInput({ permissionIds: [stays, goes] });
-    const answer = await overtaken(
-      /^insert into "groups"/,
-      () => must(asOwner.delete(`/v1/permissions/${goes}`)),
-      (env) => asOwner.post('/v1/groups', { json, env }),
-    );
+    const rival = () => must(asOwner.delete(`/v1/permissions/${goes}`));
+    const answer = await overtaken(/^insert into "groups"/, rival, (env) => asOwner.post('/v1/groups', { json, env }));
     expect(statusAndCode(answer)).toEqual([404, 'PERMISSION_NOT_FOUND']);
     expect(await countOf('groups where slug = ?', json.slug)).toBe(0);
     expect(await countOf('group_permissions where permission_id = ?', stays)).toBe(0);
@@ -201,11 +198,8 @@ describe('a group', () => {
 
   it('is deleted once by two requests at the same time', async () => {
     const id = await aGroup(company);
-    const answer = await overtaken(
-      /^update "groups"/,
-      () => must(admin.delete(`/groups/${id}`)),
-      (env) => admin.delete(`/groups/${id}`, { env }),
-    );
+    const rival = () => must(admin.delete(`/groups/${id}`));
+    const answer = await overtaken(/^update "groups"/, rival, (env) => admin.delete(`/groups/${id}`, { env }));
     expect([answer.status, answer.body.details.reason]).toEqual([400, 'already_deleted']);
   });
 

@@ -1,15 +1,10 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { commitAccess, onlyPrincipals } from '../../src/access/commit-access.ts';
-import { acceptStatements } from '../../src/modules/invitations/store.ts';
-import { sha256Hex } from '../../src/platform/secrets.ts';
 import { call } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { statusAndCode } from '../support/console.ts';
-import { inContext } from '../support/context.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
-import { overtaken } from '../support/rival.ts';
 import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 
 const DAY = 24 * 60 * 60_000;
@@ -61,13 +56,6 @@ describe('an invitation', () => {
     }
   });
 
-  it('keeps the name from the invitation when it is accepted without one', async () => {
-    const email = anEmail();
-    await invite(company, email);
-    await accept(tokenOf(email));
-    expect(await userOf(email)).toMatchObject({ name: email.split('@')[0] });
-  });
-
   it('lasts seven days, after which the user can be invited again', async () => {
     const email = anEmail();
     const first = await invite(company, email);
@@ -78,19 +66,6 @@ describe('an invitation', () => {
     expect(left.results).toEqual([]);
     const second = await invite(company, email);
     expect(second.user.id).toBe(first.user.id);
-    expect((await accept(tokenOf(email))).status).toBe(200);
-  });
-
-  it('replaces an earlier one', async () => {
-    const email = anEmail();
-    const first = await invite(company, email, ['a']);
-    const old = tokenOf(email);
-    later(DAY);
-    const second = await invite(company, email);
-    expect([second.user.id, second.user.teams]).toEqual([first.user.id, ['a']]);
-    expect(second.expiresAt).toBeGreaterThan(first.expiresAt);
-    expect(mailsTo(email)).toHaveLength(2);
-    expect(statusAndCode(await accept(old))).toEqual(DEAD);
     expect((await accept(tokenOf(email))).status).toBe(200);
   });
 
@@ -130,42 +105,6 @@ describe('an invitation', () => {
     expect((await accept(tokenOf(email))).status).toBe(200);
   });
 
-  it('is mailed five times at most, also if the fifth is sent meanwhile', async () => {
-    const email = anEmail();
-    const { as } = await aUser(company, { can: ['*'] });
-    for (let mails = 0; mails < 4; mails += 1) await invite(company, email);
-    const late = await overtaken(
-      /^insert into "mail_requests"/,
-      () => invite(company, email),
-      (env) => as.post('/v1/users/invite', { json: { email }, env }),
-    );
-    expect(late.status).toBe(201);
-    expect(mailsTo(email)).toHaveLength(5);
-    expect((await accept(tokenOf(email))).status).toBe(200);
-  });
-
-  it('makes nobody active when it is replaced meanwhile', async () => {
-    const email = anEmail();
-    const { user } = await invite(company, email);
-    const digest = await sha256Hex(tokenOf(email));
-    await invite(company, email);
-    const { accepted } = await inContext({ kind: 'anonymous' }, (ctx) =>
-      commitAccess(
-        ctx,
-        onlyPrincipals(company.id, user.id),
-        acceptStatements(ctx.db, user, digest, { passwordHash: 'x', name: 'x' }, ctx.now()),
-      ),
-    );
-    expect(accepted).toEqual([]);
-    expect(await userOf(email)).toMatchObject({ is_active: 0, password_hash: null });
-  });
-
-  it.each([1, 0])('cannot be made for a user who was active once (is_active = %i)', async (isActive) => {
-    const { id, email } = await aUser(company);
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = ? WHERE id = ?').bind(isActive, id).run();
-    await expect(invite(company, email)).rejects.toMatchObject({ reason: 'user.email_taken' });
-  });
-
   it('is for its company only, and another invites the same address apart', async () => {
     const email = anEmail();
     const elsewhere = await aCompany();
@@ -175,13 +114,6 @@ describe('an invitation', () => {
     expect((await accept(here)).status).toBe(200);
     expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
     expect((await logIn(elsewhere.slug, email, PASSWORD)).status).toBe(400);
-  });
-
-  it('is refused once the user is deleted', async () => {
-    const email = anEmail();
-    const { user } = await invite(company, email);
-    await env.CONTROL_DB.prepare('UPDATE users SET deleted_at = 1 WHERE id = ?').bind(user.id).run();
-    expect(statusAndCode(await accept(tokenOf(email)))).toEqual(DEAD);
   });
 
   it('is mailed later when no mail can be sent, and its token is not in the database', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { resetClock } from '../support/clock.ts';
 import { statusAndCode } from '../support/console.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailTo } from '../support/mail.ts';
@@ -8,7 +8,6 @@ import { overtaken, rowOf } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
-const DAY = 24 * 60 * 60_000;
 const DEAD = [400, 'INVALID_INVITATION_TOKEN'];
 
 let company: Company;
@@ -77,12 +76,6 @@ describe('an invitation', () => {
     const answer = await acceptOvertaken(token, () => must(signed(company.apiKey).delete(`/users/${id}`)));
     expect(statusAndCode(answer)).toEqual(DEAD);
     expect(await userOf(id)).toMatchObject({ is_active: 0 });
-  });
-
-  it('is refused after seven days', async () => {
-    const { token } = await anInvited();
-    later(7 * DAY + 1000);
-    expect(statusAndCode(await accept(token))).toEqual(DEAD);
   });
 
   it('keeps the teams of a user who accepts an earlier one meanwhile', async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { statusAndCode } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aConcept, aName, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
+import { aConcept, aName, fieldsOf, KNOWLEDGE_PATH } from './support.ts';
 
 const PATH = `${KNOWLEDGE_PATH}/concepts`;
 let company: Company;
@@ -140,46 +140,6 @@ describe('the update of a concept', () => {
     expect(statusAndCode(await asOwner.patch(`${PATH}/${id}`, archive))).toEqual([409, 'CONCEPT_ARCHIVED']);
     expect(statusAndCode(await asOwner.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
-
-  it('is refused while the concept is archived', async () => {
-    const id = await aConcept(asOwner);
-    await asOwner.delete(`${PATH}/${id}`);
-    expect((await asOwner.get(`${PATH}/${id}`)).body.status).toBe('archived');
-    expect(statusAndCode(await asOwner.patch(`${PATH}/${id}`, { json: { tags: [] } }))).toEqual([
-      409,
-      'CONCEPT_ARCHIVED',
-    ]);
-    expect(statusAndCode(await asOwner.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
-  });
-});
-
-describe('the access to concepts', () => {
-  it('is refused for concepts of other companies, as for unknown ones', async () => {
-    const other = await aCompany();
-    const id = await aConcept(other.as);
-    for (const answer of [
-      await asOwner.get(`${PATH}/${id}`),
-      await asOwner.patch(`${PATH}/${id}`, { json: { tags: [] } }),
-      await asOwner.delete(`${PATH}/${id}`),
-      await asOwner.get(`${PATH}/${id}/versions`),
-      await asOwner.get(`${PATH}/${NOBODY}`),
-      await asOwner.get(`${PATH}/nothing`),
-    ]) {
-      expect(statusAndCode(answer)).toEqual([404, 'CONCEPT_NOT_FOUND']);
-    }
-  });
-
-  it('needs the permission of each route on the concept of its path', async () => {
-    const id = await aConcept(asOwner);
-    const arn = `arn:svc:concepts::${company.id}:concept/${id}`;
-    const { as: one } = await aUser(company, { can: ['concepts:get', 'concepts:update'], on: [arn] });
-    expect((await one.get(`${PATH}/${id}`)).status).toBe(200);
-    expect((await one.patch(`${PATH}/${id}`, { json: { tags: ['x'] } })).status).toBe(200);
-    expect((await one.get(`${PATH}/${await aConcept(asOwner)}`)).status).toBe(403);
-    expect((await one.get(PATH)).status).toBe(403);
-    expect((await one.post(PATH, { json: {} })).status).toBe(403);
-    expect((await one.delete(`${PATH}/${id}`)).status).toBe(403);
-  });
 });
 
 describe('business domains', () => {
@@ -202,11 +162,5 @@ describe('business domains', () => {
     expect(fieldsOf(await put([...domains(2), ...domains(1)]))).toEqual(['business_domains.2.key']);
     expect(fieldsOf(await put(domains(101)))).toEqual(['business_domains']);
     expect((await put(domains(100))).status).toBe(200);
-  });
-
-  it('may be read, but not replaced, with permissions on concepts alone', async () => {
-    const { as: reader } = await aUser(company, { can: ['concepts:*'] });
-    expect((await reader.get(DOMAINS)).status).toBe(200);
-    expect((await reader.put(DOMAINS, { json: { business_domains: [] } })).status).toBe(403);
   });
 });

@@ -56,11 +56,8 @@ describe('a message that is delivered twice', () => {
   it('runs its batch once while the first delivery leases the job', async () => {
     const runner = await aJobRunner(asOwner, ...['A', 'B', 'C'].map((name) => concepts(newConcept(name))));
     const { id, message } = await startGeneration(runner);
-    await overtaken(
-      RECORD,
-      () => runner.deliver(message),
-      (env) => runner.deliver(message, env),
-    );
+    const rival = () => runner.deliver(message);
+    await overtaken(RECORD, rival, (env) => runner.deliver(message, env));
     expect(await runner.model.asked()).toHaveLength(1);
     expect(await runner.job(id)).toMatchObject({ processed_count: 1, suggestion_count: 1 });
     await runner.run();
@@ -98,11 +95,8 @@ describe('a message that is delivered twice', () => {
   it('does not fail the job when the other delivery made progress meanwhile', async () => {
     const runner = await aJobRunner(asOwner, { status: 401 }, concepts(newConcept('A')), concepts(newConcept('B')));
     const { id, message } = await startGeneration(runner);
-    await overtaken(
-      END,
-      () => deliverLater(runner, message),
-      (env) => runner.deliver(message, env),
-    );
+    const rival = () => deliverLater(runner, message);
+    await overtaken(END, rival, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({ status: 'running', processed_count: 1, last_error: null });
     await runner.run();
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded' });
@@ -146,11 +140,8 @@ describe('a job that is cancelled', () => {
   it('stays cancelled when the model fails afterwards', async () => {
     const runner = await aJobRunner(asOwner, { status: 401 });
     const { id, message } = await startGeneration(runner);
-    await overtaken(
-      END,
-      () => must(cancel(id)),
-      (env) => runner.deliver(message, env),
-    );
+    const rival = () => must(cancel(id));
+    await overtaken(END, rival, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({ status: 'cancelled', last_error: null });
   });
 
@@ -172,11 +163,8 @@ describe('the start of a generation', () => {
   it('is refused when another starts first, and leaves no stored text', async () => {
     const runner = await aJobRunner(asOwner, concepts());
     const post = (json: unknown, more = {}) => asOwner.post(PATH, { json, env: { ...runner.env, ...more } });
-    const answer = await overtaken(
-      /^insert into "knowledge_jobs"/,
-      () => must(post({})),
-      (env) => post({ text: 'x' }, env),
-    );
+    const rival = () => must(post({}));
+    const answer = await overtaken(/^insert into "knowledge_jobs"/, rival, (env) => post({ text: 'x' }, env));
     expect(statusAndCode(answer)).toEqual([409, 'JOB_RUNNING']);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
   });

@@ -66,11 +66,8 @@ it('the kind of a metric can be changed though a formula of another company has 
 
 it('the kind of an item cannot be changed if a reference to it is written just before', async () => {
   const id = await item();
-  const created = await overtaken(
-    REPLACE,
-    () => item({ depends_on_metrics: [id] }),
-    (env) => change(id, { kind: 'entity' }, env),
-  );
+  const rival = () => item({ depends_on_metrics: [id] });
+  const created = await overtaken(REPLACE, rival, (env) => change(id, { kind: 'entity' }, env));
   expect([statusAndCode(created), await kindOf(id)]).toEqual([IN_USE, 'metric']);
 
   const name = aName('Built on');
@@ -96,10 +93,7 @@ it('an item cannot refer to a metric whose kind was changed just before', async 
   expect(fieldsOf(created)).toEqual(['depends_on_metrics.0']);
 
   const [another, late] = [await item(), await item()];
-  const changed = await overtaken(
-    REPLACE,
-    () => must(change(another, { kind: 'entity' })),
-    (env) => change(late, { depends_on_metrics: [another] }, env),
-  );
+  const rival = () => must(change(another, { kind: 'entity' }));
+  const changed = await overtaken(REPLACE, rival, (env) => change(late, { depends_on_metrics: [another] }, env));
   expect(fieldsOf(changed)).toEqual(['depends_on_metrics.0']);
 });

@@ -147,18 +147,6 @@ describe('the body of a resource', () => {
       expect(fieldsOf(await create(path, { [field]: [bad] }))).toEqual([`${field}.0`]);
     }
   });
-
-  it('must be a JSON object', async () => {
-    for (const path of Object.keys(least)) {
-      for (const json of [[], 'text', null, 7])
-        expect((await asOwner.post(`${KNOWLEDGE_PATH}/${path}`, { json })).status).toBe(422);
-      const broken = await asOwner.post(`${KNOWLEDGE_PATH}/${path}`, {
-        body: '{"name":',
-        headers: { 'content-type': 'application/json' },
-      });
-      expect([broken.status, broken.body.error]).toEqual([400, 'INVALID_JSON']);
-    }
-  });
 });
 
 describe('a list', () => {

@@ -252,11 +252,8 @@ describe('a generation of an ontology', () => {
     await runner.deliver(runner.messages.shift() as never);
     const readAccepted = /from "knowledge_suggestions" where .*"id" in \(select/s;
     const second = runner.messages.shift() as never;
-    const delivered = await overtaken(
-      readAccepted,
-      () => must(accept(customer)),
-      (env) => runner.deliver(second, env),
-    );
+    const rival = () => must(accept(customer));
+    const delivered = await overtaken(readAccepted, rival, (env) => runner.deliver(second, env));
     expect(delivered).toBe('done');
     await runner.run();
     const names = (await pendingOf(asOwner)).map(({ target_name }: Suggested) => target_name);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { statusAndCode } from '../support/console.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
 import { aConcept, aName, aNode, anItem, aRelation, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
 
 const NODES = `${KNOWLEDGE_PATH}/ontology/nodes`;
@@ -139,26 +139,5 @@ describe('an ontology relation', () => {
     expect(await total(`object_node_id=${c}`)).toBe(2);
     expect(await total('status=active')).toBe(0);
     expect(await total(`subject_node_id=${NOBODY}`)).toBe(0);
-  });
-});
-
-describe('the access to the ontology', () => {
-  it('is granted separately for nodes and relations', async () => {
-    const [a, b] = [await aNode(asOwner), await aNode(asOwner)];
-    const id = await aRelation(asOwner, a, 'knows', b);
-    const reach = (type: string) => `arn:svc:ontology::${company.id}:${type}/*`;
-    const { as: ofNodes } = await aUser(company, { can: ['ontology:*'], on: [reach('node')] });
-    const { as: ofRelations } = await aUser(company, { can: ['ontology:*'], on: [reach('relation')] });
-    const statuses = async (caller: Company['as']) => [
-      (await caller.get(NODES)).status,
-      (await caller.patch(`${NODES}/${a}`, { json: { aliases: ['k'] } })).status,
-      (await caller.get(RELATIONS)).status,
-      (await caller.patch(`${RELATIONS}/${id}`, { json: { cardinality: '1:1' } })).status,
-      (await caller.get(`${RELATIONS}/${id}/versions`)).status,
-    ];
-    expect(await statuses(ofNodes)).toEqual([200, 200, 403, 403, 403]);
-    expect(await statuses(ofRelations)).toEqual([403, 403, 200, 200, 200]);
-    expect((await ofRelations.delete(`${RELATIONS}/${id}`)).status).toBe(204);
-    expect((await ofRelations.post(NODES, { json: {} })).status).toBe(403);
   });
 });

@@ -36,11 +36,8 @@ describe('a change of a concept', () => {
     const id = await aConcept(asOwner);
     const change = (json: unknown, env: Record<string, string> = {}) =>
       asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
-    const { status, body } = await overtaken(
-      REPLACE,
-      () => must(change({ tags: ['t'] })),
-      (env) => change({ aliases: ['a'] }, env),
-    );
+    const rival = () => must(change({ tags: ['t'] }));
+    const { status, body } = await overtaken(REPLACE, rival, (env) => change({ aliases: ['a'] }, env));
     expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
     expect(await versionsOf(id)).toBe(3);
   });
@@ -88,11 +85,8 @@ describe('a dependency that closes a cycle', () => {
 describe('a suggestion that somebody else accepts first', () => {
   it('changes its target once', async () => {
     const { id, conceptId } = await aSuggestion(asOwner);
-    const answer = await overtaken(
-      REPLACE,
-      () => must(accept(id)),
-      (env) => accept(id, env),
-    );
+    const rival = () => must(accept(id));
+    const answer = await overtaken(REPLACE, rival, (env) => accept(id, env));
     expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body.version).toBe(2);
     expect(await versionsOf(conceptId)).toBe(2);
@@ -124,11 +118,8 @@ describe('a suggestion that somebody else accepts first', () => {
   it('makes another suggestion for the same version stale', async () => {
     const first = await aSuggestion(asOwner, 'One.');
     const second = await aSuggestion(asOwner, 'Two.', first.conceptId);
-    const answer = await overtaken(
-      REPLACE,
-      () => must(accept(first.id)),
-      (env) => accept(second.id, env),
-    );
+    const rival = () => must(accept(first.id));
+    const answer = await overtaken(REPLACE, rival, (env) => accept(second.id, env));
     expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);
     expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${first.conceptId}`)).body).toMatchObject({
       description: 'One.',

@@ -94,19 +94,6 @@ describe('the acceptance of a suggestion', () => {
     expect((await accept(await reviewer('concepts:update'), id)).status).toBe(200);
     expect((await accept(await reviewer('semantic:create'), making)).status).toBe(200);
   });
-
-  it('is refused for suggestions of other companies', async () => {
-    const { id } = await aSuggestion(asOwner);
-    const other = await aCompany();
-    for (const answer of [
-      await accept(other.as, id),
-      await other.as.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }),
-      await accept(asOwner, NOBODY),
-    ]) {
-      expect(statusAndCode(answer)).toEqual([404, 'SUGGESTION_NOT_FOUND']);
-    }
-    expect((await other.as.get(SUGGESTIONS)).body.total).toBe(0);
-  });
 });
 
 describe('the rejection of a suggestion', () => {

@@ -6,7 +6,7 @@ import { configure, tryStart } from '../single-sign-on/support.ts';
 import { BASE_URL, bearer, type Caller, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { overtaken, rowOf } from '../support/rival.ts';
-import { must, signed } from '../support/signed.ts';
+import { must } from '../support/signed.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
 import {
   aClient,
@@ -246,12 +246,6 @@ describe('the consent of a user', () => {
     const sent = await call('POST', '/v1/oauth-grants', { headers: form, body: 'allow=true' });
     expect(sent.status).toBe(401);
     expect((await authorize(await requestOf(client))).headers.get('set-cookie')).toBe(null);
-  });
-
-  it('is refused to a service account', async () => {
-    const { token } = await must(signed(company.apiKey).post('/tokens'));
-    const json = { request: await askedOf(client), allow: true };
-    expect((await bearer(token).post('/v1/oauth-grants', { json })).status).toBe(403);
   });
 });
 

@@ -138,17 +138,6 @@ describe('an organization that is scheduled for deletion', () => {
     );
     expect(reasonOf(patched)).toEqual([409, 'deleting']);
   });
-
-  it('can be deleted and restored by the operator only', async () => {
-    const company = await aCompany();
-    for (const caller of [company.as, signed(company.apiKey)]) {
-      expect((await caller.delete(pathOf(company))).status).toBe(401);
-      expect((await caller.post(`${pathOf(company)}/restore`)).status).toBe(401);
-      expect((await caller.get(`${pathOf(company)}/certificate`)).status).toBe(401);
-    }
-    expect((await operator.get(`${pathOf(company)}/certificate`)).status).toBe(404);
-    expect((await operator.get('/admin/organizations/none/certificate')).status).toBe(404);
-  });
 });
 
 describe('an organization that is erased', () => {

@@ -366,11 +366,8 @@ describe('the erasure of a person', () => {
     const held = { WEBHOOKS: { send: fails, sendBatch: fails } } as never;
     await must(company.as.post(`/v1/users/${id}/activate`, { env: held }));
     await must(company.as.post(`/v1/users/${id}/deactivate`, { env: held }));
-    await overtaken(
-      query,
-      () => must(company.as.delete(of(email), { env: held })),
-      (changed) => deliver({ type: 'webhooks.tell', companyId: company.id }, changed),
-    );
+    const rival = () => must(company.as.delete(of(email), { env: held }));
+    await overtaken(query, rival, (changed) => deliver({ type: 'webhooks.tell', companyId: company.id }, changed));
     expect(await countOf('events where company_id = ?', company.id)).toBe(0);
     const { records } = await must(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries?per_page=100`));
     expect(records.length).toBeGreaterThan(2);

@@ -67,11 +67,8 @@ describe('when a company is suspended meanwhile,', () => {
   it('an upload job loads each row once, now or after the suspension', async () => {
     const company = await aProvisionedCompany();
     const { id, queue, message } = await aLoad(company);
-    await overtaken(
-      INSERT_OUTBOX_EVENT,
-      () => suspend(company),
-      (changed) => deliver(message, { ...queue.env, ...changed }),
-    );
+    const rival = () => suspend(company);
+    await overtaken(INSERT_OUTBOX_EVENT, rival, (changed) => deliver(message, { ...queue.env, ...changed }));
     expect((await company.as.get('/v1/managed-tables')).status).toBe(403);
     await activate(company);
     await runScheduled(queue.env);
@@ -156,11 +153,8 @@ describe('when a company is erased meanwhile,', () => {
   it('an upload job loads no more rows, and its message is dropped', async () => {
     const company = await aProvisionedCompany();
     const { queue, message } = await aLoad(company);
-    await overtaken(
-      INSERT_OUTBOX_EVENT,
-      () => erase(company),
-      (changed) => deliver(message, { ...queue.env, ...changed }),
-    );
+    const rival = () => erase(company);
+    await overtaken(INSERT_OUTBOX_EVENT, rival, (changed) => deliver(message, { ...queue.env, ...changed }));
     expect(await deliver(message, queue.env)).toBe('done');
     expect(await deliverAll(queue)).toBeLessThan(5);
     await expectNothing(company);
@@ -188,11 +182,8 @@ describe('when a company is erased meanwhile,', () => {
     const noted = (await (await env.FILES.get(note as string))?.json()) as { key: string; uploadId: string };
     const { key, uploadId } = noted;
     const message = queue.messages.shift() as JobMessage;
-    await overtaken(
-      SELECT_EXPORTED_GROUPS,
-      () => erase(company),
-      (changed) => deliver(message, { ...queue.env, ...changed }),
-    );
+    const rival = () => erase(company);
+    await overtaken(SELECT_EXPORTED_GROUPS, rival, (changed) => deliver(message, { ...queue.env, ...changed }));
     expect(await deliver(message, queue.env)).toBe('done');
     await expect(env.FILES.resumeMultipartUpload(key, uploadId).uploadPart(1, 'late')).rejects.toThrow('10024');
     await expectNothing(company);

@@ -146,7 +146,6 @@ describe.skipIf(!installed)('the installed npm packages of the clients', () => {
     const { page } = await open(address, { origins: [address] });
     expect(await inPage(page, 'use')).toEqual(used);
     expect(await page.evaluate("customElements.get('data-console-embed').name")).toBe('DataConsoleEmbed');
-    await page.context().close();
   });
 
   it('refresh a session once for the twenty requests of each of two tabs', async () => {
@@ -164,6 +163,5 @@ describe.skipIf(!installed)('the installed npm packages of the clients', () => {
     const answers = await Promise.all([inPage(page, 'crowd'), inPage(other, 'crowd')]);
     expect(answers).toEqual(Array(2).fill(Array(20).fill(demo.owner.email)));
     expect(refreshes).toHaveLength(1);
-    await page.context().close();
   });
 });

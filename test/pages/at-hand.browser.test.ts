@@ -80,7 +80,6 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
     expect(executed.length).toBe(2);
     expect(await axeFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('keeps the sort order, the extra rows and the scroll position of a table when the queries run again', async () => {
@@ -110,7 +109,6 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
     expect(await area.locator('tbody td').first().innerText()).toBe('250');
     expect(await area.locator('tbody tr').count()).toBe(200);
     expect(await place()).toEqual(chosen);
-    await page.context().close();
   });
 
   it('shows no age of results when the server cannot be reached', async () => {
@@ -121,7 +119,6 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
     await page.getByRole('button', { name: 'Run again' }).click();
     await page.getByRole('alert').filter({ hasText: 'The server cannot be reached.' }).waitFor();
     expect(await page.getByText(/^Updated/).isVisible()).toBe(false);
-    await page.context().close();
   });
 
   it.each([360, 768, 1280, 1920])(
@@ -166,7 +163,6 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
           .toBe(true);
       }
       expect(problems).toEqual([]);
-      await page.context().close();
     },
   );
 
@@ -188,7 +184,5 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
     const other = await open(copied);
     await expect.poll(() => other.executed).toEqual([parameters]);
     await expect.poll(() => numberIn(other.page, 'Strikes')).toBe(shown);
-    await other.page.context().close();
-    await page.context().close();
   });
 });

@@ -72,7 +72,6 @@ describe.skipIf(!installed)('the brand of a company', () => {
     expect(await page.title()).toBe(`Bird strikes – ${BRAND.name}`);
     expect(await axeFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('sets the colours of an embed within a host page, without the logo', async () => {
@@ -93,7 +92,6 @@ describe.skipIf(!installed)('the brand of a company', () => {
     // By itself it is a page.
     const alone = await open(embed);
     await alone.page.getByRole('img', { name: BRAND.name }).waitFor();
-    await alone.page.context().close();
   });
 
   it('is shown by the portal, before and after signing in', async () => {
@@ -117,7 +115,6 @@ describe.skipIf(!installed)('the brand of a company', () => {
     await settled(page);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('can have dark colours, or leave light and dark to the viewer', async () => {

@@ -9,7 +9,7 @@ import {
   type Page,
   type Route,
 } from 'playwright-core';
-import { afterAll, afterEach, expect, inject } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, inject } from 'vitest';
 import type { Chromium } from './chromium.ts';
 import { url } from './world.ts';
 
@@ -50,18 +50,22 @@ function launch(): Promise<Browser> {
   return launched;
 }
 
-/** Pages of a browser for the tests of a file; they are closed at its end. */
+/** Pages of a browser for the tests of a file: those that a test opens are closed at its end, the others at that of the file. */
 export function useBrowser() {
   const contexts: BrowserContext[] = [];
+  let shared = 0;
+  beforeEach(() => {
+    shared = contexts.length;
+  });
   afterEach(async ({ task }) => {
-    if (task.result?.state !== 'fail') return;
-    for (const page of contexts.flatMap((context) => context.pages())) {
+    for (const page of task.result?.state === 'fail' ? contexts.flatMap((context) => context.pages()) : []) {
       const shown = await page.locator('body').innerText({ timeout: 1_000 }).catch(String);
       console.error(`${page.url()} shows:\n${shown.slice(0, 2_000)}`);
     }
+    for (const context of contexts.splice(shared)) await context.close();
   });
   afterAll(async () => {
-    for (const context of contexts.splice(0)) await context.close();
+    for (const context of contexts) await context.close();
   });
 
   /** Opens a path of the running system, or another address. */

@@ -47,7 +47,6 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     expect((await toldIn(page, 'height')).at(-1)).toMatchObject({ height: await inner() });
     expect(await page.locator('iframe').getAttribute('title')).toBe('Bird strikes');
     expect([host.asked, executed, problems]).toEqual([1, [{}], []]);
-    await page.context().close();
   });
 
   it('is as high as its dashboard also far below what is in view, where the browser draws nothing', async () => {
@@ -62,7 +61,6 @@ describe.skipIf(!installed)('the web component for embeds', () => {
       await expect.poll(async () => (await page.evaluate(`${id}.offsetHeight`)) === (await inner())).toBe(true);
     }
     expect(await page.evaluate('scrollY')).toBe(0);
-    await page.context().close();
   });
 
   it('takes filter values from the host and reports those of the viewer, without an endless loop', async () => {
@@ -90,7 +88,6 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     await expect.poll(() => toldIn(page, 'ready')).toHaveLength(2);
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('dispatches an event with the values of the point that the viewer clicks', async () => {
@@ -108,7 +105,6 @@ describe.skipIf(!installed)('the web component for embeds', () => {
       ['Reports', { state: expect.any(String), cost: expect.any(Number) }],
       ['Strikes', { strikes: 10_000 }],
     ]);
-    await page.context().close();
   });
 
   it('can stand twice on a host page, each with its own filter values', async () => {
@@ -119,7 +115,6 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     expect([await strikesIn(page), await page.evaluate('one.parameters')]).toEqual(['10,000', {}]);
     expect((await toldIn(page, 'parameters')).map(({ from }) => from)).toEqual(['two']);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('ignores messages of another page that its frame comes to show', async () => {
@@ -152,7 +147,6 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     await page.evaluate('heardAll');
     expect([await page.evaluate('told.length'), site.asked]).toEqual([before, 1]);
     for (const each of [site, other]) each.close();
-    await page.context().close();
   });
 
   it('speaks the language of its attribute, and keeps the filter values when that changes', async () => {
@@ -167,7 +161,6 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     await expect.poll(() => root().getAttribute('lang')).toBe('es');
     await expect.poll(() => strikesIn(page)).toBe('954');
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
-    await page.context().close();
   });
 
   it('takes tokens from a function of the host, also if set early or late, and shows the link of a share', async () => {
@@ -192,7 +185,6 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     }`);
     await expect.poll(() => strikesIn(page, 'early')).toBe('10,000');
     expect([host.asked, problems]).toEqual([0, []]);
-    await page.context().close();
   });
 
   it.each(['', 'javascript:alert(1)', 'http://[', '/embed', `${url}/portal/demo`, `${url}/embed/x/a.b.c`])(
@@ -201,7 +193,6 @@ describe.skipIf(!installed)('the web component for embeds', () => {
       const { page, problems } = await hosted(EMBED.replace(`${url}/embed/d`, src));
       await expect.poll(() => toldIn(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
       expect([host.asked, await page.locator('iframe').count(), problems]).toEqual([0, 0, []]);
-      await page.context().close();
     },
   );
 
@@ -223,7 +214,6 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     await frameOf(page).getByRole('heading', { level: 1, name: 'Bird strikes' }).waitFor();
     expect(await axeFindings(page)).toEqual([]);
     expect(await axeFindings(frameWhen(page) as Page | Frame)).toEqual([]);
-    await page.context().close();
   });
 
   it('leaks no memory, listeners or frames after 100 mounts', async () => {
@@ -267,6 +257,5 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     for (let round = 0; round < 10; round += 1) await page.evaluate(mount(round < 5));
     await expect.poll(alive).toEqual(before);
     expect([before.elements, page.frames().length]).toEqual([0, 1]);
-    await page.context().close();
   });
 });

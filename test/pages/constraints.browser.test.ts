@@ -40,7 +40,6 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
     await page.getByRole('option', { name: 'Ohio' }).click();
     await expect.poll(() => states(opened)).toEqual(['Ohio']);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('shows neither locked nor hidden filters, and ignores values for them in the address', async () => {
@@ -51,7 +50,6 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
     expect(await states(opened)).toEqual(['Ohio']);
     expect(await page.getByRole('button', { name: /^(State|Phase)/ }).count()).toBe(0);
     expect(executed).toEqual([{ period: { from: '1990-01-01' } }]);
-    await page.context().close();
   });
 
   it('says that filter values in the address are forbidden, and shows no rows', async () => {
@@ -66,7 +64,6 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
     await expect.poll(() => states(opened)).toEqual(['Ohio', 'Texas']);
     expect(await axeFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('keeps the parameters that an embed fixes, shows those that it allows, and waits for those it requires', async () => {
@@ -85,7 +82,6 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
     expect(await states(opened)).toEqual(['Ohio', 'Texas']);
     expect(executed).toEqual([{ phase: 'Climb' }]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('shows an embedded visualization, with the parameters that its embed allows', async () => {
@@ -111,7 +107,6 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
     expect(await values()).toBeLessThan(all);
     expect(await axeFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it("hides the header and the filters if the share's embed options say so", async () => {
@@ -122,6 +117,5 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
     expect(await page.getByRole('form').count()).toBe(0);
     const heading = page.getByRole('heading', { level: 1 });
     expect([await heading.count(), (await heading.boundingBox())?.width]).toEqual([1, 1]);
-    await page.context().close();
   });
 });

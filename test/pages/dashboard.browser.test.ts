@@ -83,7 +83,6 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     const reports = page.getByRole('table', { name: 'Reports' });
     await page.getByRole('button', { name: 'Show more (150 rows left)' }).click();
     expect(await reports.getByRole('row').count()).toBe(201);
-    await page.context().close();
   });
 
   it('lets viewers choose among filter options that the server searches, with the keyboard alone', async () => {
@@ -115,7 +114,6 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     expect(new URL(page.url()).searchParams.getAll('state')).toEqual(state);
     expect(await axeFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('sends every kind of filter value, keeps them in the address, and resets to the defaults', async () => {
@@ -148,7 +146,6 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     await expect.poll(() => numberIn(page, 'Strikes')).toBe('10,000');
     expect(new URL(page.url()).search).toBe('');
     expect(await page.getByLabel('Period, from').inputValue()).toBe('');
-    await page.context().close();
   });
 
   it('shows filter values from the address by their labels', async () => {
@@ -162,7 +159,6 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     const { page } = await open(`${path}?state=OH`);
     await page.getByRole('button', { name: 'State Ohio' }).waitFor();
     await page.getByRole('cell', { name: 'OH' }).waitFor();
-    await page.context().close();
   });
 
   it("removes a filter's default when the viewer clears it, and waits for a value of a required filter", async () => {
@@ -186,7 +182,6 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     const all = await strikes(path, { cost: 100, aircraft: null });
     expect(Number(all)).toBeGreaterThan(Number(await strikes(path, { cost: 100 })));
     await expect.poll(() => numberIn(page, 'Strikes')).toBe(all);
-    await page.context().close();
   });
 
   it('loads small files from its own origin only', async () => {
@@ -206,6 +201,5 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     const bodies = await Promise.all(files.map(async (name) => (await fetch(name)).bytes()));
     const gzipped = [html, ...bodies].reduce((sum, body) => sum + gzipSync(body).length, 0);
     expect(gzipped).toBeLessThan(90_000);
-    await page.context().close();
   });
 });

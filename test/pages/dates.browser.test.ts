@@ -72,7 +72,6 @@ describe.skipIf(!installed)('a date filter on a page', () => {
       await settled(page);
       expect(await since.inputValue()).toBe(locale === 'en' ? '01/31/1995' : '31/01/1995');
       expect(problems).toEqual([]);
-      await page.context().close();
     },
   );
 
@@ -136,6 +135,5 @@ describe.skipIf(!installed)('a date filter on a page', () => {
     await page.locator('input[type=date]').last().fill('1995-01-31');
     await expect.poll(() => executed.at(-1)).toEqual({ since: '1995-01-31' });
     expect(await field.inputValue()).toBe('01/31/1995');
-    await page.context().close();
   });
 });

@@ -65,7 +65,6 @@ describe.skipIf(!installed)('the downloads of a dashboard card', () => {
     const offered = page.getByRole('group', { name: 'Download: Formulas' }).getByRole('button');
     expect(await offered.allInnerTexts()).toEqual(['CSV', 'XLSX']);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it.each(['en', 'pt-BR', 'es'])('have their button within the card, however narrow it is: %s', async (locale) => {
@@ -88,7 +87,6 @@ describe.skipIf(!installed)('the downloads of a dashboard card', () => {
         expect([x >= card.x, x + width <= card.x + card.width]).toEqual([true, true]);
       }
     }
-    await page.context().close();
   });
 
   it('are reached with the keyboard alone, in light and dark and on a phone', async () => {
@@ -125,7 +123,6 @@ describe.skipIf(!installed)('the downloads of a dashboard card', () => {
     const without = await open((await aLink(dashboard)).path);
     await settled(without.page);
     expect(await without.page.getByRole('button', { name: /^Download/ }).count()).toBe(0);
-    await without.page.context().close();
   });
 
   it('show an error when downloads were forbidden meanwhile', async () => {
@@ -137,7 +134,6 @@ describe.skipIf(!installed)('the downloads of a dashboard card', () => {
     await page.getByRole('group', { name: 'Download: Formulas' }).getByRole('button', { name: 'CSV' }).click();
     await cardOf(page, 'Formulas').getByText('Results cannot be downloaded here.').waitFor();
     expect(await axeFindings(page)).toEqual([]);
-    await page.context().close();
   });
 
   it('are offered in an embed and in the portal', async () => {
@@ -159,6 +155,5 @@ describe.skipIf(!installed)('the downloads of a dashboard card', () => {
     await settled(page);
     expect((await take(page, 'Formulas', 'XLSX')).name).toBe('Formulas.xlsx');
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 });

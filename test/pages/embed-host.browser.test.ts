@@ -50,6 +50,5 @@ describe.skipIf(!installed)('the example of a host app with an embed', () => {
     await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('4');
     // The browser says so of a message to a frame whose page was just left.
     expect(problems.filter((problem) => !problem.includes("does not match the recipient window's origin"))).toEqual([]);
-    await page.context().close();
   });
 });

@@ -80,7 +80,6 @@ describe.skipIf(!installed)('an embedded page', () => {
     await expect.poll(async () => (await page.evaluate('frame.offsetHeight')) === (await inner())).toBe(true);
     expect(executed).toEqual([{}]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('takes filter values from the host page, and ignores all other messages', async () => {
@@ -107,7 +106,6 @@ describe.skipIf(!installed)('an embedded page', () => {
     expect(Number(few)).toBeLessThan(954);
     expect(executed).toHaveLength(3);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('takes filter values and tokens only from its direct parent page', async () => {
@@ -138,7 +136,6 @@ describe.skipIf(!installed)('an embedded page', () => {
     expect(asked.filter((address) => !address.endsWith('/execute'))).toEqual([]);
     await page.evaluate(`show({ aircraft: 'B-737-300' })`);
     await expect.poll(() => strikes(page)).toBe('954');
-    await page.context().close();
   });
 
   it('sends no messages to a host page of a disallowed origin, and accepts no filter values from it', async () => {
@@ -160,7 +157,6 @@ describe.skipIf(!installed)('an embedded page', () => {
     // Asked again where the database was waking, but for nothing else.
     const asked = new Set(executed.map((each) => JSON.stringify(each)));
     expect([[...asked], await page.evaluate('told')]).toEqual([['{}'], []]);
-    await page.context().close();
   });
 
   it('is shown within any origin when its token names none', async () => {
@@ -188,7 +184,6 @@ describe.skipIf(!installed)('an embedded page', () => {
     }
     const { page } = await hosted(mine, paths[2] as string);
     await expect.poll(() => strikes(page)).toBe('10,000');
-    await page.context().close();
   });
 
   it('has an API that scripts of other origins cannot read', async () => {

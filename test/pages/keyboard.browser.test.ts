@@ -59,10 +59,7 @@ describe.skipIf(!installed)('points of a chart, reached by keyboard', () => {
     await frameOf(page).locator('.points button').nth(3).waitFor();
     frame = page.frames()[1] as Frame;
   });
-  afterAll(async () => {
-    await page?.context().close();
-    host?.close();
-  });
+  afterAll(() => host?.close());
 
   const clicks = async (): Promise<Click[]> => (await toldIn(page, 'click')) as unknown as Click[];
   const card = (name: string) => frame.getByRole('region', { name, exact: true });
@@ -202,6 +199,5 @@ describe.skipIf(!installed)('points of a chart, reached by keyboard', () => {
     const alone = await open((await aLink(dashboard)).path);
     await alone.page.getByRole('img', { name: /^Cloud/ }).waitFor();
     expect(await alone.page.locator('.points, dd button, td button').count()).toBe(0);
-    await alone.page.context().close();
   });
 });

@@ -153,7 +153,6 @@ describe.skipIf(!installed)('the language of a page', () => {
       .waitFor();
     expect(await axeFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('decides the alphabetical order of sorted rows', async () => {
@@ -162,7 +161,6 @@ describe.skipIf(!installed)('the language of a page', () => {
     const { page } = await open(`${path}?locale=es`);
     await page.getByRole('button', { name: 'Ωw' }).click();
     expect(await page.getByRole('cell').allInnerTexts()).toEqual(['Ωábaco', 'Ωnube', 'Ωñandú', 'Ωzeta']);
-    await page.context().close();
   });
 
   it('is used for every text on the page of a dashboard, whatever its state', async () => {
@@ -190,7 +188,6 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.getByText(PAGE_TEXTS.en.offline).waitFor();
     await check();
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('is used for every text of an error', async () => {
@@ -229,7 +226,6 @@ describe.skipIf(!installed)('the language of a page', () => {
       await page.reload();
       await look(page, code);
     }
-    await page.context().close();
   });
 
   it('is used for every text of the portal', async () => {
@@ -261,7 +257,6 @@ describe.skipIf(!installed)('the language of a page', () => {
     await settled(page);
     await check();
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('is used for every text of the pages that mailed links open', async () => {
@@ -288,7 +283,6 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.getByText('nobody@example.com').waitFor();
     await check();
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it.each(LOCALES)('is kept on the way from a share to the portal: %s', async (locale: Locale) => {
@@ -304,6 +298,5 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.getByLabel(texts.code).waitFor();
     expect(await axeFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 });

@@ -59,7 +59,6 @@ describe.skipIf(!installed)('the OAuth consent page', () => {
       const { searchParams, tokens } = await exchanged(page);
       expect([searchParams.get('state'), tokens.token_type]).toEqual(['of-the-program', 'Bearer']);
       expect(problems.filter((problem) => !problem.includes('400'))).toEqual([]);
-      await page.context().close();
     },
   );
 

@@ -85,7 +85,6 @@ describe.skipIf(!installed)('the page of an invitation', () => {
       const users = await api<{ records: { name: string }[] }>('GET', `/v1/users?search=${encodeURIComponent(email)}`);
       expect(users.records.map(({ name }) => name)).toEqual(['Ana Sousa']);
       expect(problems).toEqual([]);
-      await page.context().close();
     },
   );
 
@@ -121,7 +120,6 @@ describe.skipIf(!installed)('the page of an invitation', () => {
       await sendWith(page, PASSWORD);
       await heading(page, texts.done('Demo'));
       expect(problems).toEqual([]);
-      await page.context().close();
     },
   );
 
@@ -175,7 +173,6 @@ describe.skipIf(!installed)('the page of an invitation', () => {
     await page.getByText(invitation.incomplete).waitFor();
     expect(await page.evaluate('[sessionStorage.length, localStorage.length, document.cookie]')).toEqual([0, 0, '']);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('says that it is loading before its script arrives, and that it needs JavaScript', async () => {
@@ -254,8 +251,6 @@ describe.skipIf(!installed)('the page to set a new password', () => {
     expect(await axeFindings(page)).toEqual([]);
     expect([await logIn(email, PASSWORD), await logIn(email, `${PASSWORD}-new`)]).toEqual([400, 200]);
     expect([...asking.problems, ...problems]).toEqual([]);
-    await asking.page.context().close();
-    await page.context().close();
   });
 
   it("offers a new link when the old one was used or is unknown, and reveals nobody's account", async () => {

@@ -18,7 +18,6 @@ describe.skipIf(!installed)('the HTML of a scheduled mail', () => {
     await page.setContent(html);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
     expect(await page.getByRole('table').filter({ hasText: 'flight_date' }).last().isVisible()).toBe(true);
-    await page.context().close();
   });
 
   it.each(['light', 'dark'])('has enough contrast in a mail program with a %s colour scheme', async (scheme) => {
@@ -26,6 +25,5 @@ describe.skipIf(!installed)('the HTML of a scheduled mail', () => {
     await page.setContent(html.replace('<head>', `<head><meta name="color-scheme" content="${scheme}">`));
     const findings = await axeFindings(page);
     expect(findings.filter((finding) => finding.startsWith('color-contrast'))).toEqual([]);
-    await page.context().close();
   });
 });

@@ -84,7 +84,6 @@ describe.skipIf(!installed)('the portal', () => {
     await page.reload();
     await page.getByText(ENDED).waitFor();
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('shows a member the dashboard of a context on a phone, in dark mode, with the keyboard alone', async () => {
@@ -118,7 +117,6 @@ describe.skipIf(!installed)('the portal', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(await axeFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('names the context of each dashboard when it is shared through several', async () => {
@@ -137,7 +135,6 @@ describe.skipIf(!installed)('the portal', () => {
       await page.getByRole('link', { name: 'All dashboards' }).click();
     }
     expect(strikes[0]).toBeLessThan(strikes[1] as number);
-    await page.context().close();
   });
 
   it('refreshes its access token when that has expired', async () => {
@@ -157,7 +154,6 @@ describe.skipIf(!installed)('the portal', () => {
     await page.getByRole('link', { name: /Bird strikes/ }).click();
     await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
     expect(refreshed).toHaveLength(1);
-    await page.context().close();
   });
 
   it('shows no results to somebody who is no longer a member', async () => {
@@ -175,7 +171,6 @@ describe.skipIf(!installed)('the portal', () => {
     await page.getByRole('alert').first().waitFor();
     expect(await page.locator('canvas').count()).toBe(0);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('says that nothing is shared, and shows strangers who request a code the same message as members', async () => {

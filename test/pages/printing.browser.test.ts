@@ -112,7 +112,6 @@ describe.skipIf(!installed)('a printed page', () => {
       expect(await page.getByRole('button', { name: texts.reset }).isVisible()).toBe(true);
       expect(await page.getByText('Aircraft: B-737-300').isVisible()).toBe(false);
       expect(problems).toEqual([]);
-      await page.context().close();
     },
   );
 
@@ -133,7 +132,6 @@ describe.skipIf(!installed)('a printed page', () => {
     await settled(page);
     const text = (await printed(page)).map((sheet) => sheet.text).join(' ');
     expect([lines(text).length, /not printed/.test(text)]).toEqual([500, false]);
-    await page.context().close();
   });
 
   it('keeps the sort order that was chosen, and a chart that is shown as a table', async () => {
@@ -148,7 +146,6 @@ describe.skipIf(!installed)('a printed page', () => {
     const text = (await printed(page)).map((sheet) => sheet.text).join(' ');
     expect(lines(text).slice(0, 2)).toEqual(['Row 0037', 'Row 0036']);
     expect(text).toContain('bars-a');
-    await page.context().close();
   });
 
   it('breaks no number and no head, and a word only if it is too long, in tables that all fit on the sheet', async () => {
@@ -190,7 +187,6 @@ describe.skipIf(!installed)('a printed page', () => {
     for (const name of ['Eight', 'Half']) expect(await look(name), name).toEqual({ broken: [], fits: true });
     expect(await look('Long')).toEqual({ broken: ['x'.repeat(300)], fits: true });
     expect(await look('Many')).toMatchObject({ fits: true });
-    await page.context().close();
   });
 
   it.each(['A4', 'Letter'])('cuts no card in two that fits on a sheet: %s', async (format) => {
@@ -207,7 +203,6 @@ describe.skipIf(!installed)('a printed page', () => {
       for (const part of ['a', 'b', 'c']) expect(sheetsOf(`${name.toLowerCase()}-${part}`), name).toEqual([sheet]);
     }
     expect(sheets.filter(({ text }) => lines(text).length > 0).length).toBe(1);
-    await page.context().close();
   });
 
   it('leaves no empty space beside and below a table of the whole width', async () => {
@@ -241,7 +236,6 @@ describe.skipIf(!installed)('a printed page', () => {
     const beneath = await lineUp('Pie', 'Bars');
     expect(beneath.top).toBeGreaterThan(table.bottom);
     expect((await lineUp('One', 'Two', 'Three')).top).toBeGreaterThan(beneath.bottom);
-    await page.context().close();
   });
 
   describe('with a brand', () => {
@@ -265,7 +259,6 @@ describe.skipIf(!installed)('a printed page', () => {
       await page.evaluate(`dispatchEvent(new Event('afterprint'))`);
       expect([await groundOf(), await inkOf()]).toEqual(before);
       expect(before[0]).not.toBe('rgb(255, 255, 255)');
-      await page.context().close();
     });
   });
 
@@ -290,6 +283,5 @@ describe.skipIf(!installed)('a printed page', () => {
     expect(text).toContain('On paper');
     expect(text).not.toContain('Sign out');
     expect(text).not.toContain('All dashboards');
-    await page.context().close();
   });
 });

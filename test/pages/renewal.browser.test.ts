@@ -98,7 +98,6 @@ describe.skipIf(!installed)('the token of an embed', () => {
     await expect.poll(() => new Set(tokens).size).toBe(2);
     expect(await frameOf(page).getByLabel('Aircraft').inputValue()).toBe('B-737-300');
     expect([host.asked, problems]).toEqual([2, []]);
-    await page.context().close();
   });
 
   it('is renewed before its expiry even if the clocks of viewer and host are wrong', async () => {
@@ -131,7 +130,6 @@ describe.skipIf(!installed)('the token of an embed', () => {
     await page.getByRole('status').filter({ hasText: 'This cannot be shown here.' }).waitFor();
     expect(await toldIn(page, 'error')).toMatchObject([{ code: 'NOT_LOADED' }]);
     expect([host.asked, await page.locator('iframe').isVisible()]).toEqual([3, false]);
-    await page.context().close();
   });
 
   it('is requested again more and more slowly while the host fails or answers nonsense', async () => {
@@ -160,7 +158,6 @@ describe.skipIf(!installed)('the token of an embed', () => {
       expect(retryIn).toBeLessThanOrEqual(Math.ceil(1.25 * 2 ** tries));
     }
     expect(host.asked).toBe(broken.length + 1);
-    await page.context().close();
   });
 
   it('is waited for when its renewal is late: the page says so, and then runs the query that was asked', async () => {
@@ -178,7 +175,6 @@ describe.skipIf(!installed)('the token of an embed', () => {
     isBack = true;
     await expect.poll(() => strikesIn(page)).toBe('954');
     expect(await frameOf(page).getByText(LATE).count()).toBe(0);
-    await page.context().close();
   });
 
   it('is requested once when the host refuses it', async () => {
@@ -235,7 +231,6 @@ describe.skipIf(!installed)('the token of an embed', () => {
       await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
       await expect.poll(() => strikesIn(page)).toBe('954');
       expect(host.asked).toBe(2);
-      await page.context().close();
     });
   });
 
@@ -269,6 +264,5 @@ describe.skipIf(!installed)('the token of an embed', () => {
     await page.waitForTimeout(100);
     expect([await page.evaluate('one.offsetHeight'), host.asked, executed.length]).toEqual([height, 1, before]);
     other.close();
-    await page.context().close();
   });
 });

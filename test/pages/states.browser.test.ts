@@ -33,7 +33,6 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     await settled(page);
     expect(await numberIn(page, 'Strikes')).toBe('954');
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('marks a chart as busy until it is drawn', async () => {
@@ -51,7 +50,6 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     arrive();
     await settled(page);
     expect(await card.getByRole('img').count()).toBe(1);
-    await page.context().close();
   });
 
   it('shows the last results with their time while the database wakes, and then loads new ones by itself', async () => {
@@ -77,7 +75,6 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     expect(answered).toBe(2);
     expect(await numberIn(page, 'Strikes')).toBe('954');
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('shows different states for a failed, an empty and a truncated chart, and still shows the rest', async () => {
@@ -106,7 +103,6 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     expect(await page.content()).not.toMatch(/secret_ratio|division|birdstrikes/);
     expect(await axeFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('says that the viewer has no access to a chart that the fixed parameters of an embed do not filter', async () => {
@@ -117,7 +113,6 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     await card.getByRole('alert').filter({ hasText: 'You have no access to this.' }).waitFor();
     expect(await numberIn(page, 'Strikes')).toBe('954');
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('shows HTML in names and cells as text', async () => {
@@ -137,7 +132,6 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     await settled(page);
     expect(await page.title()).toBe(`${attack} – Demo`);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('says from the next request on that a link was revoked or an embedded dashboard deleted', async () => {
@@ -179,7 +173,6 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     expect(executed).toEqual([]);
     await page.getByRole('link', { name: 'Sign in' }).click();
     await page.getByLabel('E-mail').waitFor();
-    await page.context().close();
   });
 
   it('says that the server cannot be reached, and tries again when asked', async () => {
@@ -192,7 +185,6 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     await page.context().setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
     await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('954');
-    await page.context().close();
   });
 
   it('waits as long as a 429 or 503 says, and offers another try after a 500', async () => {
@@ -214,6 +206,5 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     await page.getByText('Something went wrong on our side.').waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();
     await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
-    await page.context().close();
   });
 });

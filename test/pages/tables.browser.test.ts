@@ -101,7 +101,6 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(await axeFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('counts all rows of its result, also those that are shown on demand', async () => {
@@ -116,7 +115,6 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
     const more = card.locator('button.more');
     await expect.poll(() => more.isVisible()).toBe(false);
     expect(await more.textContent()).toBe('');
-    await page.context().close();
   });
 
   it('never ends at the edge of a row, so that one sees that it scrolls, whatever the size of its card', async () => {
@@ -146,7 +144,6 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
           .toBe('within');
       }
     }
-    await page.context().close();
   });
 
   it.each(['light', 'dark'] as const)('shows by shadows on which sides it scrolls on: %s', async (colorScheme) => {
@@ -170,7 +167,6 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
       return Math.min(right - cut.right, below - cut.below);
     };
     await expect.poll(lighterAtTheEnd).toBeGreaterThan(4);
-    await page.context().close();
   });
 
   it.each(['mouse', 'keyboard'])(
@@ -211,7 +207,6 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
       await page.mouse.wheel(0, 150);
       await expect.poll(async () => (await boxOf(names)).y).toBeLessThan(after.y - 50);
       expect(Math.abs((await boxOf(head)).y - top.y)).toBeLessThan(1);
-      await page.context().close();
     },
   );
 });

@@ -136,7 +136,6 @@ describe.skipIf(!installed)('a slice of a pie chart', () => {
       await page.keyboard.press('Tab');
       expect(await card.getByRole('listitem').locator(':focus').count()).toBe(0);
     }
-    await page.context().close();
   });
 
   it('is in the downloaded picture, with the names of the legend', async () => {
@@ -153,6 +152,5 @@ describe.skipIf(!installed)('a slice of a pie chart', () => {
     expect(width).toBe(Math.floor(canvas?.width ?? 0));
     // Its lines of names.
     expect(height).toBeGreaterThan((canvas?.height ?? 0) + 25);
-    await page.context().close();
   });
 });

@@ -51,7 +51,6 @@ describe.skipIf(!installed)('a page', () => {
     await page.getByRole('banner').getByText(name, { exact: true }).waitFor();
     expect(await page.title()).toBe(`Shared dashboards – ${name}`);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it.each(LOCALES)('without rows or cards says what to do: %s', async (locale) => {

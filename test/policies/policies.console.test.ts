@@ -41,10 +41,6 @@ describe('a policy', () => {
     expect((await company.as.get(`/v1/policies/${body._id}`)).body).toEqual(body);
   });
 
-  it('needs no description', async () => {
-    expect((await aPolicy()).description).toBe('');
-  });
-
   it.each([
     [{ name: undefined }, 'name'],
     [{ name: ' ' }, 'name'],
@@ -117,18 +113,6 @@ describe('a policy', () => {
     expect(fieldsOf(bad)).toEqual([422, 'VALIDATION_ERROR', 'document.version']);
   });
 
-  it('takes effect on the next request when it is changed', async () => {
-    const { _id } = await aPolicy([allow('users:list')]);
-    const group = await aConsoleGroup(company);
-    const { as, id } = await aUser(company);
-    await enter(company, id, group._id);
-    await must(company.as.post(`/v1/groups/${group._id}/policies/${_id}`));
-    expect((await as.get('/v1/users')).status).toBe(200);
-    const { document } = policyInput([allow('users:list'), deny('users:*')]);
-    await must(company.as.put(`/v1/policies/${_id}`, { json: { document } }));
-    expect((await as.get('/v1/users')).status).toBe(403);
-  });
-
   it('is deleted once, and not while a group uses it', async () => {
     const { _id } = await aPolicy();
     const group = await aConsoleGroup(company);
@@ -138,23 +122,6 @@ describe('a policy', () => {
     await must(company.as.delete(`/v1/groups/${group._id}`));
     expect((await company.as.delete(`/v1/policies/${_id}`)).status).toBe(204);
     expect(statusAndCode(await company.as.delete(`/v1/policies/${_id}`))).toEqual([404, 'POLICY_NOT_FOUND']);
-  });
-
-  it('is not found when it is of another company or does not exist', async () => {
-    const other = await aCompany();
-    const { _id: foreign } = await must(other.as.post('/v1/policies', { json: policyInput(READS) }));
-    const { _id: group } = await aConsoleGroup(company);
-    for (const id of [foreign, NOBODY, 'x']) {
-      for (const answer of [
-        await company.as.get(`/v1/policies/${id}`),
-        await company.as.put(`/v1/policies/${id}`, { json: { name: 'Mine now' } }),
-        await company.as.delete(`/v1/policies/${id}`),
-        await company.as.post(`/v1/policies/${id}/clone`, { json: { name: 'Mine now' } }),
-        await company.as.post(`/v1/groups/${group}/policies/${id}`),
-      ]) {
-        expect(statusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
-      }
-    }
   });
 });
 
@@ -228,10 +195,6 @@ describe('the list of policies', () => {
     expect(await sorted('-type')).toEqual([...made, ...managed]);
     expect((await sorted('created_at')).slice(0, 5)).toEqual(oldestFirst);
     expect((await sorted('-created_at')).slice(-5)).toEqual(made);
-  });
-
-  it.each(['page=0', 'per_page=101', 'per_page=-1'])('refuses %s', async (query) => {
-    expect((await company.as.get(`/v1/policies?${query}`)).status).toBe(422);
   });
 });
 

@@ -40,11 +40,8 @@ describe('a service account', () => {
   it('is deleted once by two requests at the same time', async () => {
     const { id } = await aServiceAccount(company);
     const deleting = /^update "service_accounts" set "updated_at"/;
-    const answer = await overtaken(
-      deleting,
-      () => remove(id),
-      (env) => admin.delete(path(id), { env }),
-    );
+    const rival = () => remove(id);
+    const answer = await overtaken(deleting, rival, (env) => admin.delete(path(id), { env }));
     expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
 

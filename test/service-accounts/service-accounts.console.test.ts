@@ -3,16 +3,7 @@ import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
 import { NOBODY, statusAndCode } from '../support/console.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
-import {
-  aGroup,
-  allow,
-  aPolicy,
-  aServiceAccount,
-  aServiceAccountThat,
-  must,
-  signed,
-  withServiceToken,
-} from '../support/signed.ts';
+import { aGroup, allow, aPolicy, aServiceAccount, aServiceAccountThat, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 const PATH = '/v1/service-accounts';
@@ -30,19 +21,7 @@ beforeAll(async () => {
   admin = signed(company.apiKey);
 });
 
-const arnOf = (id: string) => `arn:svc:users::${company.id}:user/${id}`;
 const aMachine = (json: Record<string, unknown> = {}) => must(manager.post(PATH, { json: { name: 'Robot', ...json } }));
-
-describe('a user with the policy ApiKeyManager', () => {
-  it('makes a service account and a key, revokes the key, and deletes the account', async () => {
-    const made = await aMachine();
-    const key = await must(manager.post(`${PATH}/${made._id}/keys`, { json: { description: 'CI' } }));
-    expect((await signed(key).get('/accounts')).status).toBe(403);
-    expect((await manager.delete(`${PATH}/${made._id}/keys/${key._id}`)).status).toBe(204);
-    expect((await signed(key).get('/accounts')).body.details.reason).toBe('unknown_key');
-    expect((await manager.delete(`${PATH}/${made._id}`)).status).toBe(204);
-  });
-});
 
 describe('a service account on the console', () => {
   it('is the same one as in the organization API, with the field names of the console', async () => {
@@ -131,29 +110,6 @@ describe('a service account on the console', () => {
       expect(JSON.stringify(again.body)).not.toContain('deleted');
     }
   });
-
-  it('is changed and deleted by a user who may act on it alone', async () => {
-    const [one, two] = [await aMachine(), await aMachine()];
-    const can = ['users:list_integration_users', 'users:create_integration_user', 'users:delete_integration_user'];
-    const { as } = await aUser(company, { can, on: [arnOf(one._id)] });
-    const statuses = async ({ _id }: { _id: string }) => [
-      (await as.get(`${PATH}/${_id}`)).status,
-      (await as.put(`${PATH}/${_id}`, { json: { name: 'Mine' } })).status,
-      (await as.delete(`${PATH}/${_id}`)).status,
-    ];
-    expect([await statuses(two), await statuses(one)]).toEqual([
-      [403, 403, 403],
-      [200, 200, 204],
-    ]);
-    expect((await as.get(PATH)).status).toBe(403);
-  });
-
-  it('can be managed with a service token, too', async () => {
-    const robot = await aServiceAccountThat(company, allow('users:*'));
-    const as = await withServiceToken(robot);
-    const { _id } = await must(as.post(PATH, { json: { name: 'Made by a machine' } }));
-    expect((await must(as.get(`${PATH}/${_id}`))).name).toBe('Made by a machine');
-  });
 });
 
 describe('the list of service accounts on the console', () => {
@@ -173,13 +129,6 @@ describe('the list of service accounts on the console', () => {
     expect(await listed('&include_inactive=true&per_page=1&page=2')).toEqual([3, 1, [inactive]]);
     expect((await must(manager.get(`${PATH}?account_id=${other.accountId}`))).total).toBe(0);
   });
-
-  it.each(['include_deleted=true', 'quantity=1', 'include_inactive=1', 'per_page=101'])(
-    'refuses the query %s',
-    async (query) => {
-      expect(statusAndCode(await manager.get(`${PATH}?${query}`))).toEqual([422, 'VALIDATION_ERROR']);
-    },
-  );
 });
 
 describe('an API key on the console', () => {
@@ -206,15 +155,6 @@ describe('an API key on the console', () => {
     expect(JSON.stringify(listed)).not.toContain(secret_key);
   });
 
-  it('is issued without a body, and not with an expiry in the past', async () => {
-    const { _id } = await aMachine();
-    expect((await manager.post(`${PATH}/${_id}/keys`)).status).toBe(201);
-    const { status, body } = await manager.post(`${PATH}/${_id}/keys`, {
-      json: { expires_at: '2001-01-01T00:00:00Z' },
-    });
-    expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', 'expires_at']);
-  });
-
   it('is revoked once, and stays listed', async () => {
     const { _id } = await aMachine();
     const key = await must(manager.post(`${PATH}/${_id}/keys`));
@@ -224,24 +164,6 @@ describe('an API key on the console', () => {
     expect(statusAndCode(again)).toEqual([404, 'API_KEY_NOT_FOUND']);
     expect(again.body).toMatchObject({ details: { field: 'key_id', reason: 'not_found' } });
     expect(statusAndCode(await manager.delete(`${PATH}/${_id}/keys/${NOBODY}`))).toEqual([404, 'API_KEY_NOT_FOUND']);
-  });
-
-  it('is not found under another service account', async () => {
-    const [one, two] = [await aServiceAccount(company), await aServiceAccount(company)];
-    expect((await manager.delete(`${PATH}/${one.id}/keys/${two.keyId}`)).status).toBe(404);
-    expect((await two.as.get('/accounts')).status).toBe(403);
-  });
-
-  it('is revoked by a user who may revoke it alone, and not under a Deny', async () => {
-    const robot = await aServiceAccount(company);
-    const key = await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
-    const arn = `arn:svc:api_keys::${company.id}:api-key/${key.id}`;
-    const path = (id: string) => `${PATH}/${robot.id}/keys/${id}`;
-    const denied = await aUser(company, { can: ['*'], denied: ['api_keys:delete'], deniedOn: [arn] });
-    expect((await denied.as.delete(path(key.id))).status).toBe(403);
-    const { as } = await aUser(company, { can: ['api_keys:delete'], on: [arn] });
-    expect((await as.delete(path(robot.keyId))).status).toBe(403);
-    expect((await as.delete(path(key.id))).status).toBe(204);
   });
 });
 
@@ -276,53 +198,5 @@ describe('the limit of what a new key of the console may do', () => {
     await must(admin.post(`/groups/${groupId}/bindings`, { json }));
     const refused = await as.post(`${PATH}/${robot.id}/keys`, sending);
     expect([refused.status, refused.body.secret_key]).toEqual([403, undefined]);
-  });
-});
-
-describe('a service account that a Deny hides from the caller', () => {
-  it('is not found by the routes of its keys, and cannot be simulated', async () => {
-    const robot = await aServiceAccount(company);
-    const denied = await aUser(company, {
-      can: ['*'],
-      denied: ['users:list_integration_users'],
-      deniedOn: [arnOf(robot.id)],
-    });
-    const path = `${PATH}/${robot.id}`;
-    expect((await denied.as.get(path)).status).toBe(403);
-    for (const answer of [
-      await denied.as.get(`${path}/keys`),
-      await denied.as.post(`${path}/keys`, { json: {} }),
-      await denied.as.delete(`${path}/keys/${robot.keyId}`),
-      await denied.as.post('/v1/policies/simulate', {
-        json: {
-          principal: { type: 'service_account', id: robot.id },
-          checks: [{ action: 'users:list', resource: '*' }],
-        },
-      }),
-    ]) {
-      expect(statusAndCode(answer)).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
-    }
-    expect((await robot.as.get('/accounts')).status).toBe(403);
-    expect((await must(admin.get(`/service-accounts/${robot.id}/keys`))).total).toBe(1);
-  });
-});
-
-describe('the id of a service account', () => {
-  it('is not found when it is malformed or another company’s', async () => {
-    const stranger = await aServiceAccount(other);
-    for (const id of [stranger.id, NOBODY, 'x', '%00']) {
-      const path = `${PATH}/${encodeURIComponent(id)}`;
-      for (const answer of [
-        await company.as.get(path),
-        await company.as.put(path, { json: { name: 'Mine' } }),
-        await company.as.delete(path),
-        await company.as.get(`${path}/keys`),
-        await company.as.post(`${path}/keys`, { json: {} }),
-        await company.as.delete(`${path}/keys/${stranger.keyId}`),
-      ]) {
-        expect(statusAndCode(answer)).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
-      }
-    }
-    expect((await stranger.as.get('/accounts')).status).toBe(403);
   });
 });

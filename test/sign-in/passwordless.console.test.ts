@@ -65,14 +65,6 @@ describe('a mailed code', () => {
     }
   });
 
-  it('works once', async () => {
-    const { email } = await aUser(company);
-    const code = await aCode(email);
-    expect((await verify(email, code)).status).toBe(200);
-    const again = await verify(email, code);
-    expect([again.status, again.body.error]).toEqual([400, 'INVALID_CODE']);
-  });
-
   it('stops working after five wrong tries, also for a concurrent request', async () => {
     const { email } = await aUser(company);
     const code = await aCode(email);
@@ -94,14 +86,6 @@ describe('a mailed code', () => {
     const code = await aCode(email);
     for (let tries = 0; tries < 4; tries += 1) await verify(email, wrong(code));
     expect((await verify(email, code)).status).toBe(200);
-  });
-
-  it('works for ten minutes', async () => {
-    const { email } = await aUser(company);
-    const code = await aCode(email);
-    later(10 * MINUTE + 1000);
-    expect((await verify(email, code)).body.error).toBe('INVALID_CODE');
-    expect((await verify(email, await aCode(email))).status).toBe(200);
   });
 
   it('stops working when a newer one is sent', async () => {
@@ -242,14 +226,6 @@ describe('a request for a code', () => {
   it('answers 404 for an unknown company', async () => {
     const { status, body } = await request('someone@example.com', 'nobody');
     expect([status, body.error]).toEqual([404, 'COMPANY_NOT_FOUND']);
-  });
-
-  it('is refused without company or email', async () => {
-    const { status, body } = await call('POST', '/v1/auth/passwordless/request', { json: { email: 'x' } });
-    expect([status, body.details.map(({ field }: { field: string }) => field).sort()]).toEqual([
-      422,
-      ['company_slug', 'email'],
-    ]);
   });
 });
 

@@ -145,10 +145,12 @@ describe('a link that sets a new password', () => {
   });
 
   it('is refused after an hour', async () => {
-    const { email } = await aUser(company);
-    await sendReset(email);
+    const [one, other] = [await aUser(company), await aUser(company)];
+    for (const { email } of [one, other]) await sendReset(email);
+    later(59 * MINUTE);
+    expect((await reset(tokenFor(one.email), NEXT)).status).toBe(200);
     later(61 * MINUTE);
-    expect(statusAndCode(await reset(tokenFor(email), NEXT))).toEqual(DEAD);
+    expect(statusAndCode(await reset(tokenFor(other.email), NEXT))).toEqual(DEAD);
   });
 
   it('is refused when its user is deactivated or deleted meanwhile', async () => {
@@ -162,9 +164,12 @@ describe('a link that sets a new password', () => {
     }
   });
 
-  it('is mailed at most five times an hour to one address', async () => {
+  it('is mailed at most five times an hour to one address, with or without a company', async () => {
     const [{ email }, other] = [await aUser(company), await aUser(company)];
-    for (let asked = 0; asked < 6; asked += 1) await sendReset(email);
+    for (let asked = 0; asked < 3; asked += 1) {
+      await sendReset(email);
+      await must(call('POST', '/v1/users/reset-password/request', { json: { email } }));
+    }
     await sendReset(other.email);
     expect([mailsTo(email).length, mailsTo(other.email).length]).toEqual([5, 1]);
     later(61 * MINUTE);

@@ -132,21 +132,6 @@ describe('the pending token of a sign-in with a second factor', () => {
     expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: pending } })).status).toBe(401);
   });
 
-  it('works once', async () => {
-    const { email, code } = await anEnrolledUser(company);
-    const pending = await pendingOf(company, email);
-    expect((await finish(pending, { totp_token: code() })).status).toBe(200);
-    nextStep();
-    expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
-  });
-
-  it('works for 300 seconds', async () => {
-    const { email, code } = await anEnrolledUser(company);
-    const pending = await pendingOf(company, email);
-    standAt(clock.now() + 300_000 + 1000);
-    expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
-  });
-
   it.each(['', 'a', 'x'.repeat(43)])('is refused when it was never issued: %j', async (token) => {
     const { status } = await finish(token, { totp_token: '123456' });
     expect(status).toBe(token === '' ? 422 : 401);

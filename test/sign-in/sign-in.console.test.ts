@@ -23,11 +23,6 @@ describe('GET /v1/auth/validate-company', () => {
     expect((await call('GET', `/v1/auth/validate-company?slug=${company.slug}`)).body).toEqual({ exists: true });
     expect((await call('GET', '/v1/auth/validate-company?slug=nobody')).body).toEqual({ exists: false });
   });
-
-  it('refuses a request without a slug', async () => {
-    const { status, body } = await call('GET', '/v1/auth/validate-company');
-    expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', 'slug']);
-  });
 });
 
 describe('POST /v1/auth/login', () => {
@@ -166,13 +161,6 @@ describe('POST /v1/auth/login', () => {
 });
 
 describe('GET /v1/auth/me', () => {
-  it('answers the current user', async () => {
-    const { status, body } = await company.as.get('/v1/auth/me');
-    expect(status).toBe(200);
-    expect(body.context).toMatchObject({ company_id: company.id });
-    expect(body.user).toMatchObject({ _id: company.owner.id, status: 'active', group_ids: [expect.any(String)] });
-  });
-
   const refusals: [string, () => Promise<string> | string][] = [
     ['no token', () => ''],
     ['garbage', () => 'abc'],
@@ -194,17 +182,6 @@ describe('GET /v1/auth/me', () => {
   it.each(refusals)('refuses %s', async (_what, token) => {
     const { status, body } = await bearer(await token()).get('/v1/auth/me');
     expect([status, body.error]).toEqual([401, 'UNAUTHORIZED']);
-  });
-
-  it('refuses an access token after ten minutes', async () => {
-    later(10 * 60_000 + 1000);
-    expect((await company.as.get('/v1/auth/me')).status).toBe(401);
-  });
-
-  it('refuses a deactivated user on the next request', async () => {
-    const { as, id } = await aCompany();
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE company_id = ?').bind(id).run();
-    expect((await as.get('/v1/auth/me')).status).toBe(401);
   });
 
   const publicKey = async () =>

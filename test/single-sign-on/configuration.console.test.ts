@@ -78,29 +78,6 @@ describe('the configuration of single sign-on', () => {
     expect((await tryStart(other.slug, CONSOLE)).body.error).toBe('SSO_NOT_CONFIGURED');
   });
 
-  it('is read with company:update_sso, and changed by administrators only', async () => {
-    const other = await aUser(company, { can: ['company:update'] });
-    const allowed = await aUser(company, { can: ['company:update_sso'] });
-    const restricted = await aUser(company, { can: ['*'], denied: ['accounts:DeleteAccount'] });
-    const administrator = await aUser(company, { can: ['*'] });
-    expect((await allowed.as.get(PATH)).status).toBe(200);
-    const refused = [await other.as.get(PATH)];
-    for (const { as } of [other, allowed, restricted]) {
-      refused.push(
-        await as.put(PATH, { json: { ...oidc, issuer: 'https://evil.example.org' } }),
-        await as.delete(PATH),
-      );
-    }
-    for (const { status, body } of refused) expect([status, body.error]).toEqual([403, 'FORBIDDEN']);
-    expect((await administrator.as.put(PATH, { json: oidc })).status).toBe(200);
-    expect((await company.as.get(PATH)).body.issuer).toBe(oidc.issuer);
-  });
-
-  it('is not validated for a caller who may not change it', async () => {
-    const allowed = await aUser(company, { can: ['company:update_sso'] });
-    expect((await allowed.as.put(PATH, { json: {} })).status).toBe(403);
-  });
-
   it('is mailed to the owner and the administrators when it changes', async () => {
     const told = await aCompany();
     const administrator = await aUser(told, { can: ['*'] });

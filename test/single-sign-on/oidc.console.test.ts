@@ -71,11 +71,8 @@ describe('a sign-in with an OpenID Provider', () => {
 
   it('accepts a code once, even when it is exchanged meanwhile', async () => {
     const code = sentOn(await signIn(company.owner.email)).code as string;
-    const late = await overtaken(
-      /^delete from "sso_codes"/,
-      () => must(exchange(code)),
-      (env) => tryExchange(code, secretOf(code), env),
-    );
+    const rival = () => must(exchange(code));
+    const late = await overtaken(/^delete from "sso_codes"/, rival, (env) => tryExchange(code, secretOf(code), env));
     expect([late.status, late.body.error]).toEqual([400, 'INVALID_SSO_CODE']);
   });
 

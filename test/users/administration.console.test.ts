@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { MANAGED_POLICIES } from '../../src/permissions/managed-policies.ts';
 import { call } from '../support/api.ts';
-import { aConsoleGroup, enter, fieldsOf, NOBODY, statusAndCode } from '../support/console.ts';
+import { aConsoleGroup, enter, fieldsOf, statusAndCode } from '../support/console.ts';
 import { linkIn, mailTo } from '../support/mail.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
-import { must, signed } from '../support/signed.ts';
+import { countOf, rowOf } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 
 let company: Company;
@@ -57,36 +56,6 @@ describe('a change of a user', () => {
     const { id } = await aUser(company);
     expect(fieldsOf(await company.as.put(path(id), { json }))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
-
-  it('shows no group that a Deny keeps from the caller', async () => {
-    const { id } = await aUser(company);
-    const hidden = await aConsoleGroup(company);
-    await enter(company, id, hidden._id);
-    const { as } = await aUser(company, {
-      can: ['*'],
-      denied: ['groups:get'],
-      deniedOn: [`arn:svc:groups::${company.id}:group/${hidden._id}`],
-    });
-    const { group_ids } = await must(as.put(path(id), { json: { name: 'Named' } }));
-    expect(group_ids).not.toContain(hidden._id);
-  });
-
-  it('is refused for a user who was deleted meanwhile, is of another company or does not exist', async () => {
-    const { id } = await aUser(company);
-    const late = await overtaken(
-      /^update "users"/,
-      () => must(signed(company.apiKey).delete(`/users/${id}`)),
-      (env) => company.as.put(path(id), { json: { name: 'Too late' }, env }),
-    );
-    expect(statusAndCode(late)).toEqual([404, 'USER_NOT_FOUND']);
-    expect(await rowOf('select name from users where id = ?', id)).toEqual({ name: 'Olga Owner' });
-    const other = await aCompany();
-    for (const absent of [other.owner.id, NOBODY, '%00']) {
-      const answer = await company.as.put(path(absent), { json: { name: 'Not mine' } });
-      expect(statusAndCode(answer)).toEqual([404, 'USER_NOT_FOUND']);
-    }
-    expect((await must(other.as.get('/v1/auth/me'))).user.name).toBe('Olga Owner');
-  });
 });
 
 describe('the deletion of a user', () => {
@@ -119,18 +88,6 @@ describe('the deletion of a user', () => {
     await must(accept(linkIn(mailTo(email)).searchParams.get('token') as string));
   });
 
-  it('wins over an acceptance of the invitation at the same time', async () => {
-    const { id, token } = await anInvited();
-    const late = await overtaken(
-      /^delete from "invitations"/,
-      () => must(company.as.delete(path(id))),
-      (env) =>
-        call('POST', '/v1/users/accept-invitation', { json: { token, password: 'chosen-too-late-by-far' }, env }),
-    );
-    expect(statusAndCode(late)).toEqual(DEAD);
-    expect(await rowOf('select is_active from users where id = ?', id)).toEqual({ is_active: 0 });
-  });
-
   it('is refused for oneself and for the owner', async () => {
     const manager = await aUser(company, { can: ['users:*'] });
     for (const [as, id] of [
@@ -141,30 +98,6 @@ describe('the deletion of a user', () => {
     }
     expect(statusAndCode(await manager.as.delete(path(company.owner.id)))).toEqual([400, 'CANNOT_DELETE_OWNER']);
     for (const as of [manager.as, company.as]) expect((await as.get('/v1/auth/me')).status).toBe(200);
-  });
-
-  it('is refused under a Deny for that user, and for a user of another company', async () => {
-    const { id } = await aUser(company);
-    const { as } = await aUser(company, {
-      can: ['users:*'],
-      denied: ['users:delete'],
-      deniedOn: [`arn:svc:users::${company.id}:user/${id}`],
-    });
-    expect(statusAndCode(await as.delete(path(id)))).toEqual([403, 'FORBIDDEN']);
-    const other = await aCompany();
-    expect(statusAndCode(await company.as.delete(path(other.owner.id)))).toEqual([404, 'USER_NOT_FOUND']);
-    expect((await company.as.get(path(id))).status).toBe(200);
-    expect((await other.as.get('/v1/auth/me')).status).toBe(200);
-  });
-
-  it('is not allowed by the policy UserManager, which allows changes', async () => {
-    const { document } = MANAGED_POLICIES.find(
-      ({ name }) => name === 'UserManager',
-    ) as (typeof MANAGED_POLICIES)[number];
-    const { as } = await aUser(company, { can: document.statements.flatMap(({ actions }) => actions) });
-    const { id } = await aUser(company);
-    expect((await as.put(path(id), { json: { name: 'Managed' } })).status).toBe(200);
-    expect(statusAndCode(await as.delete(path(id)))).toEqual([403, 'FORBIDDEN']);
   });
 });
 

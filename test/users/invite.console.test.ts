@@ -133,11 +133,4 @@ describe('an invitation', () => {
   ])('of %j is not valid', async (json, field) => {
     expect(fieldsOf(await invite(json))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
-
-  it('is shown in the list of users', async () => {
-    const email = anEmail();
-    const { _id } = (await invite({ email })).body;
-    const { records } = await must(company.as.get('/v1/users?per_page=100'));
-    expect(records).toContainEqual(expect.objectContaining({ _id, email, status: 'invited', group_ids: [] }));
-  });
 });

@@ -32,11 +32,8 @@ describe('a user', () => {
 
   it('is deleted once by two requests at the same time', async () => {
     const { id } = await aUser(company);
-    const answer = await overtaken(
-      updating,
-      () => remove(id),
-      (env) => admin.delete(path(id), { env }),
-    );
+    const rival = () => remove(id);
+    const answer = await overtaken(updating, rival, (env) => admin.delete(path(id), { env }));
     expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
 

@@ -40,17 +40,6 @@ describe('a user', () => {
       },
     ]);
   });
-
-  it('is not found when they are of another company or do not exist', async () => {
-    const other = await aCompany();
-    for (const id of [other.owner.id, NOBODY, 'x', '%00']) {
-      expect(statusAndCode(await get(id))).toEqual([404, 'USER_NOT_FOUND']);
-      expect(statusAndCode(await company.as.post(`/v1/users/${id}/activate`))).toEqual([404, 'USER_NOT_FOUND']);
-      expect(statusAndCode(await company.as.post(`/v1/users/${id}/deactivate`))).toEqual([404, 'USER_NOT_FOUND']);
-      expect(statusAndCode(await groups('put', id, []))).toEqual([404, 'USER_NOT_FOUND']);
-    }
-    expect((await other.as.get('/v1/auth/me')).status).toBe(200);
-  });
 });
 
 describe('the list of users', () => {
@@ -80,6 +69,7 @@ describe('the list of users', () => {
     const answers = [
       records.find(({ _id }: { _id: string }) => _id === id),
       await must(as.get(`/v1/users/${id}`)),
+      await must(as.put(`/v1/users/${id}`, { json: { name: 'Named' } })),
       await must(as.post(`/v1/users/${id}/groups`, { json: { group_ids: [open._id] } })),
     ];
     for (const { group_ids } of answers) {
@@ -107,17 +97,6 @@ describe('the list of users', () => {
       slug: group.slug,
     });
   });
-
-  it.each(['page=0', 'page=x', 'per_page=101', 'per_page=0', 'per_page=1e1', 'include=teams'])(
-    'refuses %s',
-    async (query) => {
-      expect(fieldsOf(await company.as.get(`/v1/users?${query}`))).toEqual([
-        422,
-        'VALIDATION_ERROR',
-        query.split('=')[0],
-      ]);
-    },
-  );
 });
 
 describe('the deactivation of a user', () => {

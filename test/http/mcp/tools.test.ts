@@ -6,7 +6,7 @@ import { aConcept } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { aSalesDashboard } from '../../shares/support.ts';
 import { mismatches } from '../../support/conformity.ts';
-import { allow, aServiceAccountThat, must } from '../../support/signed.ts';
+import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { someSales } from '../../visualizations/support.ts';
 import { type Agent, agent, failureIn } from './support.ts';
@@ -294,24 +294,6 @@ describe('arguments', () => {
     expect([body.result.tools.length, lists]).toEqual([TOOLS.length, null]);
     expect(body.result.tools.every((tool: object) => 'outputSchema' in tool)).toBe(true);
   });
-
-  it('that name a table, dashboard or metric of another company find nothing', async () => {
-    const other = await aProvisionedCompany();
-    const stranger = agent(`Bearer ${other.token}`);
-    for (const [name, sent] of [
-      ['describe_table', { table_id: table }],
-      ['query_rows', { table_id: table }],
-      ['run_dashboard', { dashboard_id: dashboard }],
-    ] as const) {
-      expect(failureIn(await stranger.tool(name, sent)).error).toMatch(/^(DASHBOARD_)?NOT_FOUND$/);
-    }
-    expect((await stranger.tool('list_tables')).data.records).toEqual([]);
-    expect((await stranger.tool('list_dashboards')).data.records).toEqual([]);
-    expect((await stranger.tool('search_concepts')).data.records).toEqual([]);
-    expect(failureIn(await stranger.tool('query_metrics', { metrics: ['Turnover'] })).error).toBe(
-      'SEMANTIC_ITEM_UNKNOWN',
-    );
-  });
 });
 
 describe('the permission of a tool', () => {
@@ -340,22 +322,6 @@ describe('the permission of a tool', () => {
       return found?.method === 'get' ? 'get' : operation;
     });
     expect(new Set(methods)).toEqual(new Set(['get', 'queryMetrics', 'askQuestion', 'executeDashboard']));
-  });
-
-  it('is checked on the resource that the arguments name', async () => {
-    const other = await aTable(company.as, 'other', [column('name')]);
-    const on = [`arn:svc:managed-tables::${company.id}:table/${other}`];
-    const person = agentOf(await aUser(company, { can: ['managed-tables:data-read'], on }));
-    expect((await person.tool('query_rows', { table_id: other })).isError).toBe(false);
-    expect(failureIn(await person.tool('query_rows', { table_id: table })).error).toBe('FORBIDDEN');
-  });
-
-  it('is that of the service account whose service token is sent', async () => {
-    const robot = await aServiceAccountThat(company, allow('managed-tables:list'));
-    const token = (await must(robot.as.post('/tokens'))).token;
-    const machine = agent(`Bearer ${token}`);
-    expect((await machine.tool('list_tables')).isError).toBe(false);
-    expect(failureIn(await machine.tool('list_dashboards')).error).toBe('FORBIDDEN');
   });
 
   const agentOf = ({ token }: { token: string }) => agent(`Bearer ${token}`);
