@@ -35,10 +35,7 @@ const csv = Buffer.from(`${HEADER}\n${Array.from({ length: ROWS }, (_, n) => row
 const TABLE = `(id uuid PRIMARY KEY DEFAULT uuidv7(), codigo bigint, nome text, valor numeric, ativo boolean,
   vencimento date, criado_em timestamptz)`;
 
-/**
- * Milliseconds from upload to waiting (by polling), and from confirm to done (by the job's timestamps, without
- * polling).
- */
+/** Milliseconds from upload to waiting (by polling), and from confirm to done (by the job's timestamps). */
 async function ours(system: System, round: number): Promise<{ infer: number; load: number }> {
   const form = new FormData();
   form.append('files', new File([csv], 'carga.csv', { type: 'text/csv' }));

@@ -7,11 +7,7 @@ export interface Limit {
 export const atMost = (value: number): Limit => ({ words: 'at most', value });
 export const atLeast = (value: number): Limit => ({ words: 'at least', value });
 
-/**
- * Prints a figure beside its limit, and makes the run fail if it exceeds the limit. `run.ts` parses these lines.
- * @param what what was compared, and with what
- * @param unit the figure's unit; "times" for a ratio
- */
+/** Prints a figure beside its limit, and makes the run fail if it exceeds that. `run.ts` parses these lines. */
 export function verdict(what: string, figure: number, limit: Limit, unit = 'times'): void {
   const holds = limit.words === 'at most' ? figure <= limit.value : figure >= limit.value;
   console.log(`${holds ? '✓' : '✗'} ${what}: ${Number(figure.toFixed(2))} ${unit} (${limit.words} ${limit.value})`);

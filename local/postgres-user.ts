@@ -10,10 +10,7 @@ export interface PostgresUser {
   gid?: number;
 }
 
-/**
- * PostgreSQL refuses to run as root, so root runs it as an ordinary user that the machine already has (`postgres`, else
- * `nobody`); no user is added to the machine.
- */
+/** PostgreSQL refuses to run as root, so root runs it as `postgres`, else `nobody`; no user is added to the machine. */
 export async function unprivilegedUser(): Promise<PostgresUser> {
   if (process.getuid?.() !== 0) return {};
   const users = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));

@@ -147,9 +147,7 @@ async function handOver(data: string, user: PostgresUser): Promise<void> {
   await run('chown', ['-R', `${user.uid}:${user.gid}`, data], {});
 }
 
-/**
- * Stops the server that a killed start left on `data`, and deletes a pid file whose id now belongs to another process.
- */
+/** Stops the server that a killed start left on `data`, and deletes a pid file whose id another process has now. */
 async function stopLeftover(binaries: PostgresBinaries, data: string, user: PostgresUser): Promise<void> {
   const pidFile = join(data, 'postmaster.pid');
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0]);
@@ -168,10 +166,7 @@ async function isPostgres(pid: number): Promise<boolean> {
   return stdout.includes('postgres');
 }
 
-/**
- * Settings for data that may be lost: no durability, a cheap password hash (checking one is a tenth of a connection's CPU),
- * and no autovacuum, which would start a process a minute for each of hundreds of databases.
- */
+/** Settings for data that may be lost. Autovacuum would start a process a minute for each of hundreds of databases. */
 const THROWAWAY = {
   fsync: 'off',
   synchronous_commit: 'off',

@@ -183,10 +183,7 @@ function removeSignalHandlers(known: ReturnType<typeof signalHandlers>): void {
   });
 }
 
-/**
- * Makes a script that starts workerd and first stores its process id, which Miniflare does not tell. It also makes
- * workerd ignore Ctrl-C, which the terminal sends to all processes at once: this process stops it in order.
- */
+/** Makes a script that starts workerd, stores its process id, and has it ignore Ctrl-C: we stop it in order. */
 async function wrapRuntime(stateDir: string, pidFile: string): Promise<string> {
   const fromMiniflare = createRequire(createRequire(import.meta.url).resolve('miniflare'));
   const { default: workerd } = fromMiniflare('workerd') as { default: string };

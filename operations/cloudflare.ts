@@ -60,11 +60,7 @@ const zone = z.object({
   plan: z.object({ legacy_id: z.string().nullish() }).nullish(),
 });
 
-/**
- * The account's credentials, from `CLOUDFLARE_API_TOKEN` and `CLOUDFLARE_ACCOUNT_ID`; the account may be left out if
- * the token belongs to only one.
- * @throws Problem that says how to make a token
- */
+/** The account's credentials, from the environment. @throws Problem that says how to make a token */
 export async function credentialsFrom(env: NodeJS.ProcessEnv): Promise<CloudflareCredentials> {
   const token = env.CLOUDFLARE_API_TOKEN;
   if (!token) {

@@ -124,9 +124,7 @@ const variables = z
     NEON_WS_PROXY: z.string().optional(),
     /** The region of companies' new databases, such as `aws-eu-central-1`; existing ones stay where they are. */
     NEON_REGION: optionalText,
-    /**
-     * The time for which a company's database can be restored. Neon's plans allow 6 hours (Free), 7 days (Launch), 30 (Scale).
-     */
+    /** How far back a company's database can be restored. Neon allows 6 hours (Free), 7 days (Launch), 30 (Scale). */
     NEON_HISTORY_SECONDS: limit(7 * 24 * 60 * 60),
     /** The sizes between which a company's compute is scaled: 1 is 4 GB of memory. */
     NEON_MIN_CU: computeUnits(0.25),
@@ -196,10 +194,7 @@ export const VARIABLE_NAMES = Object.keys(variables.shape) as (keyof Config)[];
 
 const parsed = new WeakMap<object, Config>();
 
-/**
- * The typed configuration of an environment, parsed on first use.
- * @throws Error that names every variable at fault, never a value.
- */
+/** The typed configuration, parsed on first use. @throws Error that names every variable at fault, never a value */
 export function readConfig(env: object): Config {
   const known = parsed.get(env);
   if (known) return known;

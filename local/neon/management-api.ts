@@ -22,10 +22,7 @@ interface Call {
 const ROOT = '/api/v2';
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/**
- * The calls of Neon's management API v2 that provisioning makes, with Neon's answers (https://api-docs.neon.tech; the
- * views are type-checked against Neon's own SDK).
- */
+/** The calls of Neon's management API v2 that provisioning makes (https://api-docs.neon.tech). */
 export class ManagementApi {
   readonly #projects: NeonProjects;
   readonly #faults: Faults;

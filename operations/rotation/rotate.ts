@@ -39,10 +39,7 @@ export async function addVersion(
   for (const { variable } of [{ variable: next }, ...left]) await store.remove(variable);
 }
 
-/**
- * Removes a version of a key: what was made under it becomes invalid.
- * @throws Problem naming what still needs it, unless `isForced`
- */
+/** Removes a version of a key, ending what was made under it. @throws Problem naming what needs it, unless forced */
 export async function removeVersion(
   store: SecretStore,
   key: KeyName,

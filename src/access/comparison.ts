@@ -31,10 +31,7 @@ export function findResources(access: Access, action: Action): ResourceLanguage 
   };
 }
 
-/**
- * Compares two accesses over the whole catalogue, exactly.
- * @throws accessTooComplex where that would take too long
- */
+/** Compares two accesses over the whole catalogue, exactly. @throws accessTooComplex where that takes too long */
 export function compareAccess(before: Access, after: Access, budget: Budget = comparisonBudget()): AccessChange {
   const change: AccessChange = { gains: [], losses: [] };
   if (before.isOwner && after.isOwner) return change;

@@ -20,10 +20,7 @@ interface AccessAffectingWrites {
   deleteUnless?: RegExp;
 }
 
-/**
- * The tables that authentication and access are read from: which principals exist and are active, and their permissions. No
- * other table of the control database affects either.
- */
+/** The tables that authentication and access are read from. No other table of the control database affects either. */
 const ACCESS_AFFECTING_WRITES: readonly AccessAffectingWrites[] = [
   {
     table: users,

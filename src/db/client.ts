@@ -47,10 +47,7 @@ export type Statement = BatchItem<'sqlite'>;
 /** The failure that a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
 export type ConstraintFailures = Record<string, () => Error>;
 
-/**
- * Statements that go together, by name. A list is a step whose number of statements depends on the input; statements that
- * another module names, such as `accessReads`, stand as a unit within the unit.
- */
+/** Statements that go together, by name: some as lists, and some that another module names, as a unit of their own. */
 export interface Unit {
   readonly [name: string]: Statement | readonly Statement[] | Unit;
 }
@@ -79,10 +76,7 @@ export async function commit<const U extends Unit>(
   }
 }
 
-/**
- * Reads all of these in one round trip, as of one moment.
- * @returns the rows of each read, under its name
- */
+/** Reads all of these in one round trip, as of one moment, and returns the rows of each under its name. */
 export const readTogether = <const U extends Unit>(db: ControlDb, reads: U): Promise<Results<U>> =>
   runTogether(db, reads);
 

@@ -8,10 +8,7 @@ import type { RehearsingSession } from './rehearsing-session.ts';
 export interface Dependency {
   /** Reads of the control database with their rows. */
   reads: readonly RecordedRead[];
-  /**
-   * Reads again after a change by others.
-   * @throws if the writes must not be applied to the new state
-   */
+  /** Reads again after a change by others. @throws if the writes must not be applied to the new state */
   renew(): Promise<readonly RecordedRead[]>;
 }
 

@@ -24,10 +24,7 @@ const EVENT_WRITE_PATTERN = new RegExp(
   'i',
 );
 
-/**
- * Active companies with events that wait: normally one or none. A seek for each, so that nobody's write reads what waits for another.
- * It tells `company_id`.
- */
+/** Active companies with waiting events: a seek for each, so that no write reads another's. It tells `company_id`. */
 export const COMPANIES_WITH_EVENTS = `
   with recursive waiting (company_id) as (
     select min(company_id) from events

@@ -32,9 +32,7 @@ const REQUEST_HEADERS = [
   'Mcp-Name',
 ];
 
-/**
- * The CORS headers that answer a preflight for these routes, whoever asks. Browsers may keep them for two hours, their maximum.
- */
+/** The CORS headers that answer a preflight for these routes. Browsers keep them for two hours at most. */
 export function makePreflight(contracts: readonly Contract[], headers: readonly string[] = REQUEST_HEADERS): Header[] {
   const methods = METHODS.filter((method) => contracts.some((contract) => contract.method === method));
   return [

@@ -38,10 +38,7 @@ export function sayIssue({ code, input, message }: Pick<z.core.$ZodIssue, 'code'
   return message;
 }
 
-/**
- * Returns the first problem of each field, for at most `most` fields: further problems of the same value only repeat it with
- * other limits.
- */
+/** The first problem of each of at most `most` fields: further ones of the same value only repeat it. */
 export function selectFirstProblems(problems: Iterable<FieldProblem>, most = Number.POSITIVE_INFINITY): FieldProblem[] {
   const first = new Map<string, FieldProblem>();
   for (const problem of problems) {
@@ -54,10 +51,7 @@ export function selectFirstProblems(problems: Iterable<FieldProblem>, most = Num
 /** Characters of the values that are listed to choose from, and of the names that are not known. */
 const MAX_VALUES = 500;
 
-/**
- * The message for a field that a schema refuses and has no message of its own for: in English, which `texts/errors` says in other
- * languages.
- */
+/** The message for a field whose schema has none of its own, in English; `texts/errors` translates it. */
 function makeIssueMessage(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':

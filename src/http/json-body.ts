@@ -54,10 +54,7 @@ export function readJson(
   };
 }
 
-/**
- * Parses a body by its schema.
- * @param withoutKept for a change: the body without such of these members as the record has already, which need not fit
- */
+/** Parses a body; of a change, without members that are as the record has them already, which need not fit. */
 async function parseBody(
   schema: z.ZodType,
   value: unknown,

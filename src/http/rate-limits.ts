@@ -30,10 +30,7 @@ export async function countPreflight(ctx: Context): Promise<LimitState> {
   );
 }
 
-/**
- * Counts the request against the limit of a token or an outsider, and begins to use its idempotency key.
- * @param tokenId an id of the token, never itself
- */
+/** Counts the request against the limit of a token, by its id, or of an outsider, and begins to use its key. */
 export async function countByToken(
   { config, bindings }: Context,
   tokenId: string,

@@ -44,9 +44,7 @@ export interface RequestFacts {
   actor: Actor | null;
   /** The company that it belongs to, where it came without a credential. */
   owner: RequestOwner | null;
-  /**
-   * The ids of its path, in order, or of the resource it made where the path names none; then those of its body that it attaches.
-   */
+  /** The ids of its path, or of the resource it made where the path names none; then those that its body attaches. */
   resourceIds: string[];
   /** The route that this request performed (`Perform`), and the status that it would have returned. */
   performed: { contract: Contract; status: number } | null;
@@ -87,10 +85,7 @@ export interface RequestToCheck {
   readKeyedRequest(): Promise<KeyedRequest | Failure | null>;
 }
 
-/**
- * Rate limits, authentication and authorization of one request, in this order. A refused request leaves its idempotency key
- * as it was.
- */
+/** Rate limits, authentication, authorization, in this order. A refused request leaves its idempotency key alone. */
 export async function checkRequest(asked: RequestToCheck): Promise<CheckedRequest> {
   const { contract, ctx, request, facts } = asked;
   // The address is counted beside the rest, not before it; its refusal comes first all the same.
@@ -237,10 +232,7 @@ export async function authorize(contract: Contract, ctx: PrincipalContext, param
   if (contract.only === 'owner') requireOwner(ctx.actor);
 }
 
-/**
- * Checks that the caller may send the parameters of the query. It is not validated yet: who may not is told so before. @throws
- * where they may not
- */
+/** Checks that the caller may send these parameters, before they are validated. @throws where they may not */
 export function authorizeQuery(
   { administratorsWith: name }: Contract,
   actor: Principal,

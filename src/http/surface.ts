@@ -40,10 +40,7 @@ export interface ErrorWords {
   details?: unknown;
 }
 
-/**
- * A surface's error code and other wording for all failures of a family that do not define their own. An empty code means that
- * the surface sends no code.
- */
+/** A surface's wording for all failures of a family without their own. An empty code means that none is sent. */
 export type FamilyWording = Wording & { code: string };
 
 /** One of the API's surfaces, for its callers, with its own wording of failures. */
@@ -131,9 +128,7 @@ export const CONSOLE_FAMILIES = withCodes({
   unavailable: 'SERVICE_UNAVAILABLE',
 });
 
-/**
- * The words of a surface for a failure, or for every failure of a type: status, code and the parts that replace its own words.
- */
+/** The words of a surface for a failure or a type: status, code and the parts that replace its own words. */
 export function findWording(
   { wordedAs, families }: Pick<Surface, 'wordedAs' | 'families'>,
   { kind, says }: Pick<FailureType, 'kind' | 'says'>,

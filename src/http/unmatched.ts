@@ -14,10 +14,7 @@ export function unmatched(surfaces: SurfaceEndpoints[], path: string): Failure {
   return methods.length === 0 ? unknownRoute() : wrongMethod([...new Set(methods)]);
 }
 
-/**
- * The path of the console, as its contracts have it, for the same resource as a path of the organization API; null where there is
- * none.
- */
+/** The path of the console for the same resource as a path of the organization API; null where there is none. */
 export function findCounterpart(surfaces: readonly SurfaceEndpoints[], path: string): string | null {
   const onConsole = `/v1${path.replace(/^\/admin(?=\/)/, '')}`;
   const bearing = surfaces

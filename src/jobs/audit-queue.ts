@@ -28,10 +28,7 @@ const auditMessage = z.object({
   used: z.object({ requests: z.int(), executions: z.int() }).optional(),
 }) satisfies z.ZodType<AuditRecord>;
 
-/**
- * Keeps a record in the log of its company. Records of unknown senders are counted first, by address and minute: strangers fill
- * no log.
- */
+/** Keeps a record in its company's log. Those of unknown senders are counted by address and minute first. */
 export async function keepAuditRecord(env: Bindings, record: AuditRecord): Promise<void> {
   if (record.companyId !== null || record.principalType !== 'anonymous') return storeInLog(env, 'audit', record);
   const { IP_LIMITER } = withinJurisdiction(env, readConfig(env).DATA_JURISDICTION);

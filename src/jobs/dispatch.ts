@@ -21,10 +21,7 @@ import { retryDelay } from './keep-batch.ts';
 import { shareEventMessage } from './share-event-queue.ts';
 
 const RETRY_SECONDS = 2;
-/**
- * The pause before a message of unknown type is tried again. After five tries, longer than a deployment takes, it is a dead
- * letter.
- */
+/** The pause before a message of unknown type is tried again: five tries take longer than a deployment. */
 const UNKNOWN_RETRY_SECONDS = 60;
 
 /** Hands each message of the queue to the module that owns its work. One that fails is tried again, later each time. */

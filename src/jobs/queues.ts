@@ -20,10 +20,7 @@ const QUEUES: Record<string, { consume: Consumer; producer(env: Bindings): Queue
   'share-events': { consume: consumeShareEvents, producer: ({ SHARE_EVENTS }) => SHARE_EVENTS },
 };
 
-/**
- * `data-console-jobs`, or `data-console-staging-jobs` in that environment; with `-dead` the queue of messages that its consumer
- * gave up on.
- */
+/** `data-console-jobs`, or `data-console-staging-jobs` in that environment; `-dead` is the queue of dead letters. */
 const QUEUE_NAME = /^(?<live>data-console-(?:staging-)?(?<kind>[a-z-]+?))(?<dead>-dead)?$/;
 
 /** Hands a batch to the consumer of its queue. */

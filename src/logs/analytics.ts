@@ -109,10 +109,7 @@ export function readAnalytics(
   };
 }
 
-/**
- * Viewers in the order of their ids, each once, from the first after one on.
- * @param end before it (ms), one is seen early
- */
+/** Viewers in the order of their ids, from the first after one on; before `end` (ms), one is seen early. */
 export function readViewers(
   sql: SqlStorage,
   range: LogRange,

@@ -1,7 +1,4 @@
-/**
- * The record of one request: who asked for what, and how it ended. Never a secret, a token, a body or a query; the path only as
- * its route's template.
- */
+/** The record of one request: who asked for what, and how it ended. Never a secret, a token, a body or a query. */
 export interface AuditRecord {
   /** Minted when the request came: a record that is delivered twice is kept once. */
   id: string;
@@ -24,10 +21,7 @@ export interface AuditRecord {
   status: number;
   ip: string | null;
   durationMs: number;
-  /**
-   * The number of requests that the record stands for: more than one only for those of strangers, which are kept by address and
-   * minute.
-   */
+  /** The requests that the record stands for: more than one only for strangers', kept by address and minute. */
   count: number;
   /**
    * Its addition to the company's use: the request, where a known caller was let in, and the statements of people's SQL that it

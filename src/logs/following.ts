@@ -101,10 +101,7 @@ interface Followable {
   files: R2Bucket;
 }
 
-/**
- * The next records after the cursor, and those that came late: the same until they are said to be kept. No file may be written anew
- * meanwhile.
- */
+/** The next records after the cursor and late ones: the same until they are kept. No file may change meanwhile. */
 export async function readFollowing(
   { sql, files }: Followable,
   kind: LogKind,

@@ -11,10 +11,7 @@ const SECRET = 'forgotten_secret';
 /** Texts that may identify a person: ids and addresses. */
 const PERSON_ID_PATTERN = /[0-9a-f]{24}|[^\s"\\/,;:=&?<>()[\]]+@[^\s"\\/,;:=&?<>()[\]]*\w/g;
 
-/**
- * Creates the table of persons who were taken out of a log, as digests under a secret of its object: earlier records may wait in
- * a queue still, and are redacted when they come.
- */
+/** The table of persons taken out of a log, as keyed digests: earlier records may still come, and are redacted then. */
 export function createForgotten(sql: SqlStorage): void {
   sql.exec(
     'CREATE TABLE IF NOT EXISTS forgotten (digest TEXT PRIMARY KEY, pseudonym TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID',

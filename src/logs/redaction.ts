@@ -28,10 +28,7 @@ export function redactedText(text: string, { ids, email, pseudonym }: Person): s
   return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escaped(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
 }
 
-/**
- * Whether a record is of something that the person did: it names them as the actor, or it names no actor and comes from one of
- * their addresses.
- */
+/** Whether the person did it: it names them as the actor, or no actor and comes from one of their addresses. */
 function isActionOf(record: Record<string, unknown>, { ids, email, ips }: Person): boolean {
   const who = ACTOR_MEMBERS.map((name) => record[name]).filter((each) => typeof each === 'string');
   if (who.length === 0) return typeof record.ip === 'string' && ips.includes(record.ip);

@@ -65,10 +65,7 @@ function insertInto(sql: SqlStorage, kind: LogKind, table: string, records: read
   return written;
 }
 
-/**
- * Whether a record of this id, from the same minute, is stored already. Events that anybody can cause have one id a minute, so
- * that repeating them adds nothing.
- */
+/** Whether a record of this id, from the same minute, is stored: anybody's events have one id a minute. */
 export function isKnownInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id }: Logged): boolean {
   const madeAt = getCreatedAt(id);
   // Other ids are made when what they stand for happens.

@@ -65,10 +65,7 @@ export const listColumns = (kind: LogKind): string => ['occurredAt', 'id', ...TA
 /** Holds records of times that were moved already, until they are put among those. */
 export const formatLateTable = (kind: LogKind): string => `late_${TABLES[kind].name}`;
 
-/**
- * Makes a table of records. They are clustered by time and id, and have no second index: keeping one writes one row. Searches by
- * other fields read the table, in slices.
- */
+/** Makes a table of records, clustered by time and id; without a second index, keeping one writes one row. */
 export function createTable(sql: SqlStorage, kind: LogKind, name: string): void {
   sql.exec(`CREATE TABLE IF NOT EXISTS ${name} (occurredAt INTEGER NOT NULL, id TEXT NOT NULL,
     ${TABLES[kind].fields.join(', ')}, PRIMARY KEY (occurredAt, id)) WITHOUT ROWID`);

@@ -101,10 +101,7 @@ export class CompanyLog extends DurableObject<Environment> {
     createForgotten(this.#sql);
   }
 
-  /**
-   * Deletes all records for good, but for those in files.
-   * @returns how many there were
-   */
+  /** Deletes all records for good, but for those in files, and returns how many there were. */
   async erase(): Promise<number> {
     if (this.#isErased) return 0;
     const { storage } = this.ctx;
@@ -256,10 +253,7 @@ export class CompanyLog extends DurableObject<Environment> {
     return listRecords(reading, kind, filter, skip, limit);
   }
 
-  /**
-   * The next records of a filter before one, the newest first. Where the object has no more of them, the files that have the
-   * rest.
-   */
+  /** The next records of a filter before one, the newest first; or the files that have the rest. */
   async next(
     kind: LogKind,
     filter: LogFilter,

@@ -30,10 +30,7 @@ const RUN_MS = MINUTE_MS;
 const RUN_TRIES = 900;
 /** The time for which the endpoint's settings are cached, unless a change is announced. Milliseconds. */
 const ENDPOINT_CACHE_MS = 1_000;
-/**
- * The time after which an object that may not send checks again: for a suspended company, and for a paused endpoint, which is
- * also notified when it is resumed.
- */
+/** The time after which an object that may not send checks again; a resumed endpoint is notified, too. */
 const SUSPENDED_RECHECK_MS = MINUTE_MS;
 const PAUSED_RECHECK_MS = HOUR_MS;
 
@@ -158,10 +155,7 @@ export class WebhookSender extends DurableObject<Environment> {
     return taken;
   }
 
-  /**
-   * Called when the endpoint was changed: its cached settings are out of date.
-   * @param resumed it sends again, and begins anew to count failures
-   */
+  /** Called when the endpoint was changed; `resumed`, it sends again and begins anew to count failures. */
   async changed({ resumed }: { resumed: boolean }): Promise<void> {
     this.#endpoint = null;
     if (resumed) this.ctx.storage.kv.delete(FAILING_SINCE);

@@ -14,10 +14,7 @@ export function resourceArn<A extends Action>(action: A, companyId: string, id =
 /** The origin of a policy: `inline` ones are a company's own, the others come with the system. */
 export type PolicyType = 'system' | 'managed' | 'inline';
 
-/**
- * The ARN of a policy, `arn:svc:iam::{company_id}:policy/{type}/{name}`.
- * Policies that come with the system belong to no company: `companyId` is null, and the segment empty.
- */
+/** The ARN of a policy, `arn:svc:iam::{company_id}:policy/{type}/{name}`; the system's have no company. */
 export function policyArn(companyId: string | null, type: PolicyType, name: string): string {
   return arn('iam', companyId ?? '', 'policy', `${type}/${name}`);
 }

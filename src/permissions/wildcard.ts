@@ -51,10 +51,7 @@ function build(pattern: string): Matcher {
   };
 }
 
-/**
- * Whether some text may fit both patterns. Looks at the literal beginnings and ends only, so it may say yes where the
- * answer is no, never no where it is yes.
- */
+/** Whether some text may fit both patterns, by their literal ends alone: it may say yes where the answer is no. */
 export function mayOverlap(a: string, b: string): boolean {
   if (!a.includes('*')) return matches(b, a);
   if (!b.includes('*')) return matches(a, b);

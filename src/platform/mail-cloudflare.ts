@@ -22,10 +22,7 @@ const PERMANENT = new Set([
   'E_HEADERS_TOO_MANY',
 ]);
 
-/**
- * A mail may have 5 MiB, files in base64 included.
- * https://developers.cloudflare.com/email-service/platform/limits/
- */
+/** 5 MiB, in base64. https://developers.cloudflare.com/email-service/platform/limits/ */
 const MAX_FILE_BYTES = 3.5 * 1024 * 1024;
 
 /** Sends through Cloudflare's `send_email` binding. */

@@ -4,10 +4,7 @@ interface PlatformError {
   overloaded?: boolean;
 }
 
-/**
- * Calls a Durable Object, and once more where the platform says that a retry helps: the object was moved or restarted. The
- * call may run twice, so it must be idempotent.
- */
+/** Calls a Durable Object, and again where the platform says that a retry helps: the call must be idempotent. */
 export async function callObject<T extends Rpc.DurableObjectBranded | undefined, A>(
   namespace: DurableObjectNamespace<T>,
   name: string,

@@ -62,10 +62,7 @@ export async function hashPassword(password: string): Promise<string> {
   return phc(cost, salt, compute(password.normalize('NFC'), salt, cost, TAG_LENGTH));
 }
 
-/**
- * The result of checking a password. `isOutdated`: a new hash of it would differ in cost or form, and is to take the place of
- * this one.
- */
+/** The result of checking a password. `isOutdated`: a new hash would differ in cost or form, and replaces it. */
 export type PasswordCheck = { isRight: false } | { isRight: true; isOutdated: boolean };
 
 /**

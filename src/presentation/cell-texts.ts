@@ -43,9 +43,7 @@ export interface CellTexts {
    * and ids have no thousands separators.
    */
   cellTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
-  /**
-   * The format of a column's cells in a chart: if all cells are first days of months or years, these months or years are written.
-   */
+  /** The format of a column's cells in a chart: months or years, if all cells are first days of these. */
   periodTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
   /** The formats of a result's columns in a table: of rows, or of the points that its chart draws. */
   columnTextsOf(result: Result, chart: Pick<ViewChart['chart'], 'type' | 'options'>): CellText[];

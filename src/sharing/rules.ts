@@ -32,10 +32,7 @@ export interface ViewerRules {
   allowedOnly: boolean;
   /** Whether the viewer may download results, which are those that the other rules leave. */
   downloads: boolean;
-  /**
-   * Slugs whose terms cannot be enforced, because their filter or parameter was deleted or changed, or because the viewer lacks
-   * the attribute that decides: nothing is shown then.
-   */
+  /** Slugs whose terms cannot be enforced, for a changed filter or a missing attribute: nothing is shown then. */
   unenforceable: readonly string[];
 }
 

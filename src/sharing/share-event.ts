@@ -33,10 +33,7 @@ export const TARGET_TYPES = ['dashboard', 'visualization'] as const;
 
 export type TargetType = (typeof TARGET_TYPES)[number];
 
-/**
- * The kind of whoever caused the event: a `user` or a `service_account` of the company, an `external` person known by email, a
- * `viewer` who holds a token, or nobody that is known.
- */
+/** Who caused the event: the company's `user` or `service_account`, somebody `external`, or a token's `viewer`. */
 export const SHARE_ACTOR_KINDS = ['user', 'service_account', 'external', 'viewer', 'anonymous'] as const;
 
 export type ShareActorKind = (typeof SHARE_ACTOR_KINDS)[number];

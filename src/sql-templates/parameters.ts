@@ -83,9 +83,7 @@ const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
   date_range: dateRange,
 };
 
-/**
- * Strings as they are; numbers and booleans as JSON writes them. Undefined for all else and for characters that no text can hold.
- */
+/** Strings as they are; numbers and booleans as in JSON. Undefined for all else and for what no text can hold. */
 function scalarText(input: unknown): string | undefined {
   const text =
     typeof input === 'number' || typeof input === 'boolean'

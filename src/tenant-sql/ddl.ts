@@ -70,9 +70,7 @@ export function countRowIds(tableId: string): string[] {
   ];
 }
 
-/**
- * Reverts `countRowIds`: every row gets a new UUID. COPY then inserts one by one and reports exactly which row fails.
- */
+/** Reverts `countRowIds`: rows get new UUIDs. COPY then inserts one by one and reports exactly which row fails. */
 export function drawRowIds(tableId: string): string {
   return `ALTER TABLE ${qualified('console', tableId)} ALTER COLUMN "id" SET DEFAULT uuidv7()`;
 }

@@ -30,10 +30,7 @@ export function qualified(schema: TenantSchema, table: string): string {
   return `${quoted(schema)}.${quoted(table)}`;
 }
 
-/**
- * Quotes a text for SQL, for statements that take no bound values. Never use it for users' text where values can be
- * bound.
- */
+/** Quotes a text for SQL that takes no bound values. Never for users' text where values can be bound. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

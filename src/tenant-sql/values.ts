@@ -72,10 +72,7 @@ function isDate(text: string): boolean {
   return parts !== null && isCalendarDay(Number(parts[1]), Number(parts[2]), Number(parts[3]));
 }
 
-/**
- * Converts an ISO 8601 date and time (UTC if it has no offset) to `yyyy-mm-dd hh:mm:ss.ffffff+00`. A date alone means
- * midnight.
- */
+/** An ISO 8601 date or time (UTC without an offset) as `yyyy-mm-dd hh:mm:ss.ffffff+00`; a date is its midnight. */
 function datetimeText(text: string): string | undefined {
   const parts = DATETIME.exec(text);
   if (!parts) return undefined;
@@ -129,10 +126,7 @@ function decimalJson(text: string): number | string {
 const POSTGRES_TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:([+-])(\d{2})(?::(\d{2}))?(?::(\d{2}))?)?$/;
 
-/**
- * Converts Postgres's text of a timestamptz, in any session time zone, to ISO 8601 UTC: with milliseconds like
- * `Date.toISOString`, or with microseconds if there are any.
- */
+/** Postgres's text of a timestamptz as ISO 8601 UTC: with milliseconds, or with microseconds if there are any. */
 export function datetimeJson(text: string): string {
   const parts = POSTGRES_TIMESTAMP.exec(text);
   if (!parts) return text;

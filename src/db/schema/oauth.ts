@@ -72,10 +72,7 @@ export const oauthGrants = sqliteTable(
   ],
 );
 
-/**
- * Device authorizations: OAuth clients without a browser that wait for a user to enter their code. They belong to no company
- * until then.
- */
+/** Device authorizations: clients without a browser that wait for a user to enter a code, and have no company yet. */
 export const oauthDevices = sqliteTable(
   'oauth_devices',
   {

@@ -24,9 +24,7 @@ export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string
 const literal = (text: string): string =>
   text < ' ' ? `E'\\x0${text.charCodeAt(0)}'` : text === "'" ? "''''" : `'${text}'`;
 
-/**
- * Whether a line consists of `\.` alone. COPY before version 18 takes it for the end of the data, also within quotes.
- */
+/** Whether a line is `\.` alone, which COPY before version 18 takes for the end of the data, also within quotes. */
 export function hasEndOfData(bytes: Uint8Array): boolean {
   const isEdge = (byte: number | undefined) => byte === undefined || byte === 10 || byte === 13;
   for (let at = bytes.indexOf(92); at >= 0; at = bytes.indexOf(92, at + 1)) {

@@ -18,10 +18,7 @@ const encoder = new TextEncoder();
 /** The options, inside of `WITH (…)`, with which COPY reads the output of {@link CopyText}. */
 export const TEXT_OPTIONS = "FORMAT text, ENCODING 'UTF8'";
 
-/**
- * Writes rows in COPY's text format, in UTF-8. CSV would not do: before version 18 Postgres ends the data at a line
- * `\.`, also within quotes.
- */
+/** Writes rows in COPY's text format, UTF-8. In CSV a line `\.` ends the data before version 18, also within quotes. */
 export class CopyText {
   /** The first `length` bytes are the output. Code that writes to the buffer directly calls `reserve` first. */
   bytes: Uint8Array;

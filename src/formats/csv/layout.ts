@@ -8,9 +8,7 @@ export interface Layout {
   width: number;
   /** The number of first (not blank) records that are titles and notes instead of rows. */
   preamble: number;
-  /**
-   * The preamble's last record has one field fewer than the body: it may be the header of all columns but the first.
-   */
+  /** The preamble's last record has one field fewer than the body: perhaps the header of all columns but the first. */
   rowNames: boolean;
   /** Share of the body's records that have the width; a higher share makes a dialect more plausible. */
   consistency: number;
@@ -178,9 +176,7 @@ function areCommasOfTexts(records: HeadRecord[], preamble: number, width: number
   return width >= MIN_TABLE ? even * 2 < body.length : even < body.length || !body.every(hasTextsAlone);
 }
 
-/**
- * Whether a table stands below titles of one field with only lines of one field after it: however short, it is the body.
- */
+/** Whether a table, however short, stands below titles of one field with only lines of one field after it. */
 function isTableBelowTitles(records: HeadRecord[], titles: number, width: number): boolean {
   const isNote = (record: HeadRecord) => record.width === 1;
   const end = records.findLastIndex((record) => !isNote(record)) + 1;

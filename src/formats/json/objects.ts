@@ -42,10 +42,7 @@ export class ObjectReader {
   count = 0;
   #nested = new Uint8Array(1024);
 
-  /**
-   * @param names the columns that are known already
-   * @param most the number of columns allowed
-   */
+  /** @param names the columns known already @param most the number of columns allowed */
   constructor(names: string[], most: number, writer: RecordWriter) {
     this.names = [...names];
     this.#columns = new Map(names.map((name, column) => [name, column]));

@@ -63,10 +63,7 @@ export class LeafReader {
     this.#texts = null;
   }
 
-  /**
-   * The page of values at an offset, or the next one behind it, and where the one after it is.
-   * @returns null at the end
-   */
+  /** The page of values at an offset, or the next one behind it, and where the one after it is; null at the end. */
   async page(from: number): Promise<{ page: Page; offset: number; next: number } | null> {
     for (let offset = from; offset < this.chunk.end; ) {
       const { header, length } = await this.#header(offset);

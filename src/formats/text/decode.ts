@@ -3,10 +3,7 @@ export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 /** Decodes the bytes between two offsets. */
 export type Decode = (bytes: Uint8Array, start: number, end: number) => string;
 
-/**
- * Windows-1252's printable characters between 0x80 and 0x9F; its five undefined bytes become control characters
- * (WHATWG).
- */
+/** Windows-1252 between 0x80 and 0x9F; its five undefined bytes become control characters (WHATWG). */
 const HIGH_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: false });

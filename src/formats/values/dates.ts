@@ -48,9 +48,7 @@ function isOffset(bytes: Uint8Array, at: number, end: number): boolean {
   return true;
 }
 
-/**
- * The number of fraction digits of a second that Postgres keeps; further digits must be zeros, up to the second limit.
- */
+/** The digits of a second that Postgres keeps; further ones must be zeros, up to the second limit. */
 const FRACTION_DIGITS = 6;
 const MAX_FRACTION_DIGITS = 60;
 

@@ -31,14 +31,9 @@ export const WORDS = TRUE_FALSE | YES_NO | SIM_NAO | VERDADEIRO_FALSO;
 export const LETTERS = T_F | Y_N | S_N | V_F;
 export const BOOLEANS = WORDS | LETTERS | ONE_ZERO;
 
-/**
- * First of 15 date bits: each of three orders (ymd; dmy and mdy with four and two year digits) with each separator `-`,
- * `/`, `.`.
- */
+/** First of 15 date bits: of three orders (ymd; dmy, mdy with four and two year digits) with `-`, `/` or `.`. */
 const FIRST_DATE = 14;
-/**
- * The bit of an order (0 ymd, 1 dmy, 2 mdy, 3 dmy two digits, 4 mdy two digits) and a separator (0 `-`, 1 `/`, 2 `.`).
- */
+/** The bit of an order (0 ymd, 1 dmy, 2 mdy, 3 dmy two digits, 4 mdy two digits) and a separator of `-/.`. */
 export function dateForm(order: number, separator: number): number {
   return 1 << (FIRST_DATE + order * 3 + separator);
 }

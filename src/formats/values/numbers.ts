@@ -39,9 +39,7 @@ function isExponent(bytes: Uint8Array, at: number, end: number): boolean {
 
 const CAPITAL_E = 69;
 
-/**
- * Whether the number between `start` and `end` is written as codes of products are: digits, `E`, digits (`32E4`).
- */
+/** Whether the number is written as codes of products are: digits, `E`, digits (`32E4`). */
 export function isCode(bytes: Uint8Array, start: number, end: number): boolean {
   const letter = digitsEnd(bytes, start, end);
   return letter > start && letter < end - 1 && bytes[letter] === CAPITAL_E && digitsEnd(bytes, letter + 1, end) === end;

@@ -123,10 +123,7 @@ class HeaderRows {
     });
   }
 
-  /**
-   * Whether the first row is rather a title: directly below is a line of more names alone (texts, or years that rise), above
-   * values of other kinds.
-   */
+  /** Whether the first row is a title: a line of more names (texts, rising years) is below, above other values. */
   isTitle(): boolean {
     const next = this.#rows.findIndex((row, index) => index >= this.#top && row.some(isFilled));
     const cells = this.#rows[next]?.filter(isFilled) ?? [];

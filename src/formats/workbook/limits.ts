@@ -7,10 +7,7 @@
 export const MAX_ROWS = 1_048_576;
 export const MAX_COLUMNS = 16_384;
 
-/**
- * Ordinary XML shrinks to a tenth or, if most cells are empty, to a fiftieth. The ratio does not matter for small
- * sizes.
- */
+/** Ordinary XML shrinks to a tenth, or to a fiftieth if most cells are empty. Small sizes do not matter. */
 const MAX_RATIO = 200;
 const FREE_XML_BYTES = 50 * 1024 * 1024;
 const FREE_TEXT_BYTES = 16 * 1024 * 1024;

@@ -145,9 +145,7 @@ export class XmlReader {
     return sliceText(this.bytes, this.#attributeStart, this.#attributeEnd);
   }
 
-  /**
-   * Reads the attribute at an offset of the current tag, and returns where to look for the next; -1 if there is none.
-   */
+  /** Reads the attribute at an offset of the current tag, and returns where to look for the next; -1 for none. */
   #nextAttribute(from: number): number {
     const { bytes, end } = this;
     let at = from;

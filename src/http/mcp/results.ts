@@ -39,10 +39,7 @@ export function failedResult(words: unknown): ToolResult {
   return { isError: true, content: [{ type: 'text', text: JSON.stringify(data) }] };
 }
 
-/**
- * Returns the data unchanged where it fits; otherwise with its texts and, if necessary, its lists cut to the longest beginning
- * that fits.
- */
+/** The data unchanged where it fits; otherwise with its texts and lists cut to the longest beginning that fits. */
 function shortenToFit(answer: unknown, most: number): { data: unknown; note: string | null } {
   const whole = copyWithinLimits(answer, most, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
   if (whole) return { data: whole.data, note: null };

@@ -47,10 +47,7 @@ const mcpResponseSchema = z
   .loose()
   .meta({ id: 'McpMessage' });
 
-/**
- * The tools and instructions that agents are given. Constant: nothing that people of a company write ever comes to stand in a
- * model's instructions.
- */
+/** What agents are given. Constant: nothing that people of a company write comes into a model's instructions. */
 export interface AgentTools {
   /** The tools in the order in which they are listed. */
   tools: readonly Tool[];

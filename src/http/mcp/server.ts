@@ -29,10 +29,7 @@ export interface Tools {
   call(name: string, sent: Record<string, unknown>): Promise<ToolResult | undefined>;
 }
 
-/**
- * A validator that is never called: the SDK validates by JSON Schema only for elicitation, which no tool uses, and its own
- * validators need `eval`.
- */
+/** A validator that is never called: the SDK's own need `eval`, for elicitation, which no tool uses. */
 const NO_VALIDATOR = {
   getValidator(): never {
     throw new Error('Nothing is validated by JSON Schema.');

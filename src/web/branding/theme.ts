@@ -21,9 +21,7 @@ export interface ChartColours {
 
 /** The theme of pages in a brand's colours. */
 export interface Theme {
-  /**
-   * The colour scheme, where the brand has a background or a text colour of its own: the page is the same by day and by night.
-   */
+  /** The colour scheme, where the brand has a background or text colour: the page is the same by day and night. */
   scheme?: Scheme;
   /** Properties of styles/base.css. */
   properties: Record<string, string>;
@@ -147,10 +145,7 @@ const VARIANTS = [
   { towards: 'card', share: 0.35 },
 ] as const;
 
-/**
- * The colour of a series. After the palette its colours are repeated, darker and lighter; the variant that differs more comes
- * first.
- */
+/** The colour of a series. After the palette its colours come darker and lighter, the more different first. */
 export function colourOfSeries({ series, text, card }: ChartColours, index: number): Colour {
   const colour = series[index % series.length] as Colour;
   const round = Math.floor(index / series.length);
