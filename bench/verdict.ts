@@ -14,6 +14,17 @@ export function verdict(what: string, figure: number, limit: Limit, unit = 'time
   if (!holds) process.exitCode = 1;
 }
 
+/** Milliseconds of a run. */
+export async function timed(run: () => unknown): Promise<number> {
+  const started = performance.now();
+  await run();
+  return performance.now() - started;
+}
+
+/** How many rows a second so many in these milliseconds are. */
+export const formatRate = (rows: number, ms: number): string =>
+  `${Math.round(rows / (ms / 1000)).toLocaleString('en')} rows/s`;
+
 /** The median of some figures. */
 export function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
