@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { succeeds } from '../operations/problem.ts';
 
 const A_DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -19,11 +20,7 @@ export async function keptBundle(
   const kept = join(place, await digestOf(projectDir, config));
   const now = new Date();
   // Somebody who begins at the same time may remove what nobody has used for a day.
-  const isThere = await utimes(kept, now, now).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) return kept;
+  if (await succeeds(utimes(kept, now, now))) return kept;
   await removeOld(place);
   const fresh = `${kept}.${process.pid}`;
   await rm(fresh, { recursive: true, force: true });

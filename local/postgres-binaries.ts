@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, chmod, cp, link, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { Problem } from '../operations/problem.ts';
+import { Problem, succeeds } from '../operations/problem.ts';
 
 /** Absolute paths of the programs of one PostgreSQL installation. */
 export interface PostgresBinaries {
@@ -82,11 +82,7 @@ async function hydrateLinks(home: string): Promise<void> {
 }
 
 async function makeExecutable(file: string): Promise<void> {
-  const runnable = await access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
-  if (!runnable) await chmod(file, (await stat(file)).mode | 0o555);
+  if (!(await succeeds(access(file, constants.X_OK)))) await chmod(file, (await stat(file)).mode | 0o555);
 }
 
 async function copyTree(from: string, to: string): Promise<void> {
@@ -103,13 +99,7 @@ async function copyTree(from: string, to: string): Promise<void> {
 async function shareFile(source: string, target: string): Promise<void> {
   const { mode } = await stat(source);
   const readableByAll = (mode & 0o004) !== 0;
-  const linked =
-    readableByAll &&
-    (await link(source, target).then(
-      () => true,
-      () => false,
-    ));
-  if (linked) return;
+  if (readableByAll && (await succeeds(link(source, target)))) return;
   await cp(source, target);
   await chmod(target, mode | 0o444 | (mode & 0o100 ? 0o111 : 0));
 }

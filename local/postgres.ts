@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { Problem } from '../operations/problem.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
@@ -236,16 +237,7 @@ async function dataProblem(stateDir: string, log: string): Promise<Problem> {
 }
 
 /** Runs a program to its end; rejects with its stderr if it fails. */
-async function run(program: string, args: string[], user: PostgresUser): Promise<{ stdout: string }> {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: serverEnvironment(), ...user });
-  const out = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk: Buffer) => {
-    out.stdout += chunk.toString();
+const run = (program: string, args: string[], user: PostgresUser): Promise<{ stdout: string }> =>
+  promisify(execFile)(program, args, { env: serverEnvironment(), ...user }).catch(({ stderr, stdout, message }) => {
+    throw new Problem(`${program} failed: ${stderr?.trim() || stdout?.trim() || message}`);
   });
-  child.stderr.on('data', (chunk: Buffer) => {
-    out.stderr += chunk.toString();
-  });
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Problem(`${program} failed: ${out.stderr.trim() || out.stdout.trim()}`);
-  return out;
-}

@@ -52,6 +52,7 @@ export interface Zone {
   plan: string;
 }
 
+const named = z.array(z.object({ name: z.string() }));
 const findDatabase = z.object({ uuid: z.string(), name: z.string(), jurisdiction: z.string().nullish() });
 const zone = z.object({
   id: z.string(),
@@ -130,12 +131,8 @@ export class CloudflareAccount {
         for (let cursor = ''; ; ) {
           const query = new URLSearchParams({ prefix, per_page: '1000', ...(cursor && { cursor }) });
           const { result, result_info } = await this.#ask('GET', `${objects}?${query}`, undefined, headers);
-          keys.push(
-            ...z
-              .array(z.object({ key: z.string() }))
-              .parse(result)
-              .map(({ key }) => key),
-          );
+          const page = z.array(z.object({ key: z.string() })).parse(result);
+          keys.push(...page.map(({ key }) => key));
           if (!result_info?.is_truncated || !result_info.cursor) return keys;
           cursor = result_info.cursor;
         }
@@ -154,7 +151,7 @@ export class CloudflareAccount {
   /** @throws Refusal where the account has no R2 */
   async bucketNames(): Promise<string[]> {
     const { result } = await this.#ask('GET', '/r2/buckets?per_page=1');
-    const { buckets } = z.object({ buckets: z.array(z.object({ name: z.string() })) }).parse(result);
+    const { buckets } = z.object({ buckets: named }).parse(result);
     return buckets.map(({ name }) => name);
   }
 
@@ -206,11 +203,7 @@ export class CloudflareAccount {
 
   /** Names of a Worker's secrets; none if the Worker does not exist yet. */
   async secretNames(worker: string): Promise<string[]> {
-    const result = await this.#find(`/workers/scripts/${worker}/secrets`);
-    return z
-      .array(z.object({ name: z.string() }))
-      .parse(result ?? [])
-      .map(({ name }) => name);
+    return named.parse((await this.#find(`/workers/scripts/${worker}/secrets`)) ?? []).map(({ name }) => name);
   }
 
   /** The version of a Worker that runs, and whether it is the one uploaded last. */
@@ -228,11 +221,8 @@ export class CloudflareAccount {
       return { running: undefined, isNewest: true };
     }
     const { result } = await this.#ask('GET', `${scripts}/versions/${running[0]}`);
-    const bindings = z
-      .object({
-        resources: z.object({ bindings: z.array(z.object({ name: z.string(), text: z.string().optional() })) }),
-      })
-      .parse(result).resources.bindings;
+    const bound = z.array(z.object({ name: z.string(), text: z.string().optional() }));
+    const { bindings } = z.object({ resources: z.object({ bindings: bound }) }).parse(result).resources;
     return { running: bindings.find(({ name }) => name === 'VERSION')?.text, isNewest: false };
   }
 
