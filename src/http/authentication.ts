@@ -137,10 +137,8 @@ function toRefusal(verdict: Admittance, counted: LimitState[], now: number): Fai
   return exceeded && rateLimited(exceeded, now);
 }
 
-const WINDOW_MS = MINUTE_MS;
-
 /** Requests counted by this isolate alone, while gates do not respond. */
-const isolateCounters = new FixedWindows(WINDOW_MS);
+const isolateCounters = new FixedWindows(MINUTE_MS);
 
 /** Decides for a gate that does not respond, counting in this isolate. @throws for nonces and idempotency keys */
 function admitWithoutGate(

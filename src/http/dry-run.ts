@@ -11,10 +11,10 @@ import type { Contract } from './endpoint.ts';
 export const isDryRun = (request: HonoRequest, { dryRun }: Contract): boolean =>
   dryRun === true && (request.queries('dry_run') ?? []).includes('true');
 
-const principal = z.object({ type: z.enum(['user', 'service_account']), id: z.string(), name: z.string() });
-
 /** A user or service account that may act. */
-export const principalView = principal.meta({ id: 'ActivePrincipal' });
+export const principalView = z
+  .object({ type: z.enum(['user', 'service_account']), id: z.string(), name: z.string() })
+  .meta({ id: 'ActivePrincipal' });
 
 const witness = z.object({
   principal: principalView,

@@ -144,10 +144,7 @@ async function authenticateAndCount(asked: RequestToCheck): Promise<CountedCalle
 }
 
 /** A principal's request that was checked before. */
-export type RequestToRecheck = Pick<
-  RequestToCheck,
-  'contract' | 'surfaceCredential' | 'authentication' | 'ctx' | 'request'
->;
+type RequestToRecheck = Omit<RequestToCheck, 'facts' | 'readKeyedRequest'>;
 
 /**
  * Authenticates and authorizes a request again.
@@ -169,18 +166,11 @@ export async function recheckRequest(returning: RequestToRecheck): Promise<Princ
 }
 
 /** Checks the credential of a principal or an outsider. */
-async function authenticateCaller({
-  contract,
-  surfaceCredential,
-  authentication,
-  ctx,
-  request,
-  facts,
-  readKeyedRequest,
-}: RequestToCheck): Promise<CountedCaller> {
+async function authenticateCaller(asked: RequestToCheck): Promise<CountedCaller> {
+  const { contract, surfaceCredential, authentication, ctx, request, facts } = asked;
   const authenticate = authentication.authenticators[contract.credential ?? surfaceCredential];
   const presented = await authenticate(ctx, request);
-  const keyed = await readKeyedRequest();
+  const keyed = await asked.readKeyedRequest();
   const once = keyed instanceof Failure ? null : keyed;
   const identified =
     'actor' in presented
@@ -206,9 +196,8 @@ async function countOutsider(
 }
 
 /** Whether a route is opened by the token in its path. */
-export function isTokenAccess(access: RouteAccess): access is { token: TokenKind } {
-  return typeof access === 'object' && 'token' in access;
-}
+export const isTokenAccess = (access: RouteAccess): access is { token: TokenKind } =>
+  typeof access === 'object' && 'token' in access;
 
 /** Counts a request of a token or of an outsider. They have a limit of their own, so that none uses up the company's. */
 async function count(ctx: Context, facts: RequestFacts, tokenId: string, use?: KeyUse): Promise<KeyState | null> {

@@ -55,7 +55,7 @@ export interface Surface {
   /** The name under which failures define its wording. */
   wordedAs: SurfaceName;
   /** Its wording for the families of failures, for failures that have none of their own. */
-  families: Record<FailureKind, FamilyWording>;
+  families: Families;
   /** Its language for callers that ask for none. */
   language: Locale;
   /** Set where every caller gets that language: callers are programs whose protocol has no other. */
@@ -96,11 +96,10 @@ const STATUS: Record<FailureKind, number> = {
   unavailable: 503,
 };
 
-const withCodes = (codes: Record<FailureKind, string>): Record<FailureKind, FamilyWording> =>
-  Object.fromEntries(Object.entries(codes).map(([kind, code]) => [kind, { code }])) as Record<
-    FailureKind,
-    FamilyWording
-  >;
+type Families = Record<FailureKind, FamilyWording>;
+
+const withCodes = (codes: Record<FailureKind, string>): Families =>
+  Object.fromEntries(Object.entries(codes).map(([kind, code]) => [kind, { code }])) as Families;
 
 /** The families of failures in the words of the organization API. */
 export const ORGANIZATION_FAMILIES = withCodes({

@@ -24,8 +24,8 @@ export function findCounterpart(surfaces: readonly SurfaceEndpoints[], path: str
 }
 
 /** The surface that a path belongs to, whether or not an endpoint takes it: the one with the longest base above it. */
-export function findSurface(surfaces: readonly Surface[], path: string): Surface {
-  const fitting = surfaces.flatMap((surface) =>
+export function findSurface(surfaces: readonly SurfaceEndpoints[], path: string): Surface {
+  const fitting = surfaces.flatMap(({ surface }) =>
     surface.bases.filter((base) => isUnderPath(path, base)).map((base) => ({ base, surface })),
   );
   const [longest] = fitting.toSorted((a, b) => b.base.length - a.base.length);
