@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { DAY_MS } from '../kernel/clock.ts';
 import { newSecretToken } from '../kernel/ids.ts';
+import { selectRows } from '../platform/objects.ts';
 import type { Logged } from './log.ts';
 import { type Person, redactValue } from './redaction.ts';
 
@@ -47,13 +48,12 @@ function findForgottenPersons(sql: SqlStorage, secret: string, record: Logged): 
   const marks = new Set(JSON.stringify(record).toLowerCase().match(PERSON_ID_PATTERN));
   const ip = 'ip' in record && typeof record.ip === 'string' ? [record.ip] : [];
   const byDigest = new Map([...marks, ...ip].map((mark) => [computeDigest(secret, mark), mark]));
-  const found = sql
-    .exec<{ digest: string; pseudonym: string }>(
-      'SELECT digest, pseudonym FROM forgotten WHERE at >= ? AND digest IN (SELECT value FROM json_each(?))',
-      record.occurredAt,
-      JSON.stringify([...byDigest.keys()]),
-    )
-    .toArray();
+  const found = selectRows<{ digest: string; pseudonym: string }>(
+    sql,
+    'SELECT digest, pseudonym FROM forgotten WHERE at >= ? AND digest IN (SELECT value FROM json_each(?))',
+    record.occurredAt,
+    JSON.stringify([...byDigest.keys()]),
+  );
   return [...Map.groupBy(found, ({ pseudonym }) => pseudonym)].map(([pseudonym, rows]) => {
     const known = rows.map(({ digest }) => byDigest.get(digest) as string);
     return {

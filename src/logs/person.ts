@@ -1,11 +1,12 @@
 import { clock } from '../kernel/clock.ts';
+import { selectRows } from '../platform/objects.ts';
 import { deleteObjects } from '../platform/stored-files.ts';
 import { LOG_KINDS, type Logged, type LogKey, type LogKind } from './log.ts';
 import { type Mover, writeParts } from './mover.ts';
 import { readPart } from './part-file.ts';
 import { deletePart, insertPart, partAfter } from './parts.ts';
 import { type Person, redactValue } from './redaction.ts';
-import { formatLateTable, listColumns, TABLES } from './tables.ts';
+import { formatLateTable, listColumns, listTableNames, TABLES } from './tables.ts';
 
 /** Rows that are looked at before others get a turn. */
 const ROWS_PER_BATCH = 1000;
@@ -25,11 +26,9 @@ export async function redactRows(sql: SqlStorage, person: Person, pause: () => P
 
 function listTables(sql: SqlStorage, kind: LogKind): string[] {
   const { name } = TABLES[kind];
-  return sql
-    .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
-    .toArray()
-    .map((table) => table.name)
-    .filter((table) => table === name || table.startsWith(`${name}_`) || table === formatLateTable(kind));
+  return listTableNames(sql).filter(
+    (table) => table === name || table.startsWith(`${name}_`) || table === formatLateTable(kind),
+  );
 }
 
 async function redactTable(
@@ -43,14 +42,13 @@ async function redactTable(
   const text = fields.map((field) => `coalesce(${field}, '')`).join(` || ' ' || `);
   let changed = 0;
   for (let after: LogKey = { at: Number.MIN_SAFE_INTEGER, id: '' }; ; await pause()) {
-    const rows = sql
-      .exec(
-        `SELECT ${listColumns(kind)} FROM "${table}" WHERE (occurredAt, id) > (?, ?)
+    const rows = selectRows<Record<string, SqlStorageValue>>(
+      sql,
+      `SELECT ${listColumns(kind)} FROM "${table}" WHERE (occurredAt, id) > (?, ?)
          AND EXISTS (SELECT 1 FROM json_each(?) AS mark WHERE instr(lower(${text}), mark.value))
          ORDER BY occurredAt, id LIMIT ${ROWS_PER_BATCH}`,
-        ...[after.at, after.id, JSON.stringify([...person.ids, person.email, ...person.ips])],
-      )
-      .toArray();
+      ...[after.at, after.id, JSON.stringify([...person.ids, person.email, ...person.ips])],
+    );
     for (const row of rows) {
       const { occurredAt, id, ...present } = row;
       const rest = redactValue(present, person) as Record<string, SqlStorageValue>;

@@ -1,3 +1,4 @@
+import { selectRows } from '../platform/objects.ts';
 import { LOG_KINDS, type LogFilterField, type Logged, type LogKind } from './log.ts';
 
 /** The tables, folder and fields for one kind of records in a company's log. */
@@ -61,6 +62,10 @@ export const TABLES: { [K in LogKind]: Table<K> } = {
 
 /** The columns of a kind, its key first: SQL. */
 export const listColumns = (kind: LogKind): string => ['occurredAt', 'id', ...TABLES[kind].fields].join(', ');
+
+/** The names of all tables of a database. */
+export const listTableNames = (sql: SqlStorage): string[] =>
+  selectRows<{ name: string }>(sql, "SELECT name FROM sqlite_master WHERE type = 'table'").map(({ name }) => name);
 
 /** Holds records of times that were moved already, until they are put among those. */
 export const formatLateTable = (kind: LogKind): string => `late_${TABLES[kind].name}`;

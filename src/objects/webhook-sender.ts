@@ -8,6 +8,7 @@ import { isNamedIn, type Person, redactValue } from '../logs/redaction.ts';
 import { decrypt } from '../platform/cipher.ts';
 import { gatherVersions } from '../platform/key-versions.ts';
 import { log, logError } from '../platform/log.ts';
+import { selectRows } from '../platform/objects.ts';
 import {
   DEFAULT_DISABLE_AFTER_SECONDS,
   DEFAULT_RETRY_SECONDS,
@@ -142,14 +143,12 @@ export class WebhookSender extends DurableObject<Environment> {
     for (const { id, body } of sendings)
       this.#sql.exec('UPDATE deliveries SET body = ?1 WHERE eventId = ?2 AND body <> ?1', body, id);
     const taken = sendings.flatMap(({ id, type, body, later = false }) =>
-      this.#sql
-        .exec<{ id: string }>(
-          `INSERT OR IGNORE INTO deliveries (id, eventId, eventType, body, status, attempts, tries, nextAttemptAt, later, createdAt)
+      selectRows<{ id: string }>(
+        this.#sql,
+        `INSERT OR IGNORE INTO deliveries (id, eventId, eventType, body, status, attempts, tries, nextAttemptAt, later, createdAt)
            VALUES (?, ?, ?, ?, 'pending', '[]', 0, ?, ?, ?) RETURNING id`,
-          ...[newId(now), id, type, body, now, later ? 1 : 0, now],
-        )
-        .toArray()
-        .map((row) => row.id),
+        ...[newId(now), id, type, body, now, later ? 1 : 0, now],
+      ).map((row) => row.id),
     );
     if (taken.length > 0) await this.#wake(now);
     return taken;
@@ -190,12 +189,11 @@ export class WebhookSender extends DurableObject<Environment> {
   }
 
   #bodiesAfter(after: string): { rows: { id: string; body: string }[]; next: string | null } {
-    const rows = this.#sql
-      .exec<{ id: string; body: string }>(
-        'SELECT id, body FROM deliveries WHERE id > ? ORDER BY id LIMIT ?',
-        ...[after, BODIES_PER_BATCH],
-      )
-      .toArray();
+    const rows = selectRows<{ id: string; body: string }>(
+      this.#sql,
+      'SELECT id, body FROM deliveries WHERE id > ? ORDER BY id LIMIT ?',
+      ...[after, BODIES_PER_BATCH],
+    );
     return { rows, next: rows.length < BODIES_PER_BATCH ? null : (rows.at(-1)?.id ?? null) };
   }
 
@@ -240,13 +238,12 @@ export class WebhookSender extends DurableObject<Environment> {
   /** Sends deliveries again that failed, of all that were made since a time (ms). @returns how many */
   async resendFailed(since: number): Promise<number> {
     const now = clock.now();
-    const count = this.#sql
-      .exec(
-        `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ? WHERE status = 'failed' AND createdAt >= ?
+    const count = selectRows(
+      this.#sql,
+      `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ? WHERE status = 'failed' AND createdAt >= ?
          RETURNING 1`,
-        ...[now, Math.max(since, now - RETENTION_MS)],
-      )
-      .toArray().length;
+      ...[now, Math.max(since, now - RETENTION_MS)],
+    ).length;
     if (count > 0) await this.#wake(now);
     return count;
   }
@@ -332,14 +329,13 @@ export class WebhookSender extends DurableObject<Environment> {
   }
 
   #nextDue(): Due | undefined {
-    return this.#sql
-      .exec<Due>(
-        `SELECT id, eventId, eventType, body, attempts, tries FROM deliveries
+    return selectRows<Due>(
+      this.#sql,
+      `SELECT id, eventId, eventType, body, attempts, tries FROM deliveries
          WHERE status = 'pending' AND nextAttemptAt <= ? AND id NOT IN (SELECT value FROM json_each(?))
          ORDER BY later, nextAttemptAt, rowid LIMIT 1`,
-        ...[clock.now(), JSON.stringify([...this.#underWay.keys()])],
-      )
-      .toArray()[0];
+      ...[clock.now(), JSON.stringify([...this.#underWay.keys()])],
+    )[0];
   }
 
   async #deliver(due: Due): Promise<void> {

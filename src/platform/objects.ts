@@ -19,3 +19,7 @@ export async function callObject<T extends Rpc.DurableObjectBranded | undefined,
     return call(namespace.getByName(name));
   }
 }
+
+/** The rows of a query in an object, read at once: no cursor stays open. */
+export const selectRows = <R extends object>(sql: SqlStorage, query: string, ...given: SqlStorageValue[]): R[] =>
+  sql.exec<R & Record<string, SqlStorageValue>>(query, ...given).toArray();
