@@ -49,11 +49,7 @@ export interface System {
   stop(): Promise<void>;
 }
 
-/**
- * @param entry replaces `src/index.ts`
- * @param given variables of the Workers that differ
- * @param background replaces `src/background.ts`
- */
+/** @param entry replaces `src/index.ts`. @param background `src/background.ts`. @param given variables that differ */
 export async function startSystem(
   entry?: string,
   given: Record<string, string> = {},

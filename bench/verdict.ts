@@ -26,6 +26,5 @@ export const formatRate = (rows: number, ms: number): string =>
   `${Math.round(rows / (ms / 1000)).toLocaleString('en')} rows/s`;
 
 /** The median of some figures. */
-export function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
+export const median = (values: number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -155,10 +155,7 @@ export interface ClientOptions {
    * its own change would be told as somebody else's. Nor is a sign-in: each try counts against the person.
    */
   retries?: number | undefined;
-  /**
-   * The longest time that the client waits by itself before it sends a request again (s): 20 when not said. Where the API asks
-   * for more, its refusal is thrown, with `retryAfter`.
-   */
+  /** The longest wait (s) before sending again, by default 20. Where the API asks for more, its refusal is thrown. */
   longestWait?: number | undefined;
   fetch?: typeof fetch | undefined;
 }

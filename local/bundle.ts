@@ -61,13 +61,7 @@ export async function bundleWorkers(
   return { api, background };
 }
 
-/**
- * Bundles one Worker.
- *
- * @param entry replaces the entry of its configuration
- * @param config by default wrangler.toml
- * @returns the modules of the bundle, the entry first
- */
+/** Bundles one Worker. @param entry replaces its configuration's. @returns the modules, the entry first */
 export async function bundleWorker(
   projectDir: string,
   outDir: string,

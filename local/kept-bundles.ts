@@ -5,12 +5,7 @@ import { succeeds } from '../operations/problem.ts';
 
 const A_DAY_MS = 24 * 60 * 60 * 1000;
 
-/**
- * The folder of what `bundle` makes of the sources under a configuration: to make it takes seconds, so it is kept until they
- * change, and a day longer.
- *
- * @param bundle writes it into a folder
- */
+/** The folder of what `bundle` writes for the sources under a configuration, kept until they change, and a day more. */
 export async function keptBundle(
   projectDir: string,
   config: string,

@@ -57,9 +57,8 @@ async function reachable(folder: string, binaries: PostgresBinaries, user: Postg
   return await copyBinaries(binaries, copy);
 }
 
-function canRun(binaries: PostgresBinaries, user: PostgresUser): boolean {
-  return spawnSync(binaries.postgres, ['--version'], { ...user, stdio: 'ignore', cwd: '/' }).status === 0;
-}
+const canRun = (binaries: PostgresBinaries, user: PostgresUser): boolean =>
+  spawnSync(binaries.postgres, ['--version'], { ...user, stdio: 'ignore', cwd: '/' }).status === 0;
 
 function canEnter(folder: string, user: PostgresUser): boolean {
   return (

@@ -197,9 +197,7 @@ function serverArguments(data: string, port: number, throwaway: boolean): string
   return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-function serverEnvironment(): Record<string, string> {
-  return { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' };
-}
+const serverEnvironment = (): Record<string, string> => ({ PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' });
 
 async function waitUntilReady(
   port: number,

@@ -63,10 +63,7 @@ export class Mail extends WorkerEntrypoint {
 export default {};
 `;
 
-/**
- * Runs the bundled Workers in workerd with the bindings of `wrangler.toml`: all storage is below `stateDir`, mail goes
- * to `deliver`. Returns once it answers and its databases are migrated.
- */
+/** Runs the Workers in workerd, storage below `stateDir`. Returns once it answers and its databases are migrated. */
 export async function startWorker(options: LocalWorkerOptions): Promise<LocalWorker> {
   const { projectDir, stateDir } = options;
   await mkdir(stateDir, { recursive: true });

@@ -75,11 +75,7 @@ export async function openLocal(binding: Binding): Promise<Database> {
   };
 }
 
-/**
- * Opens the storage of the local state folder.
- * @param script of a Worker with the bindings
- * @throws Problem if there was never a start
- */
+/** Opens the storage of the local state folder. @throws Problem if there was never a start */
 export async function openLocalStorage(
   script: string,
   bindingsOf: (

@@ -154,10 +154,7 @@ export interface Origin {
   noteAction?(action: Action, ids: readonly string[]): void;
 }
 
-/**
- * Opens a context. `close` runs the cleanups that there are by then, also after a failure.
- * @param options `nearest` lets the nearest replica of the control database answer, with data that is at most five seconds old
- */
+/** Opens a context; `close` runs its cleanups. @param options `nearest` allows a replica, at most five seconds old */
 export function openContext<A extends Actor>(
   origin: Origin,
   actor: A,

@@ -23,10 +23,7 @@ export interface NamedPrincipal {
   name: string;
 }
 
-/**
- * The groups of principals who are in the same ones, and so may do the same: one of them is decided for all. `groups` is JSON, in
- * order.
- */
+/** The groups of principals who are in the same ones: one of them is decided for all. `groups` is JSON, in order. */
 export interface GroupSet {
   isOwner: number;
   groups: string;
@@ -34,10 +31,7 @@ export interface GroupSet {
 
 export const parseGroups = ({ groups: text }: GroupSet): string[] => JSON.parse(text);
 
-/**
- * Everybody of the caller's company who may act, with their groups: people in all their accounts, service accounts in theirs. Without
- * those that the caller may not see.
- */
+/** With their groups: people in all their accounts and service accounts, who may act and whom the caller may see. */
 function selectActivePrincipals(caller: Principal): SQL {
   const { companyId } = caller;
   const isListedUser = isNotDenied(users.id, deniedEverywhere(caller, 'user'));

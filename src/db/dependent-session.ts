@@ -14,15 +14,9 @@ export interface Dependency {
 
 /** A D1 session whose writes can depend on rows that were read before: optimistic, without a lock. */
 export interface DependentSession extends RehearsingSession {
-  /**
-   * Runs `work`, a read. What it writes beside that, such as what it has measured, is applied and is no part of what it read.
-   * @returns its result, and the rows that it read
-   */
+  /** Runs `work`, a read. What it writes, such as measurements, is applied. @returns its result and the rows it read */
   recordReads<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly RecordedRead[] }>;
-  /**
-   * Runs `work`. Its first write is applied only if all rows that the dependency read, and those of any enclosing dependency,
-   * are unchanged. Its later writes depend on nothing.
-   */
+  /** Runs `work`. Only its first write depends on it, and on enclosing ones: all rows that they read are unchanged. */
   runDependentWrite<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
 }
 

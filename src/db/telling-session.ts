@@ -35,10 +35,7 @@ export const COMPANIES_WITH_EVENTS = `
   select company_id from waiting
   where exists (select 1 from companies where companies.id = waiting.company_id and suspended_at is null)`;
 
-/**
- * Watches a session for batches that may have written events, and says which companies have some. A company that is missed, or
- * told in vain, does no harm: the scheduled run looks for itself.
- */
+/** Says which companies' events a session may have written. A miss does no harm: the scheduled run looks for itself. */
 export function eventWatchingSession(
   session: D1DatabaseSession,
   told: (companyIds: readonly string[]) => void,

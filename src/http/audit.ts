@@ -78,9 +78,8 @@ export const collectIds = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).filter((id) => typeof id === 'string' && RESOURCE_ID.test(id));
 
 /** The parameters of a path that name resources; never one that is a secret, such as `{token}`. */
-export function resourceParameters(path: string): string[] {
-  return listParameters(path).filter((name) => /^(id|\w+(_id|Id))$/.test(name));
-}
+export const resourceParameters = (path: string): string[] =>
+  listParameters(path).filter((name) => /^(id|\w+(_id|Id))$/.test(name));
 
 type AuditPrincipal = Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'>;
 

@@ -62,10 +62,7 @@ function protocolAt(contracts: readonly Contract[], path: string) {
   };
 }
 
-/**
- * Cross-origin rules of document 1: which origins may call is configuration, the rest is the same everywhere. Cookies are
- * never allowed: tokens and signatures travel in headers.
- */
+/** Cross-origin rules of document 1: only the origins are configured. Never cookies: tokens travel in headers. */
 export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv> {
   const forAnybody = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
   const withProtocol = contracts.filter(({ protocol }) => protocol);

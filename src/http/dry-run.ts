@@ -31,11 +31,7 @@ export const changeOfAccessView = z
   })
   .meta({ id: 'ChangeOfAccess' });
 
-/**
- * Runs a write up to its last check, undoes it, and tells who would gain and who would lose which permissions.
- * @param params of the path
- * @throws as the write does
- */
+/** Runs a write to its last check, undoes it, and tells who would gain and lose what. @throws as the write does */
 export async function dryRun(
   ctx: PrincipalContext,
   params: Record<string, string>,

@@ -116,10 +116,7 @@ type HandlerResult<R extends Returns> = R extends { body: infer S extends ZodTyp
 export interface Versioned {
   /** Fields that do not count: times of last use, and counters. */
   ignoredFields: readonly string[];
-  /**
-   * Fields that the response has only where the query requests them. They count for `If-None-Match`, but not for the version
-   * that a write of the record checks.
-   */
+  /** Fields shown only where the query requests them: they count for `If-None-Match`, not for a write's version. */
   optionalFields?: readonly string[];
   /** Reads the version from the response itself, which then replaces the digest; undefined where the response contains none. */
   readVersion?: (shown: object) => string | undefined;

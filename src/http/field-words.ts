@@ -28,10 +28,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 /** The option that makes zod include the invalid values in its issues; they are needed for the messages. */
 export const REPORT_INPUT_VALUES = { reportInput: true } as const;
 
-/**
- * The message of an issue. A missing or empty value is reported as such, even where the schema has its own message for wrong
- * values: clients rely on the `reason` that is derived from the message.
- */
+/** The message of an issue. What is missing or empty is reported so: clients rely on the `reason` made of it. */
 export function sayIssue({ code, input, message }: Pick<z.core.$ZodIssue, 'code' | 'input' | 'message'>): string {
   if (input === undefined && code === 'invalid_value') return 'is required';
   if (input === '' && (code === 'invalid_format' || code === 'custom')) return 'must not be empty';

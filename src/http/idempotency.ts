@@ -158,13 +158,9 @@ interface StoredResponse {
   access: string | null;
 }
 
-/**
- * A digest of a principal's permissions. Null for an outsider, whose access is decided by records of contexts and shares: their
- * answers are not given again.
- */
-async function describeAccess(actor: Actor): Promise<string | null> {
-  return 'access' in actor ? sha256Hex(JSON.stringify(listSources(actor.access))) : null;
-}
+/** A digest of a principal's permissions; null for outsiders, whom records let in: they are not answered again. */
+const describeAccess = async (actor: Actor): Promise<string | null> =>
+  'access' in actor ? sha256Hex(JSON.stringify(listSources(actor.access))) : null;
 
 /** Stores the answer before it leaves: whoever got no answer can ask for it again at once. */
 async function storeResponse(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> {

@@ -5,10 +5,7 @@ import type { Contract } from './endpoint.ts';
 import { impliedFailures } from './failures.ts';
 import { findWording, getMediaType, JSON_TYPE, type Surface } from './surface.ts';
 
-/**
- * A response for each status that a route can fail with, with the codes it can carry.
- * @param more failures that neither the contract lists nor its declarations imply
- */
+/** A response for each status that a route can fail with, with its codes. @param more failures that nothing implies */
 export function failureResponses(
   surface: Surface,
   contract: Contract,

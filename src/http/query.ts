@@ -47,10 +47,7 @@ function readQueryText(url: string): string {
 /** A run of percent-encoded bytes. */
 const ENCODED = /(?:%[\da-f]{2})+/gi;
 
-/**
- * Refuses parameters whose percent-encoding is no UTF-8, such as that of a surrogate: they would be taken as the text that
- * they were sent in, `%ED%A0%80`, which nobody means.
- */
+/** Refuses percent-encoding that is no UTF-8: it would be taken as the text it was sent in, `%ED%A0%80`. */
 export function refuseBrokenText(url: string): void {
   const query = readQueryText(url);
   const broken = query.split('&').filter((parameter) => parameter.match(ENCODED)?.some(isBroken));

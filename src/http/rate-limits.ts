@@ -7,9 +7,8 @@ import { callObject } from '../platform/objects.ts';
 import { rateLimitExceeded } from './failures.ts';
 
 /** The failure of a request that a limit refuses. */
-export function rateLimited(state: LimitState, now: number): Failure {
-  return rateLimitExceeded(Math.ceil((state.resetAt - now) / 1000));
-}
+export const rateLimited = (state: LimitState, now: number): Failure =>
+  rateLimitExceeded(Math.ceil((state.resetAt - now) / 1000));
 
 /** Counts the request against the limit of the caller's address. */
 export async function countByIp({ config, bindings, ip }: Context): Promise<LimitState> {

@@ -146,11 +146,7 @@ async function authenticateAndCount(asked: RequestToCheck): Promise<CountedCalle
 /** A principal's request that was checked before. */
 type RequestToRecheck = Omit<RequestToCheck, 'facts' | 'readKeyedRequest'>;
 
-/**
- * Authenticates and authorizes a request again.
- * @param returning its `ctx` is opened since, so that it reads present data
- * @throws as `checkRequest` does
- */
+/** Authenticates and authorizes again, over a new `ctx` with present data. @throws as `checkRequest` does */
 export async function recheckRequest(returning: RequestToRecheck): Promise<PrincipalContext | Context<OperatorActor>> {
   const { contract, surfaceCredential, authentication, ctx, request } = returning;
   if (contract.access === 'operator') {

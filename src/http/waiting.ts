@@ -24,10 +24,7 @@ const seconds = z
 /** The query of a GET that waits. */
 const waitQuery = z.object({ wait: seconds });
 
-/**
- * Reads, by one query that filters by the company, a stamp of each of these records: a text that differs after each change. It
- * may be called again after the context was closed, and then reopens what it needs.
- */
+/** Reads a stamp of each record, a text that differs after a change. May be called after the context was closed. */
 export type ReadStamps = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 /** The declarations of a GET whose caller can wait for another version, which these fields do not count for. */

@@ -25,10 +25,7 @@ export const auditRecord = z.object({
   durationMs: z.int(),
   /** The requests that it stands for: more than one only for strangers', by address and minute. Earlier messages have none. */
   count: z.int().default(1),
-  /**
-   * Its addition to the company's use: the request, where a known caller was let in, and the statements of people's SQL that it
-   * ran. The log counts it by day and does not keep it.
-   */
+  /** Its addition to the company's use, which the log counts by day and does not keep: a request and its SQL. */
   used: z.object({ requests: z.int(), executions: z.int() }).optional(),
 });
 export type AuditRecord = z.output<typeof auditRecord>;

@@ -70,11 +70,7 @@ export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTa
   });
 }
 
-/**
- * Frees the space of moved records. A table that has nothing else is dropped, which writes no row; deleting its rows would write
- * each. Only rows of a table that may last long are deleted by themselves.
- * @param isUrgent whether the space is needed at once
- */
+/** Frees moved records' space: dropping a table writes no row, deleting rows each. @param isUrgent needed at once */
 export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {
   const moved = lastMoved(sql, kind);
   if (!moved) return;

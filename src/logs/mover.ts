@@ -59,11 +59,7 @@ function inTransaction<T>({ storage }: Mover, work: () => T): T {
   }
 }
 
-/**
- * Puts late records among those of their day that were moved already: a file of these is written anew, with each record once
- * by its id. Nobody sees them before.
- * @returns whether there were any
- */
+/** Writes files of moved days anew with late records, each once by its id. @returns whether there were any */
 export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
   const { storage, files, changed } = mover;
   const { sql } = storage;

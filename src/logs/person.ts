@@ -11,11 +11,7 @@ import { formatLateTable, listColumns, listTableNames, TABLES } from './tables.t
 /** Rows that are looked at before others get a turn. */
 const ROWS_PER_BATCH = 1000;
 
-/**
- * Puts the pseudonym in the place of a person in the records that are in the object, those included that have been moved and are not
- * dropped yet.
- * @returns how many records named them
- */
+/** Redacts the object's records, with those moved and not dropped yet. @returns how many named the person */
 export async function redactRows(sql: SqlStorage, person: Person, pause: () => Promise<void>): Promise<number> {
   let changed = 0;
   for (const kind of LOG_KINDS) {
@@ -70,11 +66,7 @@ async function redactTable(
 const isSame = (row: Record<string, unknown>, rest: Record<string, unknown>): boolean =>
   Object.entries(rest).every(([field, value]) => row[field] === value);
 
-/**
- * Redacts one file, which is written anew where it names the person.
- * @param after the file before; null for the first
- * @returns how many records named them, and the file for the next call; null after the last
- */
+/** Redacts the file after `after`. @returns how many records named them, and the next file; null after the last */
 export async function redactPart(
   mover: Mover,
   kind: LogKind,

@@ -35,10 +35,7 @@ function isActionOf(record: Record<string, unknown>, { ids, email, ips }: Person
   return who.some((each) => ids.includes(each) || (email !== '' && each.toLowerCase() === email));
 }
 
-/**
- * Replaces the person by the pseudonym throughout a JSON value. A record of something they did loses the address and browser,
- * and one that is theirs by its id loses their name.
- */
+/** Puts the pseudonym throughout a JSON value. What the person did loses address and browser. */
 export function redactValue(value: unknown, person: Person): unknown {
   if (typeof value === 'string') return redactedText(value, person);
   if (Array.isArray(value)) return value.map((each) => redactValue(each, person));

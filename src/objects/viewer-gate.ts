@@ -27,10 +27,7 @@ export class ViewerGate extends DurableObject {
   /** The time until which the company's database is believed to be waking. */
   #wakingUntil = 0;
 
-  /**
-   * Waits for a slot. @returns whether it came in time; `leave` releases it. A call that is repeated with the same id,
-   * because its answer got lost, waits for the same slot.
-   */
+  /** Waits for a slot, which `leave` frees. @returns whether in time; a call repeated by its id has the same slot */
   async enter(slot: Slot): Promise<boolean> {
     if (this.#running.has(slot.id)) return true;
     this.#forget(slot.id);

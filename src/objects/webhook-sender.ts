@@ -132,11 +132,7 @@ export class WebhookSender extends DurableObject<Environment> {
     `);
   }
 
-  /**
-   * Takes events to send, each once by its id. The body of one that comes again is replaced: a forgotten person may have been
-   * taken out of it.
-   * @returns the ids of the new deliveries
-   */
+  /** Takes events, once by id; a body that comes again replaces, since a person may be gone. @returns new deliveries */
   async take(owner: Owner, sendings: readonly DeliveryInput[]): Promise<string[]> {
     this.ctx.storage.kv.put(OWNER, owner);
     const now = clock.now();

@@ -20,9 +20,7 @@ export function compile(pattern: string): Matcher {
 }
 
 /** Whether the whole of `text` fits `pattern`. */
-export function matches(pattern: string, text: string): boolean {
-  return compile(pattern)(text);
-}
+export const matches = (pattern: string, text: string): boolean => compile(pattern)(text);
 
 /** Whether a pattern fits every text. */
 export const matchesEverything = (pattern: string): boolean => /^\*+$/.test(pattern);

@@ -57,9 +57,8 @@ function messageWithoutData({ name, code, severity, status }: ErrorParts): strin
   return name === 'SyntaxError' ? 'could not be parsed' : undefined;
 }
 
-function line(event: string, facts: Record<string, unknown>): string {
-  return JSON.stringify({ event, correlation_id: correlation.getStore(), ...facts });
-}
+const line = (event: string, facts: Record<string, unknown>): string =>
+  JSON.stringify({ event, correlation_id: correlation.getStore(), ...facts });
 
 /** A failed query's message ends with the bound values: hashes, names. An address may name who signs in there. */
 const withoutSecrets = (message: string): string =>

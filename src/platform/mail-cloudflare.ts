@@ -1,9 +1,6 @@
 import { type Mailer, MailRefused, type Sender } from './mail.ts';
 
-/**
- * Codes of Cloudflare Email Sending for which a retry is pointless: the mail, its receiver, or the sending domain is wrong.
- * https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes
- */
+/** Not worth a retry: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes */
 const PERMANENT = new Set([
   'E_VALIDATION_ERROR',
   'E_FIELD_MISSING',

@@ -24,10 +24,7 @@ export interface Parameter {
   viewer_attribute?: string | undefined;
 }
 
-/**
- * A value ready to be bound; null is no value. Texts are PostgreSQL's input for the type. The values of a choice are
- * always a list: one element for a choice of one, none at all where a viewer may see nothing.
- */
+/** A value to bind, null for none. A choice is a list, empty where a viewer may see nothing. */
 export type BoundValue =
   | null
   | { type: 'text' | 'number' | 'date'; value: string }
@@ -55,9 +52,8 @@ export function coerceParameter(kind: ParameterKind, input: unknown): CoercedVal
 }
 
 /** Whether a caller sent nothing: absent, null, `""` or `[]`. */
-export function isNoValue(input: unknown): boolean {
-  return input === undefined || input === null || input === '' || (Array.isArray(input) && input.length === 0);
-}
+export const isNoValue = (input: unknown): boolean =>
+  input === undefined || input === null || input === '' || (Array.isArray(input) && input.length === 0);
 
 const makeProblem = (problem: string): CoercedValue => ({ problem });
 

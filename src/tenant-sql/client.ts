@@ -69,9 +69,8 @@ const WAKING_MS = 300;
  * PostgreSQL limits the time of every statement (outside of transactions by the login's setting, see `LIMITS` in
  * `transaction.ts`); the client limits it too, with some grace.
  */
-export function openTenantSql(connectionString: string, options: TenantSqlOptions = {}): TenantSql {
-  return new NeonTenantSql(connectionString, options);
-}
+export const openTenantSql = (connectionString: string, options: TenantSqlOptions = {}): TenantSql =>
+  new NeonTenantSql(connectionString, options);
 
 class NeonTenantSql implements TenantSql {
   readonly #connectionString: string;

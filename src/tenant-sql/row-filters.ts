@@ -111,11 +111,7 @@ const COMPARISONS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 const makeCondition = ({ column, operator, values }: RowFilter, bind: Bind): string =>
   comparison(ofSource(column.name), column, operator, values, bind);
 
-/**
- * The SQL of a comparison.
- * @param compared SQL of a value of the type
- * @param values texts that Postgres reads for the type (see `toPostgresText`): one, or those of the list
- */
+/** The SQL of a comparison. @param values as Postgres reads them (`toPostgresText`): one, or those of the list */
 export function comparison(
   compared: string,
   type: Pick<FilteredColumn, 'type'>,

@@ -317,6 +317,5 @@ const TYPES: Record<number, ColumnType> = {
   1184: 'datetime',
 };
 
-function cell(type: ColumnType, value: string | null): Cell {
-  return type === 'boolean' && value !== null ? value === 't' : toJsonValue(type, value);
-}
+const cell = (type: ColumnType, value: string | null): Cell =>
+  type === 'boolean' && value !== null ? value === 't' : toJsonValue(type, value);

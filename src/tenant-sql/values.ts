@@ -19,9 +19,7 @@ export const EXPECTATIONS: Record<ColumnType, string> = {
  * type.
  * @returns undefined if the value does not fit exactly; `EXPECTATIONS[type]` describes valid ones
  */
-export function toPostgresText(type: ColumnType, value: unknown): string | undefined {
-  return ENCODERS[type](value);
-}
+export const toPostgresText = (type: ColumnType, value: unknown): string | undefined => ENCODERS[type](value);
 
 const ENCODERS: Record<ColumnType, (value: unknown) => string | undefined> = {
   text: (value) => (typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : undefined),

@@ -52,10 +52,7 @@ const PAGES = {
 
 type PageName = keyof typeof PAGES;
 
-/**
- * An asset's name changes with its content. It is cached for a day only, because the headers also apply to a 404: an
- * asset that is missing while a version is rolled out must not stay missing.
- */
+/** Cached for a day only, since the headers also apply to a 404 while a version with new assets is rolled out. */
 const HEADERS = `/assets/*
   Cache-Control: public, max-age=86400
   X-Content-Type-Options: nosniff

@@ -99,10 +99,7 @@ export function connectHost(): Host | undefined {
   };
 }
 
-/**
- * Reports this page's height to the host page, now and on every change, whatever its origin: any page that may embed this one
- * may know its height.
- */
+/** Reports this page's height to the host page, now and on change, whatever its origin: it may be known to any. */
 export function sendHeight(): void {
   if (parent === window) return;
   let sent = 0;

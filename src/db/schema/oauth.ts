@@ -29,10 +29,7 @@ export const oauthPublicClients = sqliteTable(
   (table) => [index('oauth_public_clients_by_expiry').on(table.expiresAt)],
 );
 
-/**
- * A user's permission for an OAuth client to act on their behalf: created by their consent, effective once the client has
- * exchanged its code. Codes and refresh tokens are stored only as SHA-256.
- */
+/** What a user's consent lets a client do, effective once it exchanges its code. Secrets are stored as SHA-256 only. */
 export const oauthGrants = sqliteTable(
   'oauth_grants',
   {

@@ -4,11 +4,7 @@ import type { Encoding } from '../text/decode.ts';
 /** The quote character given to COPY for a file that has no quotes: a control character that occurs in no text. */
 export const NO_QUOTE_BYTE = 1;
 
-/**
- * Builds the options, inside of `WITH (…)`, with which COPY reads a CSV file unchanged. Empty values become null in
- * every column.
- * @param columns quoted names of the table's columns, in the order of the fields
- */
+/** The options with which COPY reads a CSV unchanged, empty values as null. @param columns quoted, in order */
 export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string[]): string {
   const quote = literal(dialect.quote ?? String.fromCharCode(NO_QUOTE_BYTE));
   return [

@@ -72,11 +72,7 @@ export class CopyText {
     this.escape(bytes, 0, bytes.length);
   }
 
-  /**
-   * Writes a text in UTF-8.
-   * @param doubled a byte that the input doubles to escape it; -1 for none
-   * @param is1252 the input is in Windows-1252 instead
-   */
+  /** Writes a text in UTF-8. @param doubled a byte that the input doubles to escape it; -1 for none */
   escape(bytes: Uint8Array, start: number, end: number, doubled = -1, is1252 = false): void {
     this.reserve((end - start) * 3);
     const out = this.bytes;

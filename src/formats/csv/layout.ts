@@ -66,10 +66,7 @@ export function layoutFromFirst(records: HeadRecord[]): Layout {
   return layout;
 }
 
-/**
- * Counts the comments at the top: lines with `#` beside another such line, or above one of another width. The last one
- * is the header where its texts stand right above as many values, some of them numbers.
- */
+/** Counts the `#` lines at the top. The last is the header where its texts stand above as many values, some numbers. */
 function countComments(records: HeadRecord[]): number {
   const end = records.findIndex(({ hash, width }, index) => {
     const below = records[index + 1];
@@ -83,10 +80,7 @@ function countComments(records: HeadRecord[]): number {
   return last.width > 1 && last.forms.some((form, column) => form !== BLANK && typed[column]) ? comments - 1 : comments;
 }
 
-/**
- * Counts the comments, and the titles below them, which have a single value each; none if only such lines follow. The
- * name of a second column alone is the header of two.
- */
+/** Counts the comments and the titles of one value below them. Of two columns the second's name alone is the header. */
 function countTitles(records: HeadRecord[], comments: number): number {
   const isTitle = ({ filled, width, forms }: HeadRecord) => filled === 1 && !(width === 2 && forms[0] === BLANK);
   const end = records.findIndex((record, index) => index >= comments && !isTitle(record));

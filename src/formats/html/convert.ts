@@ -23,11 +23,7 @@ const HEAD_BYTES = 4096;
 /** Tables within tables: pages that are laid out by tables have a few. */
 const MAX_DEPTH = 100;
 
-/**
- * Converts the first table of a page that comes to two rows with values, in the format of `RowWriter`.
- * @returns null when no table has two rows
- * @throws HtmlUnreadable, WorkbookTooLarge
- */
+/** Converts a page's first table of two rows with values, or none to null. @throws HtmlUnreadable, WorkbookTooLarge */
 export async function convertHtml<T>(file: HtmlFile<T>): Promise<Converted<T> | null> {
   if (file.size > MAX_BYTES) throw new WorkbookTooLarge();
   try {

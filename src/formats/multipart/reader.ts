@@ -106,10 +106,7 @@ export class MultipartReader {
     }
   }
 
-  /**
-   * Reads on and discards, at most until `limit` bytes of the whole body have arrived: a sender that is still writing
-   * would lose the answer with the connection. Never throws.
-   */
+  /** Discards the body up to `limit` bytes: a sender still writing would lose the answer. Never throws. */
   async drain(limit: number): Promise<void> {
     try {
       while (!this.#ended && this.#received < limit) {

@@ -43,10 +43,7 @@ export class LeafReader {
   #values: ArrayLike<unknown> | null = null;
   #texts: Fields | null = null;
 
-  /**
-   * @param window the number of bytes that are read at a time, about
-   * @param held the bytes that the readers of a group hold together
-   */
+  /** @param window bytes that are read at a time, about. @param held bytes of a group's readers together */
   constructor(read: ReadBytes, leaf: Leaf, chunk: ColumnChunk, column: string, window: number, held: HeldDictionaries) {
     this.#held = held;
     this.#read = read;

@@ -72,6 +72,4 @@ export function isBlank(bytes: Uint8Array, start: number, end: number, decode: D
 }
 
 /** Whether a byte is a space that Postgres, too, skips around numbers and dates. */
-export function isSpace(byte: number): boolean {
-  return byte === 32 || (byte >= 9 && byte <= 13);
-}
+export const isSpace = (byte: number): boolean => byte === 32 || (byte >= 9 && byte <= 13);

@@ -2,9 +2,7 @@ import { isCalendarDay } from '../../kernel/calendar.ts';
 import { dateForm, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS, HAS_T, HAS_TIME } from './forms.ts';
 
 /** The year that two digits stand for: 70 to 99 are in the 1900s (as in Postgres and POSIX). */
-export function fullYear(twoDigits: number): number {
-  return twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits;
-}
+export const fullYear = (twoDigits: number): number => (twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits);
 
 /** The traits (`HAS_…`) of the value last given to {@link dateForms}. */
 export let dateTraits = 0;

@@ -104,10 +104,7 @@ class HeaderRows {
     return Array.from({ length: bottom - this.#top + 1 }, (_, level) => this.#top + level);
   }
 
-  /**
-   * Whether each cell of the row is a text, a year above names or beside others, or unlike all below the header, and none
-   * stands again there.
-   */
+  /** Whether each cell is a text, a year among names, or unlike all below the header, and none stands again there. */
   looksLikeNames(row: number, bottom: number): boolean {
     const cells = this.#rows[row - 1] as FirstCell[];
     const numbers = cells.filter((cell) => detectValueType(cell) === 'number');

@@ -1,7 +1,4 @@
-/**
- * Bounds the cost of a workbook, so that a small file made to harm costs no more than an ordinary one: everything that
- * is processed or written is counted and may be at most a constant times the file's size.
- */
+/** Bounds a workbook's cost: whatever is processed or written is at most a constant times the file's size. */
 
 /** Excel's own limits. */
 export const MAX_ROWS = 1_048_576;

@@ -62,10 +62,7 @@ function createServer(tools: Tools, supportedProtocolVersions: readonly string[]
   return server;
 }
 
-/**
- * Handles one message by the rules of its protocol version: since 2026-07-28 each message is self-contained; earlier versions
- * began with a handshake. Nothing is stored between requests: each carries its own credential.
- */
+/** Handles a message by its version: earlier than 2026-07-28 they began with a handshake. Nothing is stored between. */
 export async function handleMessage(request: Request, message: unknown, tools: Tools): Promise<Response> {
   const asked = copyWithoutBody(request);
   if (!(await isLegacyRequest(asked, message))) {

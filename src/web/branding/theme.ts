@@ -73,9 +73,8 @@ const BASE_COLOURS: Record<Scheme, { backgrounds: readonly Colour[]; text: Colou
 };
 
 /** The theme of a brand. Whatever its colours are, all that is written can be read. */
-export function makeTheme(brand: Branding): Theme {
-  return brand.background === undefined && brand.text_color === undefined ? themeByScheme(brand) : ownTheme(brand);
-}
+export const makeTheme = (brand: Branding): Theme =>
+  brand.background === undefined && brand.text_color === undefined ? themeByScheme(brand) : ownTheme(brand);
 
 /** The theme of the standard page: the brand's colours are changed as far as day and night need it. */
 function themeByScheme({ primary_color: primary, chart_palette: series }: Branding): Theme {
