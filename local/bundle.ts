@@ -25,10 +25,7 @@ export interface BundledWorker {
 }
 
 /** The Workers under the limits of the platform, which workerd has only some of. */
-const LIMITED: Record<keyof Workers, string> = {
-  api: 'local/limits/api.ts',
-  background: 'local/limits/background.ts',
-};
+const LIMITED: Record<keyof Workers, string> = { api: 'local/limits/api.ts', background: 'local/limits/background.ts' };
 
 /**
  * Bundles both Workers with wrangler, as a deployment does, and builds the pages. Their names are `api` and `background`.

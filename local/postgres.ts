@@ -67,9 +67,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   });
   closeSync(output);
   await once(server, 'spawn').catch((cause: Error) => {
-    throw new Problem(`PostgreSQL cannot be run (${cause.message}): run "rm -rf node_modules && npm ci".`, {
-      cause,
-    });
+    throw new Problem(`PostgreSQL cannot be run (${cause.message}): run "rm -rf node_modules && npm ci".`, { cause });
   });
   const pid = server.pid as number;
   const exited = once(server, 'exit').then(() => undefined);

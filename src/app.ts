@@ -206,9 +206,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     Discovery: oauthMetadataEndpoints,
     'Letting in': [...oauthPageEndpoints, ...oauthTokenEndpoints],
   }),
-  withConcepts(mcp.surface, {
-    Tools: mcpEndpoints(AGENT_TOOLS, () => SURFACES),
-  }),
+  withConcepts(mcp.surface, { Tools: mcpEndpoints(AGENT_TOOLS, () => SURFACES) }),
   withConcepts(directory.surface, {
     'Directory users': directoryUserEndpoints,
     'Directory groups': directoryGroupEndpoints,

@@ -4,10 +4,7 @@ import type { KeyName } from '../keys.ts';
 const DAY_SECONDS = 24 * 60 * 60;
 
 /** How long a token signed under a key may be valid, and a minute more. Seconds. */
-const TOKEN_SECONDS: Partial<Record<KeyName, number>> = {
-  jwt: 7 * DAY_SECONDS + 60,
-  embed: 365 * DAY_SECONDS + 60,
-};
+const TOKEN_SECONDS: Partial<Record<KeyName, number>> = { jwt: 7 * DAY_SECONDS + 60, embed: 365 * DAY_SECONDS + 60 };
 
 /** Something that becomes invalid with a version of a key. */
 export interface Use {

@@ -22,10 +22,7 @@ interface AccessAffectingWrites {
 
 /** The tables that authentication and access are read from. No other table of the control database affects either. */
 const ACCESS_AFFECTING_WRITES: readonly AccessAffectingWrites[] = [
-  {
-    table: users,
-    update: [users.isActive, users.deletedAt, users.isOwner, users.email, users.name],
-  },
+  { table: users, update: [users.isActive, users.deletedAt, users.isOwner, users.email, users.name] },
   // An expired session is known to be expired.
   {
     table: sessions,

@@ -2,7 +2,7 @@ import { writes } from './access-changes.ts';
 import { concurrentChange } from './failures.ts';
 import { EXECUTING_METHODS } from './guarded-session.ts';
 import { failUnlessUnchanged, isReadConflict, type RecordedRead, sameRows } from './read-sets.ts';
-import type { RehearsingSession } from './rehearsing-session.ts';
+import type { Query, RehearsingSession } from './rehearsing-session.ts';
 
 /** The reads that writes depend on. */
 export interface Dependency {
@@ -22,11 +22,6 @@ export interface DependentSession extends RehearsingSession {
 
 /** The maximum number of tries of a write whose reads others change meanwhile. */
 const ATTEMPTS = 5;
-
-interface Query {
-  sql: string;
-  values: readonly unknown[];
-}
 
 const toRows = ({ results }: D1Result): unknown[][] => results.map((row) => Object.values(row as object));
 

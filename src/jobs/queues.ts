@@ -18,10 +18,7 @@ const QUEUES: Record<string, { consume: Consumer; producer(env: Bindings): Queue
   webhooks: { consume: dispatch, producer: ({ WEBHOOKS }) => WEBHOOKS },
   rechecks: { consume: dispatch, producer: ({ RECHECKS }) => RECHECKS },
   // What a log did not take at once.
-  audit: {
-    consume: (batch, env) => keepBatch('audit', batch, auditRecord, env),
-    producer: ({ AUDIT }) => AUDIT,
-  },
+  audit: { consume: (batch, env) => keepBatch('audit', batch, auditRecord, env), producer: ({ AUDIT }) => AUDIT },
   'share-events': {
     consume: (batch, env) => keepBatch('share', batch, shareEvent, env),
     producer: ({ SHARE_EVENTS }) => SHARE_EVENTS,

@@ -152,10 +152,7 @@ function eventsIn(tables: readonly DayTable[], wanted: LogFieldFilter): { text: 
   if (tables.length === 0) selects.push(`SELECT * FROM ${formatLateTable('share')} WHERE false`);
   const conditions = makeConditions(wanted);
   given.push(...conditions.given);
-  return {
-    text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.text})`,
-    given,
-  };
+  return { text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.text})`, given };
 }
 
 function united(selects: readonly string[]): string {

@@ -79,10 +79,7 @@ export function bindings(): { values: unknown[]; bind: Bind } {
 /** The values of a statement that are all sent as text, a list as that of an array, and the function that adds one. */
 export function textBindings(): { values: string[]; bind: Bind } {
   const values: string[] = [];
-  return {
-    values,
-    bind: (value) => `$${values.push(Array.isArray(value) ? arrayLiteral(value) : String(value))}`,
-  };
+  return { values, bind: (value) => `$${values.push(Array.isArray(value) ? arrayLiteral(value) : String(value))}` };
 }
 
 /**
