@@ -8,11 +8,7 @@ import type { System } from './system.ts';
 /** Whether this machine has `psql`; otherwise a plain COPY through pg-copy-streams is measured. */
 export const hasPsql = spawnSync('psql', ['--version']).status === 0;
 
-/**
- * Milliseconds of a plain COPY of a CSV with a header into a table of its own, in the system's Postgres.
- * @param table the table's definition, in parentheses
- * @param columns the file's columns, separated by commas
- */
+/** Milliseconds of a plain COPY of a CSV file with a header into a new table with these columns. */
 export async function copyPlainly(system: System, file: string, table: string, columns: string): Promise<number> {
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();

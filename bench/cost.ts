@@ -12,9 +12,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signedRequest } from '../examples/signing/sign.ts';
-import { costOf, PRICES, priceOf, type Used } from './cost/prices.ts';
+import { priceOf } from './cost/prices.ts';
 import { type Measured, SORTS, type Sort, withTable } from './cost/table.ts';
-import { perMillion, type Usage } from './cost/usage.ts';
+import { perMillion, report, type Usage } from './cost/usage.ts';
 import { startSystem } from './system.ts';
 import { setScene } from './traffic/work.ts';
 import { atMost, verdict } from './verdict.ts';
@@ -145,16 +145,6 @@ try {
   }
 } finally {
   await system.stop();
-}
-
-function report(sort: string, million: Record<Used, number>): void {
-  console.log(`\na million ${sort} use`);
-  for (const [name, { what, page }] of Object.entries(PRICES)) {
-    const amount = million[name as Used];
-    const cost = costOf(name as Used, amount);
-    if (amount > 0)
-      console.log(`  ${what.padEnd(42)} ${amount.toPrecision(3).padStart(10)}  ${cost.toFixed(3)} US dollars  ${page}`);
-  }
 }
 
 /** Writes what was measured, and what a month of it costs. */

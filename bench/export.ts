@@ -21,7 +21,7 @@ import { fromTable } from '../src/modules/managed-tables/row-pages.ts';
 import { hasPsql } from './baseline.ts';
 import { type System, startSystem } from './system.ts';
 import { resetPeak, residentMemory } from './usage.ts';
-import { atLeast, atMost, verdict } from './verdict.ts';
+import { atLeast, atMost, timed, verdict } from './verdict.ts';
 
 const ROUNDS = 5;
 const ROWS = Number(process.argv[2] ?? 1_000_000);
@@ -58,12 +58,6 @@ async function aTable(system: System, name: string, rows: number): Promise<strin
 const folder = await mkdtemp(join(tmpdir(), 'data-console-export-'));
 const file = join(folder, 'rows.csv');
 const system = await startSystem();
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await work();
-  return performance.now() - started;
-}
 
 /** What `psql` is asked for, and what an export asks for, there in several batches. */
 const BARE = `(SELECT id, ${NAMES} FROM public.pedidos ORDER BY id)`;

@@ -4,10 +4,7 @@ export type Worker = 'api' | 'background';
 /** Sends a command of the Chrome DevTools protocol. @returns its result */
 export type Ask = (method: string) => Promise<{ usedSize: number; backingStorageSize: number }>;
 
-/**
- * Opens the inspector of a Worker's isolate.
- * @param inspectorPort the port of workerd's inspector
- */
+/** Opens the inspector of a Worker's isolate, by the port of workerd's inspector. */
 export async function inspect(inspectorPort: number, worker: Worker): Promise<{ ask: Ask; close(): void }> {
   const socket = new WebSocket(`ws://127.0.0.1:${inspectorPort}/core:user:${worker}`);
   await new Promise((resolve, reject) => {
@@ -17,10 +14,7 @@ export async function inspect(inspectorPort: number, worker: Worker): Promise<{ 
   return { ask: (method) => ask(socket, method), close: () => socket.close() };
 }
 
-/**
- * Megabytes that the isolate of the API's Worker retains after a garbage collection, its buffers included.
- * @param inspectorPort the port of workerd's inspector
- */
+/** Megabytes that the isolate of the API's Worker retains after a garbage collection, its buffers included. */
 export async function heldMemory(inspectorPort: number): Promise<number> {
   const { ask, close } = await inspect(inspectorPort, 'api');
   try {

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { createClient, withToken } from '../client/client.ts';
 import { orders, ordersLines, writeOrdersParquet } from './orders.ts';
-import { jobWhen, type System } from './system.ts';
+import { jobWhen, load, type System } from './system.ts';
 
 export const MILLION = 1_000_000;
 
@@ -46,11 +46,7 @@ export async function loadByTus(system: System, path: string, table: string) {
   const waiting = await jobWhen(system, jobId, 'waiting_confirm');
   const read = performance.now();
   await system.renewToken();
-  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, {
-    display_name: table,
-    columns: waiting.inferred_schema.columns,
-  });
-  const done = await jobWhen(system, jobId, 'done');
+  const done = await load(system, waiting, { display_name: table });
   const times = { send: sent - began, infer: read - sent, load: performance.now() - read };
   return { ...times, rows: done.progress.rows_processed as number };
 }

@@ -15,9 +15,9 @@ import { Client } from 'pg';
 import { copyPlainly, hasPsql } from './baseline.ts';
 import { ORDERS_TABLE, orders } from './orders.ts';
 import { papaparse } from './papaparse.ts';
-import { jobWhen, type System, startSystem } from './system.ts';
+import { jobWhen, load, type System, startSystem, upload } from './system.ts';
 import { cpuSeconds, residentMemory } from './usage.ts';
-import { atLeast, atMost, verdict } from './verdict.ts';
+import { atLeast, atMost, formatRate, timed, verdict } from './verdict.ts';
 
 const LOAD_LIMIT = 1.1;
 const INFER_LIMIT = 1.5;
@@ -37,32 +37,19 @@ async function postmaster(system: System): Promise<number> {
   return Number(/PPid:\s+(\d+)/.exec(status)?.[1]);
 }
 
-interface Measured {
-  receive: number;
-  infer: number;
-  load: number;
-  cpu: { workerInfer: number; workerLoad: number; postgresLoad: number; here: number };
-}
-
 /** Times in ms, CPU in seconds. */
-async function ours(system: System, server: number, round: number): Promise<Measured> {
+async function ours(system: System, server: number, round: number) {
   const worker = await system.workerd();
-  const form = new FormData();
-  form.append('files', new File([csv], 'pedidos.csv', { type: 'text/csv' }));
   const workerAtFirst = await cpuSeconds(worker);
   const sent = Date.now();
-  const { job_id: jobId } = await system.call('POST', '/v1/managed-tables/upload', form);
+  const jobId = await upload(system, new File([csv], 'pedidos.csv', { type: 'text/csv' }));
   const received = Date.now();
   const waiting = await jobWhen(system, jobId, 'waiting_confirm');
   const workerInferred = await cpuSeconds(worker);
   const postgresBefore = await cpuSeconds(server, true);
   const hereBefore = process.cpuUsage();
   const confirmed = Date.now();
-  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, {
-    display_name: `pedidos_${round}`,
-    columns: waiting.inferred_schema.columns,
-  });
-  const done = await jobWhen(system, jobId, 'done');
+  const done = await load(system, waiting, { display_name: `pedidos_${round}` });
   const workerLoaded = await cpuSeconds(worker);
   const here = process.cpuUsage(hereBefore);
   if (done.progress.rows_processed !== ROWS) throw new Error(`loaded ${done.progress.rows_processed} rows`);
@@ -82,10 +69,8 @@ async function ours(system: System, server: number, round: number): Promise<Meas
   };
 }
 
-function barePass(): number {
-  const started = performance.now();
+function barePass(): void {
   if (papaparse(csv) !== ROWS) throw new Error('papaparse saw other rows');
-  return performance.now() - started;
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'data-console-load-'));
@@ -98,7 +83,7 @@ try {
   const never = Number.POSITIVE_INFINITY;
   const best = { papaparse: never, plain: never, receive: never, infer: never, load: never };
   for (let round = 0; round <= ROUNDS; round++) {
-    const bare = barePass();
+    const bare = await timed(barePass);
     const plain = await copyPlainly(system, file, ORDERS_TABLE, header);
     const { receive, infer, load, cpu } = await ours(system, server, round);
     const times = { papaparse: bare, plain, receive, infer, load };
@@ -111,7 +96,7 @@ try {
     if (round === 0) continue;
     for (const name of Object.keys(best) as (keyof typeof best)[]) best[name] = Math.min(best[name], times[name]);
   }
-  const rate = (ms: number) => `${Math.round(ROWS / (ms / 1000)).toLocaleString('en')} rows/s`;
+  const rate = (ms: number) => formatRate(ROWS, ms);
   console.log(
     `best: ${hasPsql ? 'psql \\copy' : 'pg-copy-streams'} ${rate(best.plain)}, confirm to done ${rate(best.load)}`,
   );

@@ -8,12 +8,13 @@
  * the keyset query, in every ordering; page 2,500 is the farthest from both ends. The same limits apply to the users of
  * one account.
  */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { bundleWorker } from '../local/bundle.ts';
 import type { Run } from './lists/worker.ts';
+import { migrate } from './signed-request/start.ts';
 import { atMost, verdict } from './verdict.ts';
 
 const USERS = 100_000;
@@ -49,10 +50,7 @@ const miniflare = new Miniflare(
 
 async function fill(): Promise<Run['after']> {
   const db = await miniflare.getD1Database('CONTROL_DB', 'bench');
-  for (const name of (await readdir(join(projectDir, 'drizzle'))).filter((file) => file.endsWith('.sql')).sort()) {
-    const text = await readFile(join(projectDir, 'drizzle', name), 'utf8');
-    for (const statement of text.split('--> statement-breakpoint')) await db.prepare(statement).run();
-  }
+  await migrate(db);
   await db
     .prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${USERS})

@@ -11,8 +11,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { copyPlainly, hasPsql } from './baseline.ts';
-import { jobWhen, type System, startSystem } from './system.ts';
-import { atLeast, verdict } from './verdict.ts';
+import { jobWhen, load, type System, startSystem, upload } from './system.ts';
+import { atLeast, formatRate, verdict } from './verdict.ts';
 
 const LIMIT = 0.9;
 const ROUNDS = 5;
@@ -35,23 +35,14 @@ const csv = Buffer.from(`${HEADER}\n${Array.from({ length: ROWS }, (_, n) => row
 const TABLE = `(id uuid PRIMARY KEY DEFAULT uuidv7(), codigo bigint, nome text, valor numeric, ativo boolean,
   vencimento date, criado_em timestamptz)`;
 
-/**
- * Milliseconds from upload to waiting (by polling), and from confirm to done (by the job's timestamps, without
- * polling).
- */
+/** Milliseconds from upload to waiting (by polling), and from confirm to done (by the job's timestamps). */
 async function ours(system: System, round: number): Promise<{ infer: number; load: number }> {
-  const form = new FormData();
-  form.append('files', new File([csv], 'carga.csv', { type: 'text/csv' }));
   const uploaded = performance.now();
-  const { job_id: jobId } = await system.call('POST', '/v1/managed-tables/upload', form);
-  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
+  const jobId = await upload(system, new File([csv], 'carga.csv', { type: 'text/csv' }));
+  const waiting = await jobWhen(system, jobId, 'waiting_confirm');
   const inferred = performance.now();
   const confirmed = Date.now();
-  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, {
-    display_name: `carga_${round}`,
-    columns: schema.columns,
-  });
-  const job = await jobWhen(system, jobId, 'done');
+  const job = await load(system, waiting, { display_name: `carga_${round}` });
   if (job.progress.rows_processed !== ROWS) throw new Error(`loaded ${job.progress.rows_processed} rows`);
   return { infer: inferred - uploaded, load: Date.parse(job.updated_at) - confirmed };
 }
@@ -61,7 +52,6 @@ const file = join(folder, 'rows.csv');
 await writeFile(file, csv);
 const system = await startSystem();
 try {
-  const rate = (ms: number) => `${Math.round(ROWS / (ms / 1000)).toLocaleString('en')} rows/s`;
   const bests = { plain: Number.POSITIVE_INFINITY, load: Number.POSITIVE_INFINITY };
   console.log(
     `${ROWS.toLocaleString('en')} rows, ${(csv.length / 1e6).toFixed(1)} MB; baseline ${hasPsql ? 'psql \\copy' : 'pg-copy-streams'}`,
@@ -78,7 +68,7 @@ try {
     bests.load = Math.min(bests.load, load);
   }
   const ratio = bests.plain / bests.load;
-  console.log(`best: baseline ${rate(bests.plain)}, confirm to done ${rate(bests.load)}`);
+  console.log(`best: baseline ${formatRate(ROWS, bests.plain)}, confirm to done ${formatRate(ROWS, bests.load)}`);
   verdict('300,000 rows from confirm to done, against psql \\copy', ratio, atLeast(LIMIT), 'times as fast');
 } finally {
   await system.stop();

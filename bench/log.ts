@@ -40,7 +40,7 @@ const miniflare = new Miniflare(
   }),
 );
 await miniflare.ready;
-const pid = Number(workerdOf(process.pid));
+const pid = workerdOf(process.pid);
 
 /** Has the Worker do something. @returns what it answers, and the seconds that it took */
 async function ask<T>(command: string, query: Record<string, string> = {}): Promise<{ answer: T; seconds: number }> {

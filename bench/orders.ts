@@ -106,10 +106,7 @@ const FORMATS = [14, 22];
 /** Days since 1899-12-30, the epoch of workbooks. */
 const serial = (timestamp: string): number => (Date.parse(timestamp) - Date.UTC(1899, 11, 30)) / DAY_MS;
 
-/**
- * The same rows as an Excel workbook, written like Excel does: each text once, timestamps as numbers of days with a
- * format.
- */
+/** The same rows as an Excel workbook, written like Excel does: each text once, timestamps as numbers of days. */
 export function ordersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
   const places = new Map<string, number>();
   const text = (value: string): Cell => {

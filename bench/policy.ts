@@ -50,9 +50,7 @@ const inOrder = ({ groups }: AccessSources): PolicyStatement[] =>
     .flatMap(({ policies }) => policies.flatMap(({ document }) => document.statements))
     .toSorted((a, b) => Number(a.effect === 'Deny') - Number(b.effect === 'Deny'));
 
-/**
- * CASL knows types and conditions, not patterns: actions are expanded, `type/*` is the type, one resource a condition.
- */
+/** CASL knows no patterns: actions are expanded, `type/*` is the type, one resource a condition. */
 function casl(from: AccessSources): MongoAbility {
   const rules = inOrder(from).flatMap(({ effect, actions, resources }) =>
     actions.flatMap((pattern) =>

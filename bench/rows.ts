@@ -11,8 +11,8 @@
  */
 import { Client } from 'pg';
 import { orders } from './orders.ts';
-import { jobWhen, type System, startSystem } from './system.ts';
-import { atMost, verdict } from './verdict.ts';
+import { jobWhen, load, startSystem, upload } from './system.ts';
+import { atMost, timed, verdict } from './verdict.ts';
 
 const LIMIT = 3;
 const CURSOR_LIMIT = 1.5;
@@ -22,17 +22,6 @@ const MAX_PAGE_ROWS = 1000;
 const ROUNDS = 15;
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 
-/** Loads a table of orders and returns its id. */
-async function load(system: System): Promise<string> {
-  const form = new FormData();
-  form.append('files', new File([orders(ROWS)], 'pedidos.csv', { type: 'text/csv' }));
-  const { job_id: jobId } = await system.call('POST', '/v1/managed-tables/upload', form);
-  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
-  const confirmed = { display_name: 'pedidos', columns: schema.columns };
-  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, confirmed);
-  return (await jobWhen(system, jobId, 'done')).user_table_id;
-}
-
 /** Milliseconds of the fastest run. */
 async function best(run: () => Promise<unknown>): Promise<number> {
   let fastest = Number.POSITIVE_INFINITY;
@@ -40,16 +29,12 @@ async function best(run: () => Promise<unknown>): Promise<number> {
   return fastest;
 }
 
-async function timed(run: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await run();
-  return performance.now() - started;
-}
-
 const system = await startSystem();
 const postgres = new Client({ connectionString: system.postgresUrl });
 try {
-  const tableId = await load(system);
+  const jobId = await upload(system, new File([orders(ROWS)], 'pedidos.csv', { type: 'text/csv' }));
+  const waiting = await jobWhen(system, jobId, 'waiting_confirm');
+  const { user_table_id: tableId } = await load(system, waiting, { display_name: 'pedidos' });
   await postgres.connect();
   const read = async (page: number) => {
     const path = `/v1/managed-tables/${tableId}/data?per_page=${PER_PAGE}&page=${page}`;

@@ -12,6 +12,7 @@
 import { type Key, sign } from '../examples/signing/sign.ts';
 import { openLoop } from './signed-request/requests.ts';
 import { startBenchWorker } from './signed-request/start.ts';
+import { cpuSeconds } from './usage.ts';
 import { atMost, verdict } from './verdict.ts';
 
 const LIMIT = 2.5;
@@ -63,9 +64,9 @@ async function found(): Promise<Key> {
 async function measure(key: Key, path: Path, requests: number): Promise<number> {
   const url = worker.origin + path;
   const headers = await Promise.all(Array.from({ length: requests }, () => sign(key, 'GET', url)));
-  const before = worker.cpuSeconds();
+  const before = await cpuSeconds(worker.pid);
   await openLoop(url, headers);
-  return ((worker.cpuSeconds() - before) * 1e6) / requests;
+  return (((await cpuSeconds(worker.pid)) - before) * 1e6) / requests;
 }
 
 function report(best: Map<Path, number>): void {

@@ -49,11 +49,7 @@ export interface System {
   stop(): Promise<void>;
 }
 
-/**
- * @param entry replaces `src/index.ts`
- * @param given variables of the Workers that differ
- * @param background replaces `src/background.ts`
- */
+/** @param entry replaces `src/index.ts`. @param background `src/background.ts`. @param given variables that differ */
 export async function startSystem(
   entry?: string,
   given: Record<string, string> = {},
@@ -161,15 +157,39 @@ export async function startSystem(
   };
 }
 
-/** Polls an upload job until it has one of the statuses. */
+const TABLES = '/v1/managed-tables';
+
+/** Uploads a file, with other fields of the form before it. @returns the id of its job */
+export async function upload(
+  { call }: System,
+  file: File,
+  fields: Record<string, string> = {},
+  table = TABLES,
+): Promise<string> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append('files', file);
+  return (await call('POST', `${table}/upload`, form)).job_id;
+}
+
+/** Confirms a job that waits, with the columns that were inferred. @returns the job, once it is done */
+export async function load(system: System, { _id, inferred_schema }: Job, fields: object = {}): Promise<Job> {
+  const body = { columns: inferred_schema.columns, ...fields };
+  await system.call('POST', `${TABLES}/upload-jobs/${_id}/confirm`, body);
+  return jobWhen(system, _id, 'done');
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: the record as the API answers it.
-export async function jobWhen(system: System, jobId: string, ...statuses: string[]): Promise<any> {
+type Job = any;
+
+/** Polls an upload job until it has the status. */
+export async function jobWhen(system: System, jobId: string, status: string): Promise<Job> {
   for (;;) {
     const job = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`).catch(async (error: Error) => {
       if (error.message.includes('answered 401')) return system.renewToken();
       return whereBusy(error);
     });
-    if (statuses.includes(job?.status)) return job;
+    if (job?.status === status) return job;
     if (job?.status === 'failed') throw new Error(`The job failed: ${JSON.stringify(job.error)}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }

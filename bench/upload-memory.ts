@@ -9,7 +9,7 @@
  * The limits are 1.5 times the bare put, and 0.8 times `formData()`; for the larger file 1.25 times the smaller one.
  * Needs Linux.
  */
-import { jobWhen, type System, startSystem } from './system.ts';
+import { jobWhen, load, type System, startSystem, upload } from './system.ts';
 import { csvOf } from './upload-memory/csv.ts';
 import { resetPeak, residentMemory } from './usage.ts';
 import { atMost, verdict } from './verdict.ts';
@@ -18,16 +18,6 @@ const PUT_LIMIT = 1.5;
 const FORM_DATA_LIMIT = 0.8;
 const GROWTH_LIMIT = 1.25;
 const MEGABYTE = 1_000_000;
-
-function formOf(csv: Blob): FormData {
-  const form = new FormData();
-  form.append('files', csv, 'grande.csv');
-  return form;
-}
-
-async function upload(system: System, csv: Blob): Promise<string> {
-  return (await system.call('POST', '/v1/managed-tables/upload', formOf(csv))).job_id;
-}
 
 /** Peak memory while a new process stores a body. */
 async function receiving(system: System, store: () => Promise<unknown>): Promise<number> {
@@ -39,17 +29,14 @@ async function receiving(system: System, store: () => Promise<unknown>): Promise
 }
 
 /** Peak memory while a new process analyses and loads a file. */
-async function working(system: System, csv: Blob, name: string): Promise<number> {
+async function working(system: System, csv: File, name: string): Promise<number> {
   const jobId = await upload(system, csv);
-  const path = `/v1/managed-tables/upload-jobs/${jobId}`;
-  const { company_id: companyId } = await system.call('GET', path);
+  const { company_id: companyId } = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`);
   await system.restart();
   await resetPeak(await system.workerd());
   // The local queue is in memory: the restart lost the job's message.
   await system.call('POST', '/bench/message', { type: 'upload.analyse', companyId, jobId });
-  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
-  await system.call('POST', `${path}/confirm`, { display_name: name, columns: schema.columns });
-  await jobWhen(system, jobId, 'done');
+  await load(system, await jobWhen(system, jobId, 'waiting_confirm'), { display_name: name });
   return (await residentMemory(await system.workerd())).peak;
 }
 
@@ -58,7 +45,9 @@ try {
   const large = csvOf(100 * MEGABYTE);
   const put = await receiving(system, () => system.call('POST', '/bench/put', large));
   const received = await receiving(system, () => upload(system, large));
-  const parsed = await receiving(system, () => system.call('POST', '/bench/form', formOf(large)));
+  const form = new FormData();
+  form.append('files', large);
+  const parsed = await receiving(system, () => system.call('POST', '/bench/form', form));
   const megabytes = (figure: number) => `${figure.toFixed(0)} MB`;
   console.log(
     `receiving 100 MB: bare put ${megabytes(put)}, upload ${megabytes(received)}, formData() ${megabytes(parsed)}`,

@@ -10,7 +10,7 @@
 import { spawnSync } from 'node:child_process';
 import { Client } from 'pg';
 import { hasPsql } from './baseline.ts';
-import { jobWhen, type System, startSystem } from './system.ts';
+import { jobWhen, load, type System, startSystem, upload } from './system.ts';
 import { atLeast, verdict } from './verdict.ts';
 
 const LIMIT = 0.5;
@@ -25,18 +25,10 @@ const rowsFrom = (from: number, mark: string): string =>
 const BEFORE = `${HEADER}\n${rowsFrom(0, 'antes')}\n`;
 const AFTER = `${HEADER}\n${rowsFrom(ROWS / 2, 'depois')}\n`;
 
-/** Loads a file and answers the ended job, and the milliseconds from confirm to done by its timestamps. */
-async function load(system: System, path: string, csv: string, fields: Record<string, string>, confirmed: object) {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(fields)) form.append(name, value);
-  form.append('files', new File([csv], 'carga.csv', { type: 'text/csv' }));
-  const { job_id: jobId } = await system.call('POST', path, form);
-  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
-  const began = Date.now();
-  const body = { columns: schema.columns, ...confirmed };
-  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, body);
-  const job = await jobWhen(system, jobId, 'done');
-  return { job, milliseconds: Date.parse(job.updated_at) - began };
+/** Uploads a file. @returns its job, once it waits */
+async function infer(system: System, csv: string, fields?: Record<string, string>, table?: string) {
+  const jobId = await upload(system, new File([csv], 'carga.csv', { type: 'text/csv' }), fields, table);
+  return jobWhen(system, jobId, 'waiting_confirm');
 }
 
 const UPSERT = `INSERT INTO baseline (codigo, nome, valor) SELECT codigo, nome, valor FROM baseline_staged
@@ -68,14 +60,17 @@ async function plainly(system: System, before: string, after: string): Promise<n
 const system = await startSystem();
 try {
   const best = { plain: Number.POSITIVE_INFINITY, ours: Number.POSITIVE_INFINITY };
-  await load(system, '/v1/managed-tables/upload', AFTER, {}, { display_name: 'depois' });
+  await load(system, await infer(system, AFTER), { display_name: 'depois' });
   for (let round = 0; round <= ROUNDS; round++) {
     const name = `antes_${round}`;
-    const made = await load(system, '/v1/managed-tables/upload', BEFORE, {}, { display_name: name });
+    const made = await load(system, await infer(system, BEFORE), { display_name: name });
     const plain = await plainly(system, name, 'depois');
-    const table = `/v1/managed-tables/${made.job.user_table_id}`;
+    const table = `/v1/managed-tables/${made.user_table_id}`;
     await system.call('POST', `${table}/indexes`, { columns: ['codigo'], unique: true });
-    const { job, milliseconds } = await load(system, `${table}/upload`, AFTER, { mode: 'upsert', key: 'codigo' }, {});
+    const waiting = await infer(system, AFTER, { mode: 'upsert', key: 'codigo' }, table);
+    const began = Date.now();
+    const job = await load(system, waiting);
+    const milliseconds = Date.parse(job.updated_at) - began;
     const half = ROWS / 2;
     if (job.result.inserted !== half || job.result.updated !== half) throw new Error(JSON.stringify(job.result));
     console.log(

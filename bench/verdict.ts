@@ -7,18 +7,24 @@ export interface Limit {
 export const atMost = (value: number): Limit => ({ words: 'at most', value });
 export const atLeast = (value: number): Limit => ({ words: 'at least', value });
 
-/**
- * Prints a figure beside its limit, and makes the run fail if it exceeds the limit. `run.ts` parses these lines.
- * @param what what was compared, and with what
- * @param unit the figure's unit; "times" for a ratio
- */
+/** Prints a figure beside its limit, and makes the run fail if it exceeds that. `run.ts` parses these lines. */
 export function verdict(what: string, figure: number, limit: Limit, unit = 'times'): void {
   const holds = limit.words === 'at most' ? figure <= limit.value : figure >= limit.value;
   console.log(`${holds ? '✓' : '✗'} ${what}: ${Number(figure.toFixed(2))} ${unit} (${limit.words} ${limit.value})`);
   if (!holds) process.exitCode = 1;
 }
 
-/** The median of some figures. */
-export function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+/** Milliseconds of a run. */
+export async function timed(run: () => unknown): Promise<number> {
+  const started = performance.now();
+  await run();
+  return performance.now() - started;
 }
+
+/** How many rows a second so many in these milliseconds are. */
+export const formatRate = (rows: number, ms: number): string =>
+  `${Math.round(rows / (ms / 1000)).toLocaleString('en')} rows/s`;
+
+/** The median of some figures. */
+export const median = (values: number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

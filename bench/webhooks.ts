@@ -9,8 +9,8 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { costOf, PRICES, priceOf, type Used } from './cost/prices.ts';
-import { perMillion, TAKEN, type Usage } from './cost/usage.ts';
+import { priceOf } from './cost/prices.ts';
+import { perMillion, report, TAKEN, type Usage } from './cost/usage.ts';
 import { startSystem } from './system.ts';
 import { atMost, verdict } from './verdict.ts';
 
@@ -112,13 +112,7 @@ try {
   const million = perMillion(usage, counted, 0);
   // An object is active while it waits for receivers: at most as long as if it sent one at a time.
   million['objects.gigabyteSeconds'] += (1e6 * ANSWER_MS * TAKEN.objectGigabytes) / 1000;
-  console.log('\na million deliveries use');
-  for (const [name, { what, page }] of Object.entries(PRICES)) {
-    const amount = million[name as Used];
-    const cost = costOf(name as Used, amount).toFixed(3);
-    if (amount > 0)
-      console.log(`  ${what.padEnd(42)} ${amount.toPrecision(3).padStart(10)}  ${cost} US dollars  ${page}`);
-  }
+  report('deliveries', million);
   verdict('a million deliveries, by list prices', priceOf(million), atMost(MAX_DOLLARS), 'US dollars');
 
   await endpoint('/mute');

@@ -9,30 +9,25 @@
  */
 import readWorkbook from 'read-excel-file/node';
 import { ordersWorkbook } from './orders.ts';
-import { jobWhen, type System, startSystem } from './system.ts';
+import { jobWhen, type System, startSystem, upload } from './system.ts';
 import { cpuSeconds, residentMemory } from './usage.ts';
-import { atMost, median, verdict } from './verdict.ts';
+import { atMost, formatRate, median, timed, verdict } from './verdict.ts';
 
 const LIMIT = 1.3;
 const ROUNDS = 7;
 const ROWS = Number(process.argv[2] ?? 100_000);
 
-/** Milliseconds of reading the workbook only. */
-async function barePass(book: Uint8Array): Promise<number> {
-  const started = performance.now();
+async function barePass(book: Uint8Array): Promise<void> {
   const [sheet] = await readWorkbook(Buffer.from(book));
   if (sheet?.data.length !== ROWS + 1) throw new Error('read-excel-file saw other rows');
-  return performance.now() - started;
 }
 
 /** Milliseconds of receiving it, and from there until it waits for its confirm; seconds of workerd's CPU for both. */
 async function ours(system: System, book: Uint8Array<ArrayBuffer>) {
   const worker = await system.workerd();
-  const form = new FormData();
-  form.append('files', new File([book], 'pedidos.xlsx'));
   const before = await cpuSeconds(worker);
   const sent = Date.now();
-  const { job_id: jobId } = await system.call('POST', '/v1/managed-tables/upload', form);
+  const jobId = await upload(system, new File([book], 'pedidos.xlsx'));
   const received = Date.now();
   const job = await jobWhen(system, jobId, 'waiting_confirm');
   const cpu = (await cpuSeconds(worker)) - before;
@@ -47,7 +42,7 @@ try {
   console.log(`${ROWS.toLocaleString('en')} rows, nine columns, ${(book.length / 1e6).toFixed(1)} MB`);
   const times: { bare: number; infer: number }[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
-    const bare = await barePass(book);
+    const bare = await timed(() => barePass(book));
     const { receive, infer, cpu } = await ours(system, book);
     const kind = round === 0 ? 'warm-up' : `round ${round}`;
     console.log(
@@ -55,10 +50,10 @@ try {
     );
     if (round > 0) times.push({ bare, infer });
   }
-  const rate = (ms: number) => `${Math.round(ROWS / (ms / 1000)).toLocaleString('en')} rows/s`;
   const { peak } = await residentMemory(await system.workerd());
   const [bare, infer] = [median(times.map((time) => time.bare)), median(times.map((time) => time.infer))];
-  console.log(`median: read-excel-file ${rate(bare)}, upload to waiting_confirm ${rate(infer)}`);
+  const rates = [bare, infer].map((ms) => formatRate(ROWS, ms));
+  console.log(`median: read-excel-file ${rates[0]}, upload to waiting_confirm ${rates[1]}`);
   console.log(`peak resident memory of workerd ${peak.toFixed(0)} MB, R2's simulator included`);
   const ratio = median(times.map((time) => time.infer / time.bare));
   verdict('an .xlsx of 100,000 rows to waiting_confirm, against bare read-excel-file', ratio, atMost(LIMIT));

@@ -22,10 +22,7 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * Returns the message for each field at fault, by the field's name, for the person who filled it in; empty for errors that name
- * no fields.
- */
+/** The message for each field at fault, by its name, for who filled it in; empty for errors that name no fields. */
 export function fieldErrors(error: unknown): Record<string, string> {
   const { details, message } = Object(error instanceof ApiError ? error.body : undefined) as {
     details?: { field?: unknown; message?: string } | { field?: unknown; message?: string }[];
@@ -68,10 +65,7 @@ export const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> 
     return () => clearTimeout(timer);
   });
 
-/**
- * Waits for work that others wait for too, until `signal` is aborted; the work goes on. @throws the reason of `signal`, once that
- * is aborted
- */
+/** Waits for work that others wait for too; aborting the wait leaves the work going. @throws the reason of `signal` */
 export function orAborted<T>(awaited: Promise<T>, signal?: AbortSignal): Promise<T> {
   // Where nobody waits any more, nobody is told.
   awaited.catch(() => {});

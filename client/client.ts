@@ -155,10 +155,7 @@ export interface ClientOptions {
    * its own change would be told as somebody else's. Nor is a sign-in: each try counts against the person.
    */
   retries?: number | undefined;
-  /**
-   * The longest time that the client waits by itself before it sends a request again (s): 20 when not said. Where the API asks
-   * for more, its refusal is thrown, with `retryAfter`.
-   */
+  /** The longest wait (s) before sending again, by default 20. Where the API asks for more, its refusal is thrown. */
   longestWait?: number | undefined;
   fetch?: typeof fetch | undefined;
 }
@@ -324,10 +321,7 @@ function toParameters(name: string, value: unknown): [string, string][] {
   return Object.entries(value).flatMap(([member, inner]) => toParameters(`${name}[${member}]`, inner));
 }
 
-/**
- * The list that a filter's `in` and `nin` take: values with commas between them, in quotes where that is needed.
- * @throws RangeError without any value: nothing between commas is the empty text
- */
+/** The list that a filter's `in` and `nin` take. @throws RangeError without any value, which would be the empty text */
 export function oneOf(values: readonly (string | number | boolean)[]): string {
   if (values.length === 0) throw new RangeError('a list of a filter has at least one value');
   return values

@@ -29,9 +29,9 @@ export type Ask = (
 export type Credential = (request: Unsigned) => Promise<Record<string, string>>;
 
 /** A session token of a person, a token of an outsider, or the operator's. A function is asked for the present one. */
-export function withToken(token: string | (() => string | Promise<string>)): Credential {
-  return async () => ({ authorization: `Bearer ${typeof token === 'string' ? token : await token()}` });
-}
+export const withToken =
+  (token: string | (() => string | Promise<string>)): Credential =>
+  async () => ({ authorization: `Bearer ${typeof token === 'string' ? token : await token()}` });
 
 /** Paths that take a token; all others take signatures. */
 const TAKES_TOKEN = /^\/(v1|api|mcp|scim)(\/|$)/;

@@ -14,10 +14,7 @@ export type DataValue =
 /** A result whose rows have the types that the caller knows them to have. */
 export type ResultOf<Row> = Omit<DataResult, 'rows'> & { rows: Row[] };
 
-/**
- * A published visualization as a function of its parameters. The caller gives the types of the parameters and rows: the contract
- * knows no company's visualizations.
- */
+/** A published visualization as a function. The caller gives the types of its parameters and rows. */
 export function endpointOf<
   Parameters extends { [Slug in keyof Parameters]: DataValue },
   Row extends readonly unknown[] = DataResult['rows'][number],

@@ -37,10 +37,7 @@ interface Schema {
 
 const HEADER = '// Made from /openapi.json by `npm run contract`; test/client holds it to be true.\n';
 
-/**
- * Returns the TypeScript source of `Routes`: for each method and path, its input and answer; and of `WebhookEvents`: for each
- * type of event, the body that an endpoint is sent.
- */
+/** The TypeScript source of `Routes`, by method and path, and of `WebhookEvents`, the body of each type of event. */
 export function describeTypes({ paths = {}, webhooks = {}, components = {} }: OpenApi): string {
   const routes = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => route(`${method.toUpperCase()} ${path}`, operation)),

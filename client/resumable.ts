@@ -15,10 +15,7 @@ const UPLOAD = `${UPLOADS_PATH}/{uploadId}`;
 const PIECE_BYTES = 8 * 1024 * 1024;
 /** The number of parts, about: of 5 GiB each is smaller than what proxies let through. */
 const PARTS = 100;
-/**
- * The number of failures in a row without a new byte after which a part is given up: a request that died keeps others out for ten
- * seconds.
- */
+/** The failures in a row without a new byte after which a part is given up; a dead request blocks it for 10 s. */
 const TRIES = 8;
 const MAX_PAUSE_S = 5;
 /** Answers after which it helps to ask where to go on. */

@@ -4,10 +4,7 @@ import type { TokenPair } from './generated/routes.ts';
 
 /** A person's tokens, as a sign-in and a refresh answer them; other members of the answer are kept. */
 export interface StoredSession extends TokenPair {
-  /**
-   * When the tokens were received, by the clock of this machine. Milliseconds. When left out, the client takes when it first read
-   * them.
-   */
+  /** When the tokens were received, by this machine's clock (ms). When left out, when the client first read them. */
   received_at?: number | undefined;
 }
 

@@ -13,10 +13,7 @@ export interface UploadOptions {
   key?: readonly string[] | undefined;
   /** Whether the load may change the columns of the table: by new ones (`add`), and by wider types (`widen`). */
   evolve?: 'none' | 'add' | 'widen' | undefined;
-  /**
-   * Called at the beginning, as bytes go out, and at the end. With a `fetch` of the caller's own, a browser reports no more than
-   * these.
-   */
+  /** Called at the beginning, as bytes go out, and at the end: with a `fetch` of your own, browsers tell no more. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
   /** Stops the upload. A begun upload is then deleted, unless `onBegun` was told of it. */
   signal?: AbortSignal | undefined;
@@ -126,10 +123,7 @@ function toResponse(request: Xhr): Response {
   return new Response(request.response, { status: request.status, headers });
 }
 
-/**
- * Sends the form as a stream that is written here, and whose files are read as their bytes are wanted: runtimes that write a form
- * themselves report no progress.
- */
+/** Sends the form as a stream that is written here: runtimes that write a form themselves report no progress. */
 function byStream(send: typeof fetch, url: string, { headers, form, signal }: Sending, tell: (bytes: number) => void) {
   const boundary = `form-${crypto.randomUUID()}`;
   const chunks = splitChunks(form, boundary, tell);

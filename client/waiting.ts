@@ -1,9 +1,7 @@
 import type { AnswerOf, PathOf } from './client.ts';
 import type { CompanyExport, DataJob, KnowledgeJob, UploadJob } from './generated/routes.ts';
 
-/**
- * A job as the API answers it: of an upload or of generation, or the id of a job of the Data API or of an export of the company.
- */
+/** A job as the API answers it, or the id of a job of the Data API or of an export of the company. */
 export type Job = UploadJob | KnowledgeJob | { job_id: string } | { export_id: string };
 
 /** The job that is answered for one: that of the Data API, and an export, are shown by more than their ids. */
@@ -33,10 +31,7 @@ export const runs = (job: unknown): boolean => RUNS.includes((Object(job) as { s
 
 /** The time that the API may keep its answer until a job has another version than the one that is known. Seconds. */
 const WAIT_S = 20;
-/**
- * The pause between two looks at a job, which may both be answered at once; longer each time where jobs have no versions.
- * Milliseconds.
- */
+/** The pause between two looks at a job (ms); longer each time where jobs have no versions. */
 const PAUSE_MS = 300;
 const MAX_PAUSE_MS = 5_000;
 

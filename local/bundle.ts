@@ -25,10 +25,7 @@ export interface BundledWorker {
 }
 
 /** The Workers under the limits of the platform, which workerd has only some of. */
-const LIMITED: Record<keyof Workers, string> = {
-  api: 'local/limits/api.ts',
-  background: 'local/limits/background.ts',
-};
+const LIMITED: Record<keyof Workers, string> = { api: 'local/limits/api.ts', background: 'local/limits/background.ts' };
 
 /**
  * Bundles both Workers with wrangler, as a deployment does, and builds the pages. Their names are `api` and `background`.
@@ -61,13 +58,7 @@ export async function bundleWorkers(
   return { api, background };
 }
 
-/**
- * Bundles one Worker.
- *
- * @param entry replaces the entry of its configuration
- * @param config by default wrangler.toml
- * @returns the modules of the bundle, the entry first
- */
+/** Bundles one Worker. @param entry replaces its configuration's. @returns the modules, the entry first */
 export async function bundleWorker(
   projectDir: string,
   outDir: string,

@@ -109,7 +109,7 @@ async function shareByLink(api: Client, dashboardId: string): Promise<string> {
 }
 
 /** Whether the API answers with success; false if the object is gone or the token is invalid. */
-async function isAnswered(ask: () => Promise<unknown>): Promise<boolean> {
+export async function isAnswered(ask: () => Promise<unknown>): Promise<boolean> {
   try {
     await ask();
     return true;

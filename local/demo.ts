@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, type Client, createClient, type UploadJob, withToken } from '../client/client.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
-import { type DemoDashboard, makeDashboard } from './demo-dashboard.ts';
+import { type DemoDashboard, isAnswered, makeDashboard } from './demo-dashboard.ts';
 import { makeKnowledge } from './demo-knowledge.ts';
 import { makeSchedule } from './demo-schedule.ts';
 
@@ -65,7 +65,8 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   const known: Demo | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
   let demo: Demo = await keep({ ...(known ?? (await createCompany(options))), ...addresses });
   const api = await signIn(demo);
-  if (demo.table_id && (await tableExists(api, demo.table_id))) {
+  const { table_id: id } = demo;
+  if (id && (await isAnswered(() => api.get('/v1/managed-tables/{id}', { params: { id } })))) {
     report('The demo company and its table are still there.');
   } else {
     report('Giving the demo company its own Postgres …');
@@ -114,16 +115,6 @@ export async function signIn({
   const answer = await anybody.post('/v1/auth/login', { body: { company_slug: company.slug, ...owner } });
   if (!('token' in answer)) throw new Error('The owner of the demo has a second factor, so the demo cannot sign in.');
   return createClient({ baseUrl, credential: withToken(answer.token), retries: RETRIES });
-}
-
-async function tableExists(api: Client, id: string): Promise<boolean> {
-  try {
-    await api.get('/v1/managed-tables/{id}', { params: { id } });
-    return true;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return false;
-    throw error;
-  }
 }
 
 /** Uploads the data set, confirms the inferred schema, and waits for its rows. @returns the table's id */

@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { succeeds } from '../operations/problem.ts';
 
 const A_DAY_MS = 24 * 60 * 60 * 1000;
 
-/**
- * The folder of what `bundle` makes of the sources under a configuration: to make it takes seconds, so it is kept until they
- * change, and a day longer.
- *
- * @param bundle writes it into a folder
- */
+/** The folder of what `bundle` writes for the sources under a configuration, kept until they change, and a day more. */
 export async function keptBundle(
   projectDir: string,
   config: string,
@@ -19,11 +15,7 @@ export async function keptBundle(
   const kept = join(place, await digestOf(projectDir, config));
   const now = new Date();
   // Somebody who begins at the same time may remove what nobody has used for a day.
-  const isThere = await utimes(kept, now, now).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) return kept;
+  if (await succeeds(utimes(kept, now, now))) return kept;
   await removeOld(place);
   const fresh = `${kept}.${process.pid}`;
   await rm(fresh, { recursive: true, force: true });

@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { endpointFile, type OperatorQuery } from '../operations/local-endpoint.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
 import { listen, sendJson } from './servers.ts';
@@ -41,7 +42,5 @@ async function handleRequest(
   const sent = Buffer.from(request.headers.authorization ?? '');
   const expected = Buffer.from(`Bearer ${token}`);
   if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return [401, { error: 'not for you' }];
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return [200, { rows: await ask(JSON.parse(Buffer.concat(chunks).toString()) as OperatorQuery) }];
+  return [200, { rows: await ask((await json(request)) as OperatorQuery) }];
 }

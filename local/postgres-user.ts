@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chown, mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Problem } from '../operations/problem.ts';
+import { Problem, succeeds } from '../operations/problem.ts';
 import { binariesIn, copyBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 
 /** The user that PostgreSQL runs as; empty means the current user. */
@@ -10,10 +10,7 @@ export interface PostgresUser {
   gid?: number;
 }
 
-/**
- * PostgreSQL refuses to run as root, so root runs it as an ordinary user that the machine already has (`postgres`, else
- * `nobody`); no user is added to the machine.
- */
+/** PostgreSQL refuses to run as root, so root runs it as `postgres`, else `nobody`; no user is added to the machine. */
 export async function unprivilegedUser(): Promise<PostgresUser> {
   if (process.getuid?.() !== 0) return {};
   const users = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
@@ -40,7 +37,8 @@ export async function homeFor(
   if (user.uid === undefined) return { folder: stateDir, binaries };
   const pointer = join(stateDir, 'outside');
   const known = (await readFile(pointer, 'utf8').catch(() => '')).trim();
-  if (known !== '' && (await exists(known))) return { folder: known, binaries: await reachable(known, binaries, user) };
+  if (known !== '' && (await succeeds(stat(known))))
+    return { folder: known, binaries: await reachable(known, binaries, user) };
 
   await own(stateDir, user);
   if (canEnter(stateDir, user)) return { folder: stateDir, binaries: await reachable(stateDir, binaries, user) };
@@ -53,17 +51,14 @@ export async function homeFor(
 async function reachable(folder: string, binaries: PostgresBinaries, user: PostgresUser): Promise<PostgresBinaries> {
   if (canRun(binaries, user)) return binaries;
   const copy = join(folder, 'native');
-  if (await exists(copy)) {
-    const earlier = binariesIn(copy);
-    if (canRun(earlier, user)) return earlier;
-  }
+  const earlier = binariesIn(copy);
+  if (canRun(earlier, user)) return earlier;
   await mkdir(copy, { recursive: true });
   return await copyBinaries(binaries, copy);
 }
 
-function canRun(binaries: PostgresBinaries, user: PostgresUser): boolean {
-  return spawnSync(binaries.postgres, ['--version'], { ...user, stdio: 'ignore', cwd: '/' }).status === 0;
-}
+const canRun = (binaries: PostgresBinaries, user: PostgresUser): boolean =>
+  spawnSync(binaries.postgres, ['--version'], { ...user, stdio: 'ignore', cwd: '/' }).status === 0;
 
 function canEnter(folder: string, user: PostgresUser): boolean {
   return (
@@ -73,11 +68,4 @@ function canEnter(folder: string, user: PostgresUser): boolean {
 
 async function own(folder: string, user: PostgresUser): Promise<void> {
   if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    () => false,
-  );
 }

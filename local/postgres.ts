@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { Problem } from '../operations/problem.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
@@ -66,9 +67,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   });
   closeSync(output);
   await once(server, 'spawn').catch((cause: Error) => {
-    throw new Problem(`PostgreSQL cannot be run (${cause.message}): run "rm -rf node_modules && npm ci".`, {
-      cause,
-    });
+    throw new Problem(`PostgreSQL cannot be run (${cause.message}): run "rm -rf node_modules && npm ci".`, { cause });
   });
   const pid = server.pid as number;
   const exited = once(server, 'exit').then(() => undefined);
@@ -147,9 +146,7 @@ async function handOver(data: string, user: PostgresUser): Promise<void> {
   await run('chown', ['-R', `${user.uid}:${user.gid}`, data], {});
 }
 
-/**
- * Stops the server that a killed start left on `data`, and deletes a pid file whose id now belongs to another process.
- */
+/** Stops the server that a killed start left on `data`, and deletes a pid file whose id another process has now. */
 async function stopLeftover(binaries: PostgresBinaries, data: string, user: PostgresUser): Promise<void> {
   const pidFile = join(data, 'postmaster.pid');
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0]);
@@ -168,10 +165,7 @@ async function isPostgres(pid: number): Promise<boolean> {
   return stdout.includes('postgres');
 }
 
-/**
- * Settings for data that may be lost: no durability, a cheap password hash (checking one is a tenth of a connection's CPU),
- * and no autovacuum, which would start a process a minute for each of hundreds of databases.
- */
+/** Settings for data that may be lost. Autovacuum would start a process a minute for each of hundreds of databases. */
 const THROWAWAY = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -201,9 +195,7 @@ function serverArguments(data: string, port: number, throwaway: boolean): string
   return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-function serverEnvironment(): Record<string, string> {
-  return { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' };
-}
+const serverEnvironment = (): Record<string, string> => ({ PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' });
 
 async function waitUntilReady(
   port: number,
@@ -241,16 +233,7 @@ async function dataProblem(stateDir: string, log: string): Promise<Problem> {
 }
 
 /** Runs a program to its end; rejects with its stderr if it fails. */
-async function run(program: string, args: string[], user: PostgresUser): Promise<{ stdout: string }> {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: serverEnvironment(), ...user });
-  const out = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk: Buffer) => {
-    out.stdout += chunk.toString();
+const run = (program: string, args: string[], user: PostgresUser): Promise<{ stdout: string }> =>
+  promisify(execFile)(program, args, { env: serverEnvironment(), ...user }).catch(({ stderr, stdout, message }) => {
+    throw new Problem(`${program} failed: ${stderr?.trim() || stdout?.trim() || message}`);
   });
-  child.stderr.on('data', (chunk: Buffer) => {
-    out.stderr += chunk.toString();
-  });
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Problem(`${program} failed: ${out.stderr.trim() || out.stdout.trim()}`);
-  return out;
-}

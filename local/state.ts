@@ -5,10 +5,7 @@ import { Problem } from '../operations/problem.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
 import { isAlive } from './processes.ts';
 
-/**
- * The secrets that a local start generates once and keeps: the Worker's, under its variables' names, and two for local
- * servers. Keys are stored beside them, each version in a variable (`operations/keys.ts`).
- */
+/** The secrets that a local start generates and keeps: the Worker's, by their variables, and two for local servers. */
 export interface LocalSecrets {
   [variable: string]: string;
   PLATFORM_ADMIN_TOKEN: string;
@@ -24,10 +21,7 @@ export interface StateFolder {
   release(): Promise<void>;
 }
 
-/**
- * Opens the state folder, creating it and its secrets on the first start. Throws `Problem` if another start has
- * locked it, or it is unusable.
- */
+/** Opens the state folder, creating it and its secrets first. Throws `Problem` if it is locked or unusable. */
 export async function openState(folder: string): Promise<StateFolder> {
   const path = resolve(folder);
   await mkdir(path, { recursive: true }).catch((cause: Error) => {

@@ -63,10 +63,7 @@ export class Mail extends WorkerEntrypoint {
 export default {};
 `;
 
-/**
- * Runs the bundled Workers in workerd with the bindings of `wrangler.toml`: all storage is below `stateDir`, mail goes
- * to `deliver`. Returns once it answers and its databases are migrated.
- */
+/** Runs the Workers in workerd, storage below `stateDir`. Returns once it answers and its databases are migrated. */
 export async function startWorker(options: LocalWorkerOptions): Promise<LocalWorker> {
   const { projectDir, stateDir } = options;
   await mkdir(stateDir, { recursive: true });
@@ -183,10 +180,7 @@ function removeSignalHandlers(known: ReturnType<typeof signalHandlers>): void {
   });
 }
 
-/**
- * Makes a script that starts workerd and first stores its process id, which Miniflare does not tell. It also makes
- * workerd ignore Ctrl-C, which the terminal sends to all processes at once: this process stops it in order.
- */
+/** Makes a script that starts workerd, stores its process id, and has it ignore Ctrl-C: we stop it in order. */
 async function wrapRuntime(stateDir: string, pidFile: string): Promise<string> {
   const fromMiniflare = createRequire(createRequire(import.meta.url).resolve('miniflare'));
   const { default: workerd } = fromMiniflare('workerd') as { default: string };

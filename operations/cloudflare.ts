@@ -52,6 +52,7 @@ export interface Zone {
   plan: string;
 }
 
+const named = z.array(z.object({ name: z.string() }));
 const findDatabase = z.object({ uuid: z.string(), name: z.string(), jurisdiction: z.string().nullish() });
 const zone = z.object({
   id: z.string(),
@@ -60,11 +61,7 @@ const zone = z.object({
   plan: z.object({ legacy_id: z.string().nullish() }).nullish(),
 });
 
-/**
- * The account's credentials, from `CLOUDFLARE_API_TOKEN` and `CLOUDFLARE_ACCOUNT_ID`; the account may be left out if
- * the token belongs to only one.
- * @throws Problem that says how to make a token
- */
+/** The account's credentials, from the environment. @throws Problem that says how to make a token */
 export async function credentialsFrom(env: NodeJS.ProcessEnv): Promise<CloudflareCredentials> {
   const token = env.CLOUDFLARE_API_TOKEN;
   if (!token) {
@@ -134,12 +131,8 @@ export class CloudflareAccount {
         for (let cursor = ''; ; ) {
           const query = new URLSearchParams({ prefix, per_page: '1000', ...(cursor && { cursor }) });
           const { result, result_info } = await this.#ask('GET', `${objects}?${query}`, undefined, headers);
-          keys.push(
-            ...z
-              .array(z.object({ key: z.string() }))
-              .parse(result)
-              .map(({ key }) => key),
-          );
+          const page = z.array(z.object({ key: z.string() })).parse(result);
+          keys.push(...page.map(({ key }) => key));
           if (!result_info?.is_truncated || !result_info.cursor) return keys;
           cursor = result_info.cursor;
         }
@@ -158,7 +151,7 @@ export class CloudflareAccount {
   /** @throws Refusal where the account has no R2 */
   async bucketNames(): Promise<string[]> {
     const { result } = await this.#ask('GET', '/r2/buckets?per_page=1');
-    const { buckets } = z.object({ buckets: z.array(z.object({ name: z.string() })) }).parse(result);
+    const { buckets } = z.object({ buckets: named }).parse(result);
     return buckets.map(({ name }) => name);
   }
 
@@ -210,11 +203,7 @@ export class CloudflareAccount {
 
   /** Names of a Worker's secrets; none if the Worker does not exist yet. */
   async secretNames(worker: string): Promise<string[]> {
-    const result = await this.#find(`/workers/scripts/${worker}/secrets`);
-    return z
-      .array(z.object({ name: z.string() }))
-      .parse(result ?? [])
-      .map(({ name }) => name);
+    return named.parse((await this.#find(`/workers/scripts/${worker}/secrets`)) ?? []).map(({ name }) => name);
   }
 
   /** The version of a Worker that runs, and whether it is the one uploaded last. */
@@ -232,11 +221,8 @@ export class CloudflareAccount {
       return { running: undefined, isNewest: true };
     }
     const { result } = await this.#ask('GET', `${scripts}/versions/${running[0]}`);
-    const bindings = z
-      .object({
-        resources: z.object({ bindings: z.array(z.object({ name: z.string(), text: z.string().optional() })) }),
-      })
-      .parse(result).resources.bindings;
+    const bound = z.array(z.object({ name: z.string(), text: z.string().optional() }));
+    const { bindings } = z.object({ resources: z.object({ bindings: bound }) }).parse(result).resources;
     return { running: bindings.find(({ name }) => name === 'VERSION')?.text, isNewest: false };
   }
 

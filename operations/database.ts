@@ -46,10 +46,7 @@ const QUERY = `export default {
   },
 };`;
 
-/**
- * Opens the database of the local state folder, through the start that runs on it, if any. @throws Problem if there was
- * never a start
- */
+/** Opens the database of the local state folder, through a running start, if any. @throws Problem without one */
 export async function openLocal(binding: Binding): Promise<Database> {
   const endpoint = await connectToStart(localState());
   if (endpoint) {
@@ -78,11 +75,7 @@ export async function openLocal(binding: Binding): Promise<Database> {
   };
 }
 
-/**
- * Opens the storage of the local state folder.
- * @param script of a Worker with the bindings
- * @throws Problem if there was never a start
- */
+/** Opens the storage of the local state folder. @throws Problem if there was never a start */
 export async function openLocalStorage(
   script: string,
   bindingsOf: (

@@ -61,11 +61,7 @@ export function environmentName(typed: string): EnvironmentName {
   return name;
 }
 
-/**
- * Reads an environment from wrangler.toml and `operations/environments.json`.
- * @param given replaces the settings of the file
- * @throws Problem that says what is wrong in the file
- */
+/** Reads an environment from wrangler.toml and its settings. @throws Problem that says what is wrong in the file */
 export async function environmentOf(name: EnvironmentName, given?: EnvironmentSettings): Promise<Environment> {
   const chosen = given ?? settingsOf(name);
   // Loading wrangler takes a second; a misspelt command does not wait for it.
@@ -106,10 +102,7 @@ const locationVars = ({ jurisdiction, neon_region }: EnvironmentSettings['locati
   ...(neon_region !== null && { NEON_REGION: neon_region }),
 });
 
-/**
- * A request queries a company's database several times, so the Worker runs near it if Cloudflare knows the region.
- * Durable Objects are created near the Worker that first calls them.
- */
+/** Runs the Worker near the company databases if Cloudflare knows the region: a request queries them several times. */
 function placementNear(neonRegion: string | null): NonNullable<WranglerConfig['placement']> {
   const [, cloud, region] = /^(aws|gcp)-(.+)$/.exec(neonRegion ?? '') ?? [];
   return cloud ? { region: `${cloud}:${region}` } : { mode: 'smart' };

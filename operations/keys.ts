@@ -17,10 +17,7 @@ export const randomSecret = (): string => randomBytes(32).toString('base64url');
 /** The number of a version created now: Unix time in seconds, so that a version tells its age. */
 export const newVersion = (now: number): number => Math.floor(now / 1000);
 
-/**
- * The variable of one version of a key: `ENCRYPTION_KEYS_1795309380`; with `NEXT`, the version is not used to encrypt
- * or sign yet.
- */
+/** The variable of one version of a key, `ENCRYPTION_KEYS_1795309380`; with `NEXT` it makes nothing new yet. */
 export const variableOf = (key: KeyName, version: number, { isNext = false } = {}): string =>
   `${KEY_VARIABLES[key]}_${isNext ? 'NEXT_' : ''}${version}`;
 

@@ -3,6 +3,13 @@ export class Problem extends Error {
   override name = 'Problem';
 }
 
+/** Whether something could be done, for whatever reason it could not. */
+export const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  );
+
 /** Runs a command. A `Problem` or unknown options end it with a message and exit code 1. */
 export async function runCommand(work: () => Promise<void>): Promise<void> {
   try {

@@ -2,10 +2,7 @@ import { type FileHandle, open, rename } from 'node:fs/promises';
 
 const OWNER_ONLY = 0o600;
 
-/**
- * Replaces a file by one that only this user may read. It is written to another name first, so that it is complete or
- * absent.
- */
+/** Replaces a file by one that only this user may read, written under another name first: it is complete or absent. */
 export async function writeSecretFile(file: string, text: string): Promise<void> {
   await withFile(`${file}.new`, 'w', (opened) => opened.writeFile(text));
   await rename(`${file}.new`, file);

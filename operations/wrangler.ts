@@ -5,11 +5,7 @@ import { dirname, join } from 'node:path';
 import { PROJECT } from './environments.ts';
 import { Problem } from './problem.ts';
 
-/**
- * Runs wrangler without prompts. @returns its output
- * @param where it runs; its `env` extends this process's environment
- * @throws Problem with its output, if it fails
- */
+/** Runs wrangler without prompts, and returns its output. @throws Problem with its output, if it fails */
 export async function wrangler(
   options: string[],
   { env = {}, cwd = PROJECT }: { env?: NodeJS.ProcessEnv; cwd?: string } = {},

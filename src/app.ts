@@ -6,7 +6,7 @@ import { failureResponse, languageHeaders, setHeaders } from './http/answer.ts';
 import { auditRequests } from './http/audit.ts';
 import { readLeftover } from './http/leftover.ts';
 import { type AgentTools, mcpEndpoints } from './http/mcp/routes.ts';
-import { type HttpEnv, mount, readOrigin, toFailure } from './http/mount.ts';
+import { type HttpEnv, mount, readOrigin } from './http/mount.ts';
 import { findTokenError, RESOURCE_METADATA_PATH } from './http/oauth-metadata.ts';
 import { type SentEvent, type SurfaceEndpoints, withConcepts } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
@@ -25,6 +25,7 @@ import { crossOrigin } from './http/token-routes.ts';
 import { findCounterpart, findSurface, unmatched } from './http/unmatched.ts';
 import { keepAuditRecord } from './jobs/audit-queue.ts';
 import { clock } from './kernel/clock.ts';
+import { Failure } from './kernel/failure.ts';
 import { Meter } from './kernel/meter.ts';
 import { accountEndpoints } from './modules/accounts/routes.organization.ts';
 import { consoleAuditEndpoints } from './modules/audit/routes.console.ts';
@@ -205,9 +206,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     Discovery: oauthMetadataEndpoints,
     'Letting in': [...oauthPageEndpoints, ...oauthTokenEndpoints],
   }),
-  withConcepts(mcp.surface, {
-    Tools: mcpEndpoints(AGENT_TOOLS, () => SURFACES),
-  }),
+  withConcepts(mcp.surface, { Tools: mcpEndpoints(AGENT_TOOLS, () => SURFACES) }),
   withConcepts(directory.surface, {
     'Directory users': directoryUserEndpoints,
     'Directory groups': directoryGroupEndpoints,
@@ -291,18 +290,14 @@ export function createApp(): Hono<HttpEnv> {
 
 /** The answer to any error, in the wording of the surface that the path belongs to. */
 function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
-  const surface = findSurface(
-    SURFACES.map(({ surface: each }) => each),
-    c.req.path,
-  );
-  const failure = toFailure(error);
+  const surface = findSurface(SURFACES, c.req.path);
   const locale = chooseLanguage(surface, c.req.raw.headers);
-  if (!failure) {
+  if (!(error instanceof Failure)) {
     const headers = { 'Content-Type': getMediaType(surface), ...languageHeaders(locale) };
     return c.json(makeInternalError(surface, locale) as object, 500, headers);
   }
-  const response = failureResponse(surface, failure, locale);
-  const tokenError = findTokenError(failure, c.get('facts').actor, c.req.header('authorization'));
+  const response = failureResponse(surface, error, locale);
+  const tokenError = findTokenError(error, c.get('facts').actor, c.req.header('authorization'));
   if (response.status === 401 || tokenError !== null) {
     const challenge = surface.challenge(readConfig(c.env).PUBLIC_URL ?? readOrigin(c).baseUrl);
     response.headers.set('WWW-Authenticate', tokenError === null ? challenge : `${challenge}, ${tokenError}`);

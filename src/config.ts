@@ -34,10 +34,7 @@ export interface Bindings {
   PAGES: Fetcher;
 }
 
-/**
- * A map from version to secret, as JSON: `{"1":"…"}`. The highest version is used for what is new; older ones keep working,
- * and so do those under negative numbers, which are not to be used yet (`gatherVersions`).
- */
+/** Version to secret, as JSON: `{"1":"…"}`. The highest is used for new data, negative ones not yet. */
 const versionedSecrets = z
   .string()
   .transform((text, context) => {
@@ -90,10 +87,7 @@ const variables = z
      * exist otherwise.
      */
     CONSOLE_URL: optionalText.pipe(z.url().optional()),
-    /**
-     * The domain that passkeys are bound to: the host of `CONSOLE_URL` when left out, else that host or a domain above it. With another
-     * one than before nobody's passkeys work.
-     */
+    /** The domain that passkeys are bound to: by default `CONSOLE_URL`'s host. Under another nobody's passkeys work. */
     RP_ID: optionalText,
     /** The address of this API as outsiders see it; the address of the request when not set. */
     PUBLIC_URL: z.url().optional(),
@@ -124,9 +118,7 @@ const variables = z
     NEON_WS_PROXY: z.string().optional(),
     /** The region of companies' new databases, such as `aws-eu-central-1`; existing ones stay where they are. */
     NEON_REGION: optionalText,
-    /**
-     * The time for which a company's database can be restored. Neon's plans allow 6 hours (Free), 7 days (Launch), 30 (Scale).
-     */
+    /** How far back a company's database can be restored. Neon allows 6 hours (Free), 7 days (Launch), 30 (Scale). */
     NEON_HISTORY_SECONDS: limit(7 * 24 * 60 * 60),
     /** The sizes between which a company's compute is scaled: 1 is 4 GB of memory. */
     NEON_MIN_CU: computeUnits(0.25),
@@ -139,10 +131,7 @@ const variables = z
     RATE_LIMIT_QUESTIONS_PER_MINUTE: limit(60),
     /** Days that audit records and share events stay in their company's log; then they move to R2, below `log/`. */
     AUDIT_RETENTION_DAYS: limit(DEFAULT_RETENTION_DAYS),
-    /**
-     * Lets identity providers, files that uploads fetch, and webhook endpoints be on this machine, by plain http too, and under names kept for
-     * examples: for development.
-     */
+    /** For development: lets providers, fetched files and webhook endpoints be on this machine, by plain http too. */
     ALLOW_PRIVATE_ISSUERS: flag,
     /** Key of the provider that suggests domain knowledge; without it the routes that ask for suggestions answer 503. */
     AI_API_KEY: optionalText,
@@ -196,10 +185,7 @@ export const VARIABLE_NAMES = Object.keys(variables.shape) as (keyof Config)[];
 
 const parsed = new WeakMap<object, Config>();
 
-/**
- * The typed configuration of an environment, parsed on first use.
- * @throws Error that names every variable at fault, never a value.
- */
+/** The typed configuration, parsed on first use. @throws Error that names every variable at fault, never a value */
 export function readConfig(env: object): Config {
   const known = parsed.get(env);
   if (known) return known;

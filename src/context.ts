@@ -36,10 +36,7 @@ export interface Caller {
 
 const NOBODY: Caller = { country: null, userAgent: null, origin: null, fromOwnPage: true };
 
-/**
- * The company and principal of a request that came without a credential, or was refused before its credential was checked to the
- * end.
- */
+/** The company and principal of a request without a credential, or refused before its credential was checked. */
 export interface RequestOwner {
   companyId: string;
   principal?: { type: 'user' | 'service_account' | 'outsider'; id: string; credential?: string };
@@ -48,10 +45,7 @@ export interface RequestOwner {
 /** The means of a service: database, files, queues, settings and more. Made once per request, queue message or scheduled run. */
 export interface Context<A extends Actor = Actor> {
   readonly actor: A;
-  /**
-   * The control database, opened `first-primary`: revocations act on the next request. For holders of a token the nearest
-   * replica answers.
-   */
+  /** The control database, opened `first-primary`: revocations act at once. For token holders, the nearest replica. */
   readonly db: ControlDb;
   readonly config: Config;
   /** Objects of the platform that have no port of their own (Durable Objects). */
@@ -69,15 +63,9 @@ export interface Context<A extends Actor = Actor> {
   readonly correlationId: string;
   /** Counts the use of resources. */
   readonly meter: Meter;
-  /**
-   * Sets the company, and the principal if known by now, of a request that came without a credential: its audit record is
-   * stored under them.
-   */
+  /** Sets whose request it is, where it came without a credential: its audit record is stored under them. */
   setOwner(companyId: string, principal?: RequestOwner['principal']): void;
-  /**
-   * Sets the action under which the audit trail records the request, where its route alone does not tell, and the ids of others
-   * that it is about.
-   */
+  /** Sets the action for the audit record, where the route does not tell it, and ids of others that it is about. */
   setAuditAction(action: Action, ids?: readonly string[]): void;
   /**
    * Changes permissions, or creates, deactivates or deletes principals: no request that begins after this resolves is
@@ -141,10 +129,7 @@ function createMailer({ EMAIL }: Bindings, config: Config): Mailer {
   return MAIL_PROVIDER === 'resend' ? resendMailer({ baseUrl, apiKey, sender }) : cloudflareMailer(EMAIL, sender);
 }
 
-/**
- * Sends messages so that companies' webhook endpoints are told of events. A message that is not sent is sent by the scheduled
- * run.
- */
+/** Sends messages so that webhook endpoints are told of events. One that is lost is sent by the scheduled run. */
 async function queueWebhookDeliveries(jobs: JobQueue, companyIds: readonly string[]): Promise<void> {
   try {
     await jobs.sendAll(companyIds.map((companyId) => ({ type: 'webhooks.tell', companyId }) as const));
@@ -171,10 +156,7 @@ export interface Origin {
   noteAction?(action: Action, ids: readonly string[]): void;
 }
 
-/**
- * Opens a context. `close` runs the cleanups that there are by then, also after a failure.
- * @param options `nearest` lets the nearest replica of the control database answer, with data that is at most five seconds old
- */
+/** Opens a context; `close` runs its cleanups. @param options `nearest` allows a replica, at most five seconds old */
 export function openContext<A extends Actor>(
   origin: Origin,
   actor: A,

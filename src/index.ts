@@ -5,8 +5,5 @@ import { runScheduled } from './jobs/scheduled.ts';
 
 export * from './api.ts';
 
-/**
- * The whole system as one Worker, as `wrangler.toml` describes it: for `npx wrangler deploy` and for tests. `operations/workers.ts`
- * divides it between `api.ts` and `background.ts`.
- */
+/** The whole system as one Worker, as in `wrangler.toml`. A deployment divides it: `operations/workers.ts`. */
 export default { ...api, queue: consume, scheduled: runScheduled } satisfies ExportedHandler<Bindings>;

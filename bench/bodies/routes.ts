@@ -53,10 +53,7 @@ export async function requestFor(system: System, route: Asked, body: string, tok
   const authorization = `Bearer ${route.credential === 'operator' ? system.operatorToken : token}`;
   return new Request(url, {
     method: route.method,
-    headers: {
-      'content-type': 'application/json',
-      ...(route.credential !== 'none' && { authorization }),
-    },
+    headers: { 'content-type': 'application/json', ...(route.credential !== 'none' && { authorization }) },
     body,
   });
 }

@@ -41,9 +41,8 @@ const simulation = (id: string) => ({
 });
 
 const column = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
-async function makeTable(system: System, name: string, columns: object[]): Promise<string> {
-  return (await system.call('POST', '/v1/managed-tables', { display_name: name, columns }))._id;
-}
+const makeTable = async (system: System, name: string, columns: object[]): Promise<string> =>
+  (await system.call('POST', '/v1/managed-tables', { display_name: name, columns }))._id;
 
 const MEBIBYTE = 1_000_000;
 /** As many rows of it as a mebibyte and a request hold. */

@@ -1,4 +1,4 @@
-import { PRICES, type Used } from './prices.ts';
+import { costOf, PRICES, type Used } from './prices.ts';
 
 /** What was counted, by name (`metered/meter.ts`). */
 export type Usage = Record<string, number>;
@@ -30,6 +30,17 @@ export function perMillion(usage: Usage, requests: number, records: number): Rec
     Used,
     number
   >;
+}
+
+/** Prints what a million of something use, and what that costs. */
+export function report(what: string, million: Record<Used, number>): void {
+  console.log(`\na million ${what} use`);
+  for (const [name, { what, page }] of Object.entries(PRICES)) {
+    const amount = million[name as Used];
+    const cost = costOf(name as Used, amount).toFixed(3);
+    if (amount > 0)
+      console.log(`  ${what.padEnd(42)} ${amount.toPrecision(3).padStart(10)}  ${cost} US dollars  ${page}`);
+  }
 }
 
 /** To three digits: what is counted differs a little from run to run. */

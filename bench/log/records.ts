@@ -22,11 +22,7 @@ const aRecord = (occurredAt: number, n: number): Logged<'audit'> => ({
 /** Records of one call of the object. */
 const BATCH_SIZE = 2000;
 
-/**
- * Fills a day of a log with records, evenly.
- * @param from the number of the first: all records of a log have numbers of their own
- * @returns how many rows were written
- */
+/** Fills a day of a log with records, evenly, numbered from `from`. @returns how many rows were written */
 export async function fillDay(
   log: { append(name: string, kind: 'audit', records: Logged<'audit'>[]): Promise<number> },
   name: string,

@@ -6,10 +6,7 @@ import { insertCompany } from '../../src/modules/companies/service.ts';
 import { prepareBinding, prepareGlobalGroup } from '../../src/modules/groups/service.ts';
 import { prepareApiKey, prepareServiceAccount } from '../../src/modules/service-accounts/service.ts';
 
-/**
- * Makes a company of so many service accounts, each an administrator with a key, as `createOrganization` does, without an
- * owner: hashing a thousand passwords would take minutes.
- */
+/** Makes a company of so many administrators as service accounts, without an owner: hashing passwords takes minutes. */
 export async function foundCompany(env: Bindings, execution: ExecutionContext, slug: string, principals: number) {
   const { context: ctx, close } = openContext(
     {

@@ -7,10 +7,7 @@ export function use(name: string, amount = 1): void {
   used.set(name, (used.get(name) ?? 0) + amount);
 }
 
-/**
- * Counts what a cursor has read when it has been read to its end, which is within the turn. Cursors that were kept any longer
- * would keep their objects in memory, thousands of them.
- */
+/** Counts what a cursor has read once it ends, within the turn: thousands kept longer would keep objects in memory. */
 export function useCursor(of: string, cursor: { rowsRead: number; rowsWritten: number }): void {
   queueMicrotask(() => {
     use(`${of}.rowsRead`, cursor.rowsRead);

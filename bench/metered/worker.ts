@@ -2,12 +2,13 @@
 import { z } from 'zod';
 import { createApp, SURFACES } from '../../src/app.ts';
 import type { Bindings } from '../../src/config.ts';
-import { ok } from '../../src/http/endpoint.ts';
+import { type Endpoint, ok } from '../../src/http/endpoint.ts';
 import { withConcepts } from '../../src/http/openapi.ts';
-import * as console from '../../src/http/surfaces/console.ts';
-import * as organization from '../../src/http/surfaces/organization.ts';
+import { surface as console } from '../../src/http/surfaces/console.ts';
+import { surface as organization } from '../../src/http/surfaces/organization.ts';
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
 import { DEFAULT_RETENTION_DAYS } from '../../src/logs/log.ts';
+import type { Action } from '../../src/permissions/actions.ts';
 import { forgetPrincipals } from '../../test/support/known-principals.ts';
 import { logs, metered } from './environment.ts';
 import { foundCompany } from './found.ts';
@@ -16,43 +17,24 @@ import { beginHandler, follow, place, takeUsage, use } from './meter.ts';
 export { Variables } from '../../src/api.ts';
 export * from './objects.ts';
 
-const returns = ok(z.object({ done: z.boolean() }));
-const nothing = () => ({ done: true });
+/** A route that only lets in. */
+const nothing = (path: string, access: Action): Endpoint => ({
+  contract: {
+    method: 'get',
+    path,
+    access,
+    operationId: path.slice(1).replace('/', '_'),
+    summary: 'Do nothing',
+    description: 'Answers at once, for a measurement.',
+    returns: ok(z.object({ done: z.boolean() })),
+  },
+  handle: async () => ({ done: true }),
+});
 
-// Routes that only let in, with each of the two credentials.
+// With each of the two credentials.
 SURFACES.push(
-  withConcepts(organization.surface, {
-    Bench: [
-      organization.endpoint(
-        {
-          method: 'get',
-          path: '/bench/signed',
-          access: 'users:ListUsers',
-          operationId: 'doNothingSigned',
-          summary: 'Do nothing',
-          description: 'Answers at once, for a measurement.',
-          returns,
-        },
-        nothing,
-      ),
-    ],
-  }),
-  withConcepts(console.surface, {
-    Bench: [
-      console.endpoint(
-        {
-          method: 'get',
-          path: '/bench/bearer',
-          access: 'users:list',
-          operationId: 'doNothingBearer',
-          summary: 'Do nothing',
-          description: 'Answers at once, for a measurement.',
-          returns,
-        },
-        nothing,
-      ),
-    ],
-  }),
+  withConcepts(organization, { Bench: [nothing('/bench/signed', 'users:ListUsers')] }),
+  withConcepts(console, { Bench: [nothing('/bench/bearer', 'users:list')] }),
 );
 for (const each of SURFACES) {
   each.endpoints = each.endpoints.map(({ contract, handle }) => ({

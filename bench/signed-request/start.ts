@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare, type V4WorkerOptionsShape } from 'miniflare';
@@ -8,16 +8,14 @@ import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler'
 import { bundleWorker } from '../../local/bundle.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
-/** The unit of /proc/…/stat: Linux counts CPU time in hundredths of a second. */
-const TICKS_PER_SECOND = 100;
 const NO_LIMIT = '1000000000';
 
 /** The measured Worker in a workerd of its own. */
 export interface BenchWorker {
   origin: string;
   operatorToken: string;
-  /** CPU time of workerd so far, user and system. */
-  cpuSeconds(): number;
+  /** Process id of workerd. */
+  pid: number;
   stop(): Promise<void>;
 }
 
@@ -48,13 +46,12 @@ export async function startBenchWorker(): Promise<BenchWorker> {
     }),
   );
   await miniflare.ready;
-  await migrate(miniflare, 'CONTROL_DB', join(PROJECT, 'drizzle'));
+  await migrate(await miniflare.getD1Database('CONTROL_DB', 'api'));
   const { origin } = await miniflare.unsafeGetDirectURL('api');
-  const pid = workerdOf(process.pid);
   return {
     origin,
     operatorToken,
-    cpuSeconds: () => cpuSeconds(pid),
+    pid: workerdOf(process.pid),
     async stop() {
       await miniflare.dispose();
       await rm(folder, { recursive: true, force: true });
@@ -79,37 +76,26 @@ function variables(operatorToken: string): Record<string, string> {
   };
 }
 
-async function migrate(miniflare: Miniflare, binding: string, folder: string): Promise<void> {
-  const database = await miniflare.getD1Database(binding, 'api');
-  for (const name of (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()) {
-    const statements = (await readFile(join(folder, name), 'utf8')).split('--> statement-breakpoint');
+/** Makes the tables of an empty control database. */
+export async function migrate(database: Awaited<ReturnType<Miniflare['getD1Database']>>): Promise<void> {
+  const folder = join(PROJECT, 'drizzle');
+  for (const name of readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()) {
+    const statements = readFileSync(join(folder, name), 'utf8').split('--> statement-breakpoint');
     await database.batch(statements.map((text) => database.prepare(text)));
   }
 }
 
-/** The fields after a process's name in /proc/…/stat: its state, its parent, … */
-function statOf(pid: string): string[] {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  return [
-    text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')),
-    ...text.slice(text.lastIndexOf(')') + 2).split(' '),
-  ];
-}
-
 /** The process of workerd below another one. */
-export function workerdOf(parent: number): string {
+export function workerdOf(parent: number): number {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
-      const [name, , itsParent] = statOf(pid);
-      if (name === 'workerd' && itsParent === String(parent)) return pid;
+      const isWorkerd = new RegExp(`^\\d+ \\(workerd\\) \\w ${parent} `);
+      if (isWorkerd.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) return Number(pid);
     } catch {
       // The process has ended meanwhile.
     }
   }
   throw new Error('There is no workerd below this process.');
-}
-
-function cpuSeconds(pid: string): number {
-  const stat = statOf(pid);
-  return (Number(stat[12]) + Number(stat[13])) / TICKS_PER_SECOND;
 }

@@ -13,9 +13,7 @@ export interface Tally {
 }
 
 const MAX_SURPRISES = 5;
-/**
- * The pause of each caller before each request: the simulator of queues falls behind at a hundred messages a second.
- */
+/** The pause of a caller before each request: the simulator of queues falls behind at a hundred messages a second. */
 const PAUSE_MS = 150;
 
 /** Sends the traffic's requests and records the results by kind of caller. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jobWhen, type System } from '../system.ts';
+import { jobWhen, load, type System, upload } from '../system.ts';
 import type { Callers } from './callers.ts';
 
 const REGIONS = ['norte', 'sul', 'leste', 'oeste'];
@@ -30,21 +30,13 @@ const csvOf = (rows: number, seed: number): string =>
     )
     .join('\n');
 
-const formOf = (csv: string) => {
-  const form = new FormData();
-  form.append('files', new File([csv], 'vendas.csv', { type: 'text/csv' }));
-  return form;
-};
+const fileOf = (csv: string): File => new File([csv], 'vendas.csv', { type: 'text/csv' });
 
 /** Makes the objects through the API. */
 export async function setScene(system: System): Promise<Scene> {
-  const { job_id } = await system.call('POST', '/v1/managed-tables/upload', formOf(csvOf(20_000, 1)));
-  const job = await jobWhen(system, job_id, 'waiting_confirm');
-  await system.call('POST', `/v1/managed-tables/upload-jobs/${job_id}/confirm`, {
-    display_name: 'vendas',
-    columns: job.inferred_schema.columns,
-  });
-  const { user_table_id: tableId } = await jobWhen(system, job_id, 'done');
+  const jobId = await upload(system, fileOf(csvOf(20_000, 1)));
+  const job = await jobWhen(system, jobId, 'waiting_confirm');
+  const { user_table_id: tableId } = await load(system, job, { display_name: 'vendas' });
   const region = { slug: 'regiao', label: 'Região', kind: 'text' };
   const { _id: visualizationId } = await system.call('POST', '/v1/visualizations', {
     name: 'Vendas por produto',
@@ -106,7 +98,9 @@ export const viewer =
 export const uploader =
   (callers: Callers): Work =>
   async (turn) => {
-    const uploaded = await callers.bearer('POST', '/v1/managed-tables/upload', formOf(csvOf(UPLOADED_ROWS, turn)));
+    const form = new FormData();
+    form.append('files', fileOf(csvOf(UPLOADED_ROWS, turn)));
+    const uploaded = await callers.bearer('POST', '/v1/managed-tables/upload', form);
     if (!uploaded) return;
     const path = `/v1/managed-tables/upload-jobs/${uploaded.job_id}`;
     const inferred = await jobOf(callers, path, 'waiting_confirm');

@@ -3,10 +3,7 @@ import type { Bindings } from '../../src/config.ts';
 
 export * from '../../src/api.ts';
 
-/**
- * The Worker with more routes: one that only stores the body, one that reads a form by the runtime's `formData()`, and
- * one that repeats a job's message.
- */
+/** The Worker, with routes that store the body, read a form by `formData()`, and repeat a job's message. */
 export default {
   ...worker,
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {

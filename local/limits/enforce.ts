@@ -1,7 +1,4 @@
-/**
- * Has the bindings of this isolate refuse what the platform refuses, wherever they are used: their methods are replaced in their
- * classes. Only tests and `npm start` import it.
- */
+/** Has the bindings of this isolate refuse what the platform refuses. Only tests and `npm start` import it. */
 import { env } from 'cloudflare:workers';
 import type { Bindings } from '../../src/config.ts';
 import { connected, countQuery } from './invocation.ts';

@@ -13,10 +13,7 @@ interface Limit {
   by: 'workerd' | 'here' | 'npm run test:memory';
 }
 
-/**
- * What the platform refuses and this code could ask for. Tests and `npm start` refuse the same, so that nothing works on this machine
- * alone; `test/limits` holds each line.
- */
+/** What the platform refuses and this code could ask for. `test/limits` holds each line. */
 export const LIMITS = {
   keysOfDelete: {
     what: 'keys of one deletion, and not none',

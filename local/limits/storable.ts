@@ -8,10 +8,7 @@ const bytesOf = (value: unknown): number => {
 
 const ROWS = /\bvalues\s*(\([^()]*\)(?:\s*,\s*\([^()]*\))*)\s*(?:on conflict|returning|;|$)/i;
 
-/**
- * Refuses values, and rows of an INSERT that binds them as `VALUES`, that are too large to be stored.
- * @throws PastLimit
- */
+/** Refuses values, and rows of an INSERT by `VALUES`, that are too large to be stored. @throws PastLimit */
 export function requireStorable(
   text: string,
   values: readonly unknown[],

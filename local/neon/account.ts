@@ -18,10 +18,7 @@ export interface NeonError {
 /** The organization that a call concerns, or why the call is refused. */
 export type OrganizationOf = { organization: string } | NeonError;
 
-/**
- * The account's callers: a person with a key who belongs to one organization, and optionally that organization's own
- * key.
- */
+/** The account's callers: a person with a key who belongs to one organization, and perhaps its own key. */
 export class NeonAccount {
   readonly organization = 'org-local-12345678';
   readonly #keys: { key: Buffer; of: Caller }[];

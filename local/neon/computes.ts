@@ -58,11 +58,8 @@ export class Computes {
   }
 
   #of(projectName: string): Compute {
-    let compute = this.#computes.get(projectName);
-    if (!compute) {
-      compute = { connections: 0, usedAt: Date.now() };
-      this.#computes.set(projectName, compute);
-    }
+    const compute = this.#computes.get(projectName) ?? { connections: 0, usedAt: Date.now() };
+    this.#computes.set(projectName, compute);
     return compute;
   }
 }

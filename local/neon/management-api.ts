@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { raw } from '@neon/sdk';
 import { sendJson } from '../servers.ts';
@@ -20,12 +21,8 @@ interface Call {
 }
 
 const ROOT = '/api/v2';
-const MAX_BODY_BYTES = 1024 * 1024;
 
-/**
- * The calls of Neon's management API v2 that provisioning makes, with Neon's answers (https://api-docs.neon.tech; the
- * views are type-checked against Neon's own SDK).
- */
+/** The calls of Neon's management API v2 that provisioning makes (https://api-docs.neon.tech). */
 export class ManagementApi {
   readonly #projects: NeonProjects;
   readonly #faults: Faults;
@@ -44,7 +41,7 @@ export class ManagementApi {
     }
     const about = this.#aboutAccount(request, caller);
     if (about !== undefined) return send(response, about);
-    const call = this.#route(request, caller, await readJson(request));
+    const call = this.#route(request, caller, await json(request).catch(() => ({})));
     if (call === undefined) return send(response, problem(404, '', 'the requested resource was not found'));
 
     const fault = this.#faults.take(call.name, call.projectName);
@@ -188,19 +185,6 @@ function operation(project: NeonProject, id: string): ApiResponse {
 function uri(project: NeonProject, query: URLSearchParams): ApiResponse {
   const known = query.get('database_name') === project.database && query.get('role_name') === project.role;
   return known ? ok({ uri: connectionUri(project) }) : problem(404, '', 'role or database not found');
-}
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  let text = '';
-  for await (const chunk of request) {
-    text += chunk;
-    if (text.length > MAX_BODY_BYTES) return {};
-  }
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return {};
-  }
 }
 
 const send = (response: ServerResponse, { status, body }: ApiResponse): void => sendJson(response, status, body);

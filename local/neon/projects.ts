@@ -56,10 +56,7 @@ export class NeonProjects {
     return this.#projects.find((project) => project.host === host);
   }
 
-  /**
-   * Creates role and database, then stores the project. Its operations count as running for `operationsMs`. Throws
-   * `NameTaken`.
-   */
+  /** Creates role and database, then stores the project. Its operations run for `operationsMs`. Throws `NameTaken`. */
   async create(
     wanted: Pick<NeonProject, 'name' | 'database' | 'role' | 'regionId' | 'historySeconds' | 'minUnits' | 'maxUnits'>,
     operationsMs: number,
@@ -116,9 +113,7 @@ export class NeonProjects {
     }
   }
 
-  /**
-   * Writes the list to a new file and renames it, one write at a time, so that a crash leaves the old or the new list.
-   */
+  /** Writes the list to a new file and renames it, one write at a time: a crash leaves the old or the new list. */
   #save(): Promise<void> {
     this.#saving = this.#saving.then(async () => {
       await writeSecretFile(this.#file, `${JSON.stringify(this.#projects, null, 2)}\n`);

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import type { NeonPlan } from '../../operations/deployment/neon.ts';
 import { listen, sendJson } from '../servers.ts';
 import { NeonAccount } from './account.ts';
@@ -146,9 +147,7 @@ async function control(
   if (url.pathname === '/_test/distance') {
     return answer(trips.setDistance(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
   }
-  let text = '';
-  for await (const chunk of request) text += chunk;
-  const fault = JSON.parse(text) as NeonFault | TunnelFault;
+  const fault = (await json(request)) as NeonFault | TunnelFault;
   if ('effect' in fault) tunnelFaults.set(fault);
   else faults.set(fault);
   answer({});

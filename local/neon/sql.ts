@@ -15,10 +15,7 @@ interface Statement {
 /** Values stay PostgreSQL's text: the driver parses them by their type. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
-/**
- * The HTTP interface of a Neon endpoint, for the driver's `neon()`: `POST /sql` with the connection string in a header
- * runs one statement, or several as one transaction.
- */
+/** The HTTP interface of a Neon endpoint: `POST /sql` runs one statement, or several as one transaction. */
 export async function runSql(
   request: IncomingMessage,
   response: ServerResponse,

@@ -4,10 +4,7 @@ import { type LocalNeon, type LocalNeonOptions, startLocalNeon } from './server.
 
 type Addresses = Pick<LocalNeon, 'apiUrl' | 'organization' | 'wsProxy'>;
 
-/**
- * Starts a local Neon in a thread with a heap of its own: its traffic causes garbage collection, which would cost an eighth
- * of a test run's CPU in Vitest's heap, and delay the measured client of a benchmark.
- */
+/** Starts a local Neon in a thread of its own: the garbage of its traffic would delay tests and measured clients. */
 export async function startNeonThread(options: LocalNeonOptions): Promise<Addresses & { close(): Promise<void> }> {
   const { host, port, url } = options.postgres;
   const thread = new Worker(import.meta.filename, { workerData: { ...options, postgres: { host, port, url } } });

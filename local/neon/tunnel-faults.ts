@@ -19,7 +19,8 @@ export class TunnelFaults {
 
   set(fault: TunnelFault): void {
     this.#pending.push(fault);
-    if (fault.effect === 'hold') this.#holdsOf(fault.project_name).push(new Hold());
+    if (fault.effect !== 'hold') return;
+    this.#holdsOf(fault.project_name).push({ held: Promise.withResolvers(), released: Promise.withResolvers() });
   }
 
   /** Removes and returns the fault set on a message, or on the opening of a tunnel without one. */
@@ -33,17 +34,17 @@ export class TunnelFaults {
   /** Holds a message until the project is released. */
   async hold(projectName: string): Promise<void> {
     const hold = this.#holdsOf(projectName)[0];
-    hold?.met();
-    await hold?.released;
+    hold?.held.resolve();
+    await hold?.released.promise;
   }
 
   /** Resolves when a message of the project is held. */
   async untilHeld(projectName: string): Promise<void> {
-    await this.#holdsOf(projectName)[0]?.held;
+    await this.#holdsOf(projectName)[0]?.held.promise;
   }
 
   release(projectName: string): void {
-    this.#holdsOf(projectName).shift()?.release();
+    this.#holdsOf(projectName).shift()?.released.resolve();
   }
 
   #holdsOf(projectName: string): Hold[] {
@@ -54,16 +55,7 @@ export class TunnelFaults {
 }
 
 /** A message that is held, or will be. */
-class Hold {
-  met!: () => void;
-  release!: () => void;
-  readonly held = new Promise<void>((resolve) => {
-    this.met = resolve;
-  });
-  readonly released = new Promise<void>((resolve) => {
-    this.release = resolve;
-  });
-}
+type Hold = Record<'held' | 'released', PromiseWithResolvers<void>>;
 
 function fits(statement: string | undefined, message: Buffer | undefined): boolean {
   if (statement === undefined || message === undefined) return statement === message;

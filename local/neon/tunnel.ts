@@ -74,11 +74,8 @@ export class Tunnel {
 
   /** How many connections to the project were opened: to the database itself, and to its pooler. */
   opened(projectName: string): { direct: number; pooled: number } {
-    let opened = this.#opened.get(projectName);
-    if (!opened) {
-      opened = { direct: 0, pooled: 0 };
-      this.#opened.set(projectName, opened);
-    }
+    const opened = this.#opened.get(projectName) ?? { direct: 0, pooled: 0 };
+    this.#opened.set(projectName, opened);
     return opened;
   }
 

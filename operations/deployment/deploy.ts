@@ -198,10 +198,7 @@ async function withSecretsFile(
 
 const configFile = ({ name }: Environment, worker: keyof Workers): string => `.deploy/wrangler.${name}.${worker}.json`;
 
-/**
- * Writes the configuration of each Worker for wrangler. @returns their files
- * @param vars variables besides those of the environment
- */
+/** Writes the configuration of each Worker for wrangler, with more variables, and returns their files. */
 async function writeConfigs(
   environment: Environment,
   ids: Record<string, string>,

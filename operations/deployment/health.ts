@@ -3,10 +3,7 @@ import { Problem } from '../problem.ts';
 
 const PAUSE_MS = 2000;
 
-/**
- * Waits until `/health` answers that this version runs and works. A new address takes a minute until it resolves.
- * @throws Problem with the last answer
- */
+/** Waits until `/health` says that this version works; a new address resolves after a minute. @throws Problem */
 export async function waitForHealth(url: string, version: string, timeoutMs: number): Promise<void> {
   const until = Date.now() + timeoutMs;
   for (;;) {

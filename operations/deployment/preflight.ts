@@ -89,10 +89,7 @@ const bodyLimit = (where: string, megabytes: number): string =>
   `${where} lets bodies of ${megabytes} MB through: of an upload's 100 MiB about 95 arrive, more is Cloudflare's 413; ` +
   'a zone on Business takes 200 MB.';
 
-/**
- * Checks that mail comes from a domain that is set up for Email Sending, unless another service sends it: otherwise
- * every mail is refused.
- */
+/** Checks that mail comes from a domain that is set up for Email Sending, unless another service sends it. */
 async function checkMail({ vars }: Environment, account: CloudflareAccount): Promise<Findings> {
   const from = vars.MAIL_FROM ?? '';
   const domain = /@([^\s>@]+)>?\s*$/.exec(from)?.[1]?.toLowerCase();

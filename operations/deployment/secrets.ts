@@ -19,11 +19,7 @@ export interface MissingSecrets {
   notes: string[];
 }
 
-/**
- * Collects the secrets to be set: missing keys are generated, others come from `env`. Existing secrets are never
- * overwritten.
- * @throws Problem naming a required secret that is missing
- */
+/** Makes the keys that are missing, and takes other secrets from `env`. @throws Problem naming a missing secret */
 export function missingSecrets(present: readonly string[], env: NodeJS.ProcessEnv, now: number): MissingSecrets {
   const toSet: Record<string, string> = {};
   const notes: string[] = [];
@@ -43,9 +39,7 @@ export function missingSecrets(present: readonly string[], env: NodeJS.ProcessEn
   return { toSet, notes };
 }
 
-/**
- * Appends secrets to a file that only this user may read, for the operator's safe: Cloudflare never shows them again.
- */
+/** Appends secrets to a file that only this user may read: Cloudflare never shows them again. */
 export async function copySecrets(file: string, secrets: Record<string, string>): Promise<void> {
   const lines = Object.entries(secrets).map(([name, value]) => `${JSON.stringify({ [name]: value })}\n`);
   await appendSecretFile(file, lines.join(''));

@@ -64,10 +64,7 @@ export interface Skipped {
   reason: string;
 }
 
-/**
- * Writes all rows of a company that can be restored to a new file, one JSON a line, readable by this user only.
- * @returns the number of rows
- */
+/** Writes a company's rows to a new file that only this user may read, one JSON a line. @returns their number */
 export async function saveCompany(database: Database, companyId: string, file: string): Promise<number> {
   const known = await database.query<{ id: string }>('SELECT id FROM companies WHERE id = ?', companyId);
   if (known.length === 0) throw new Problem(`There is no company ${companyId}.`);
@@ -105,10 +102,7 @@ async function saveTable(database: Database, table: string, companyId: string, o
   }
 }
 
-/**
- * The tables to restore: all content, or the named tables; tables that decide on access only if asked for. @throws
- * Problem
- */
+/** The tables to restore: all or those named; those that decide on access only if asked for. @throws Problem */
 export function tablesFor(asked: readonly string[] | undefined, includesAccess: boolean): string[] {
   const known: readonly string[] = [...ACCESS, ...CONTENT];
   const tables = asked ?? (includesAccess ? known : CONTENT);

@@ -8,9 +8,8 @@ import { usesOf } from './uses.ts';
 export type Report = (line: string) => void;
 
 /** The versions of a key, oldest first. */
-async function versionsOf(store: SecretStore, key: KeyName): Promise<KeptVersion[]> {
-  return versionsIn(await store.names()).filter((kept) => kept.key === key && !kept.isNext);
-}
+const versionsOf = async (store: SecretStore, key: KeyName): Promise<KeptVersion[]> =>
+  versionsIn(await store.names()).filter((kept) => kept.key === key && !kept.isNext);
 
 /**
  * Adds a version of a key. It is first set as readable only, and used once every isolate knows it, so that no isolate
@@ -39,10 +38,7 @@ export async function addVersion(
   for (const { variable } of [{ variable: next }, ...left]) await store.remove(variable);
 }
 
-/**
- * Removes a version of a key: what was made under it becomes invalid.
- * @throws Problem naming what still needs it, unless `isForced`
- */
+/** Removes a version of a key, ending what was made under it. @throws Problem naming what needs it, unless forced */
 export async function removeVersion(
   store: SecretStore,
   key: KeyName,

@@ -36,10 +36,7 @@ export async function deployedSecrets(environment: Environment, settleMs: number
   };
 }
 
-/**
- * Cloudflare stores secrets with versions and changes only those of the newest: if another version runs, it refuses
- * (10215).
- */
+/** Cloudflare changes only secrets of the newest version: if another one runs, it refuses (10215). */
 function rolledBack(environment: string, running: string | undefined): Problem {
   const commit = /\+([0-9a-f]+)$/.exec(running ?? '')?.[1];
   return new Problem(

@@ -3,14 +3,8 @@ import type { KeyName } from '../keys.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/**
- * How long a token signed under a key may be valid: refresh tokens, embed tokens. Seconds, a minute more than their
- * lifetime.
- */
-const TOKEN_SECONDS: Partial<Record<KeyName, number>> = {
-  jwt: 7 * DAY_SECONDS + 60,
-  embed: 365 * DAY_SECONDS + 60,
-};
+/** How long a token signed under a key may be valid, and a minute more. Seconds. */
+const TOKEN_SECONDS: Partial<Record<KeyName, number>> = { jwt: 7 * DAY_SECONDS + 60, embed: 365 * DAY_SECONDS + 60 };
 
 /** Something that becomes invalid with a version of a key. */
 export interface Use {
@@ -20,10 +14,7 @@ export interface Use {
   advice: string;
 }
 
-/**
- * Finds what still needs a version of a key, as far as that can be known.
- * @param successor the next version, which has been in use since its creation; undefined if there is none
- */
+/** Finds what still needs a version of a key, as far as that can be known. `successor` is in use since its creation. */
 export async function usesOf(
   key: KeyName,
   version: number,

@@ -30,10 +30,7 @@ export const selectAdministrators = (db: ControlDb, companyId: string) =>
     .orderBy(sql`${users.isOwner} desc`, users.id)
     .limit(MAX_ADMINISTRATORS);
 
-/**
- * A kind of policy: the ids of the managed policies of this kind, and a condition on the statements of a company's
- * policies.
- */
+/** A kind of policy: the ids of its managed policies, and a condition on the statements of a company's policies. */
 interface PolicyKind {
   managedIds: string[];
   statement: SQL;

@@ -12,10 +12,7 @@ export interface AccessChangeContext {
   changeAccess<T>(affected: AffectedPrincipals, work: () => Promise<T>): Promise<T>;
 }
 
-/**
- * Runs, like `commit`, a unit of work that changes permissions, or creates, deactivates or deletes principals. No request that
- * starts afterwards is authorized by the previous permissions.
- */
+/** Like `commit`, for changes of access: requests that start afterwards do not go by the previous permissions. */
 export const commitAccess = <const U extends Unit>(
   ctx: AccessChangeContext,
   affected: AffectedPrincipals,

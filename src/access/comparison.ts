@@ -25,16 +25,10 @@ export function findResources(access: Access, action: Action): ResourceLanguage 
   if (access.isOwner) return { allow: ['*'], deny: [] };
   const { deny, allow, legacy } = rulesFor(access, action);
   const patterns = (rules: readonly { resource: string }[]) => rules.map(({ resource }) => resource);
-  return {
-    allow: actionEntry(action).unlessDenied ? ['*'] : patterns([...allow, ...legacy]),
-    deny: patterns(deny),
-  };
+  return { allow: actionEntry(action).unlessDenied ? ['*'] : patterns([...allow, ...legacy]), deny: patterns(deny) };
 }
 
-/**
- * Compares two accesses over the whole catalogue, exactly.
- * @throws accessTooComplex where that would take too long
- */
+/** Compares two accesses over the whole catalogue, exactly. @throws accessTooComplex where that takes too long */
 export function compareAccess(before: Access, after: Access, budget: Budget = comparisonBudget()): AccessChange {
   const change: AccessChange = { gains: [], losses: [] };
   if (before.isOwner && after.isOwner) return change;

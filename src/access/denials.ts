@@ -4,10 +4,7 @@ import { type Denials, NOTHING_DENIED } from '../permissions/denials.ts';
 import type { Actor, Principal } from './actors.ts';
 import { type Access, decide, rulesFor } from './evaluation.ts';
 
-/**
- * A type of record: the actions whose Deny hides a record from lists (`list`), and those whose Deny hides it everywhere else
- * (`get`).
- */
+/** A type of record: the actions whose Deny hides a record from lists (`list`), and everywhere else (`get`). */
 interface Kind {
   list: readonly Action[];
   get: readonly Action[];
@@ -23,10 +20,7 @@ const listedOnly = (action: Action, type?: ResourceType): Kind => ({
 });
 const makeSharedKind = (get: Action, share: Action): Kind => ({ list: [get, share], get: [get, share] });
 
-/**
- * The kinds of records in lists, with the actions of a list and a GET. Users, groups and service accounts have those of each
- * surface.
- */
+/** The kinds of records in lists. Users, groups and service accounts have the actions of each surface. */
 const KINDS = {
   account: listedAndRead('accounts:ListAccounts', 'accounts:GetAccount'),
   service_account: listedAndRead('service-accounts:ListServiceAccounts', 'service-accounts:GetServiceAccount'),
@@ -35,10 +29,7 @@ const KINDS = {
   user: listedAndRead('users:list', 'users:get'),
   /** A service account, in the words of the console. */
   integration_user: listedOnly('users:list_integration_users'),
-  /**
-   * A service account that the console shows as a member of a group or in an analysis: denied by the actions that show it on
-   * either surface.
-   */
+  /** A service account that a group or an analysis shows: denied by the actions that show it on either surface. */
   named_service_account: {
     list: ['service-accounts:GetServiceAccount', 'users:list_integration_users'],
     get: ['service-accounts:GetServiceAccount', 'users:list_integration_users'],
@@ -124,10 +115,7 @@ function fitsSomeId(pattern: string): boolean {
   return literal.length === ID_LENGTH || pattern.includes('*');
 }
 
-/**
- * Returns patterns that together match everything that can follow `prefix` in the texts that `pattern` matches, without
- * consecutive `*`.
- */
+/** Patterns, without consecutive `*`, that match all that can follow `prefix` in the texts that `pattern` matches. */
 export function patternsAfter(pattern: string, prefix: string): string[] {
   const text = pattern.replaceAll(/\*+/g, '*');
   let places = [0];
@@ -144,10 +132,7 @@ export function patternsAfter(pattern: string, prefix: string): string[] {
   return [...new Set(places.map((place) => text.slice(place)))];
 }
 
-/**
- * Drops the positions before the last `*` that was reached: whatever can be matched from them can also be matched from that
- * `*`.
- */
+/** Drops the positions before the last `*` that was reached, from which everything can be matched that they can. */
 function dropBeforeLastStar(text: string, places: readonly number[]): number[] {
   const star = Math.max(-1, ...places.filter((place) => text[place] === '*'));
   return [...new Set(places.filter((place) => place >= star))];

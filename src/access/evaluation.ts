@@ -81,9 +81,7 @@ export interface Access {
   recent: Indexed | null;
 }
 
-/**
- * The number of decisions that are cached per action: more than a request needs, and few enough for an access that lives long.
- */
+/** The decisions cached per action: more than a request needs, few enough for an access that lives long. */
 const MAX_CACHED_DECISIONS = 1024;
 
 const makeDecision = (
@@ -101,10 +99,7 @@ const NO_DECISION = makeDecision('none');
 /** The decision on an action that is allowed unless it is denied. */
 const NOT_DENIED: Decision = { ...NO_DECISION, allowed: true };
 
-/**
- * Compiles the sources of a principal's access. Rules on an action are collected when it is first evaluated. Documents
- * must have passed `validateDocument`.
- */
+/** Compiles the sources of a principal's access; rules on an action when it is first evaluated. Documents are valid. */
 export const compileAccess = ({ companyId, isOwner, groups }: AccessSources): Access => ({
   isOwner,
   groups: groups.map((group) => compileGroup(companyId, group)),
@@ -201,10 +196,7 @@ export function allowedActions(access: Access): Action[] {
   });
 }
 
-/**
- * Whether this is an administrator: the owner, or a principal with an Allow of `*` on `*` and without any Deny
- * statement.
- */
+/** Whether this is an administrator: the owner, or a principal with an Allow of `*` on `*` and without any Deny. */
 export function isAdministrator(access: Access): boolean {
   if (access.isOwner) return true;
   const statements = access.groups.flatMap((group) => group.statements);

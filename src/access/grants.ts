@@ -6,10 +6,7 @@ import { grantExceeds } from './failures.ts';
 import { findExcess } from './grant-ceiling.ts';
 import { type AccessSubject, accessReads, accessSources } from './sources.ts';
 
-/**
- * Refuses a grant that is wider than the granter's own access.
- * @param held what `granted` replaces; it is not granted anew
- */
+/** Refuses a grant that is wider than the granter's own access; `held`, which it replaces, is not granted anew. */
 export function requireMayGrant(granter: Principal, granted: Grants, held?: Grants): void {
   const excess = findExcess(granter.access, granted, held);
   if (excess === null) return;

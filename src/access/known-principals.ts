@@ -18,10 +18,7 @@ interface CachedPrincipal {
   bytes: number;
 }
 
-/**
- * The size of the isolate's cache of principals, of its 128 MB: ten thousand, if their groups and policies are few. Where more
- * come in turn, each is forgotten before it comes again.
- */
+/** The size of the isolate's cache, of its 128 MB: ten thousand principals, if their groups and policies are few. */
 const CAPACITY_BYTES = 12 * 1024 * 1024;
 
 /** Compiled groups of cached principals: each once, for as long as one of its members is cached. */

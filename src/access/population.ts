@@ -23,10 +23,7 @@ export interface NamedPrincipal {
   name: string;
 }
 
-/**
- * The groups of principals who are in the same ones, and so may do the same: one of them is decided for all. `groups` is JSON, in
- * order.
- */
+/** The groups of principals who are in the same ones: one of them is decided for all. `groups` is JSON, in order. */
 export interface GroupSet {
   isOwner: number;
   groups: string;
@@ -34,10 +31,7 @@ export interface GroupSet {
 
 export const parseGroups = ({ groups: text }: GroupSet): string[] => JSON.parse(text);
 
-/**
- * Everybody of the caller's company who may act, with their groups: people in all their accounts, service accounts in theirs. Without
- * those that the caller may not see.
- */
+/** With their groups: people in all their accounts and service accounts, who may act and whom the caller may see. */
 function selectActivePrincipals(caller: Principal): SQL {
   const { companyId } = caller;
   const isListedUser = isNotDenied(users.id, deniedEverywhere(caller, 'user'));
@@ -112,10 +106,7 @@ export const makeGroupSetKey = ({ isOwner, groups: text }: GroupSet): string => 
 /** Documents that are read in one go: a megabyte at the most. */
 const DOCUMENTS_PER_BATCH = 50;
 
-/**
- * Reads the grants and denials of groups, by their ids, compiled.
- * @param keep returns the part of a document to keep, so that those of a whole company need not be held at once
- */
+/** Reads the compiled grants and denials of groups by their ids. `keep` picks the parts to hold of documents. */
 export async function readGrants(
   db: ControlDb,
   companyId: string,
@@ -170,10 +161,7 @@ async function readDocuments(
   return documents;
 }
 
-/**
- * Returns a function that compiles the access of a principal from its groups. Each group is compiled only once, however many
- * principals are in it.
- */
+/** A function that compiles a principal's access from its groups, each of which is compiled only once. */
 export function accessCompiler(companyId: string, grants: ReadonlyMap<string, GroupGrants>): (of: GroupSet) => Access {
   const compiled = new Map<string, Access['groups']>();
   const findGroup = (id: string): Access['groups'] => {
@@ -192,10 +180,7 @@ export function accessCompiler(companyId: string, grants: ReadonlyMap<string, Gr
   });
 }
 
-/**
- * Builds the queries for all access data of a company that mentions one of the ids: the only part that a change of these
- * records can affect.
- */
+/** The queries for all access data of a company that names one of the ids: all that a change of these can affect. */
 export function buildNamingQueries(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
   const named = idList(ids);
   const text = (column: unknown) => sql<string>`${column}`;

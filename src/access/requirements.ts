@@ -15,10 +15,7 @@ export function requireOwner(actor: Principal): void {
   if (!actor.access.isOwner) throw ownerOnly();
 }
 
-/**
- * Throws unless the caller is a user without an OAuth client: for routes about the user's own session, password or second
- * factor.
- */
+/** Throws unless the caller is a user without an OAuth client: for their own session, password or second factor. */
 export function requireUserWithoutClient(actor: Principal): void {
   if (actor.kind !== 'user') throw peopleOnly();
 }
@@ -63,10 +60,7 @@ export function isMet(requirement: () => void): boolean {
   }
 }
 
-/**
- * Throws unless the caller is allowed at least one of the actions on some resource, before the response reveals anything about
- * the request.
- */
+/** Throws unless the caller is allowed one of the actions on some resource, before anything is told of the request. */
 export function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
   if (actor.access.isOwner && actor.access.scopes === null) return;
   const [first] = actions;

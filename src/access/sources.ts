@@ -10,10 +10,7 @@ import type { AccessSources, GroupGrants } from './evaluation.ts';
 /** A value, or a subquery for it in the same batch. */
 type ValueOrQuery = string | SQL<string>;
 
-/**
- * The principal whose access is read. A service account's groups count in its own account only, a user's in all
- * accounts.
- */
+/** The principal whose access is read. A service account's groups count in its own account only. */
 export interface AccessSubject {
   companyId: ValueOrQuery;
   principalType: 'user' | 'service_account';
@@ -21,9 +18,7 @@ export interface AccessSubject {
   accountId?: ValueOrQuery;
 }
 
-/**
- * The queries that a principal's access is compiled from. They are part of the batch that authenticates the request.
- */
+/** The queries for a principal's access, for the batch that authenticates the request. */
 export function accessReads(db: ControlDb, of: AccessSubject) {
   const memberships = db.select({ id: groupBindings.groupId }).from(groupBindings).where(isBindingOfPrincipal(of));
   return grantReads(db, of.companyId, memberships);

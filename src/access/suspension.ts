@@ -5,9 +5,7 @@ export interface Suspendable {
   suspendedAt: number | null;
 }
 
-/**
- * @throws where the company is suspended: each way of authentication asks here, with the rows it has read for the request at hand
- */
+/** @throws where the company is suspended: each way of authentication asks here, with rows just read */
 export function requireActiveCompany({ suspendedAt }: Suspendable): void {
   if (suspendedAt !== null) throw companySuspended();
 }

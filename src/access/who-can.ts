@@ -20,10 +20,7 @@ export interface AllowedPrincipal {
   decidedBy: Decision['decided_by'];
 }
 
-/**
- * Everybody of the caller's company whom the evaluator allows an action on a resource; nobody who is inactive, invited or deleted.
- * Those who are in the same groups are decided once.
- */
+/** Everybody active of the company whom the evaluator allows an action. Those of the same groups are decided once. */
 export async function findAllowedPrincipals(
   db: ControlDb,
   caller: Principal,
@@ -45,10 +42,7 @@ export async function findAllowedPrincipals(
   };
 }
 
-/**
- * The decisions that allow the action, by group set key (principals with the same groups). Each group is decided once; for
- * principals in several groups, a Deny of one group takes precedence over an Allow of another, as in the evaluator.
- */
+/** The decisions by group set key. Each group is decided once; its Deny takes precedence, as in the evaluator. */
 export function decideAll(
   groupSets: readonly GroupSet[],
   grants: ReadonlyMap<string, GroupGrants>,

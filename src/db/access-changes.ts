@@ -20,15 +20,9 @@ interface AccessAffectingWrites {
   deleteUnless?: RegExp;
 }
 
-/**
- * The tables that authentication and access are read from: which principals exist and are active, and their permissions. No
- * other table of the control database affects either.
- */
+/** The tables that authentication and access are read from. No other table of the control database affects either. */
 const ACCESS_AFFECTING_WRITES: readonly AccessAffectingWrites[] = [
-  {
-    table: users,
-    update: [users.isActive, users.deletedAt, users.isOwner, users.email, users.name],
-  },
+  { table: users, update: [users.isActive, users.deletedAt, users.isOwner, users.email, users.name] },
   // An expired session is known to be expired.
   {
     table: sessions,

@@ -19,9 +19,8 @@ export function openControlDb(database: D1Database, told: (companyIds: readonly 
 }
 
 /** Opens the control database at the nearest replica: anonymous viewers may read data that is five seconds old. */
-export function openNearestControlDb(database: D1Database, now: () => number): ControlDb {
-  return drizzle(guardedSession(openNearestSession(database, now)) as unknown as D1Database);
-}
+export const openNearestControlDb = (database: D1Database, now: () => number): ControlDb =>
+  drizzle(guardedSession(openNearestSession(database, now)) as unknown as D1Database);
 
 /** Lets commits change access while `work` runs; none is applied after `deadline` (ms). Only for `ctx.changeAccess`. */
 export const runAccessChange = <T>(db: ControlDb, deadline: number, work: () => Promise<T>): Promise<T> =>
@@ -47,10 +46,7 @@ export type Statement = BatchItem<'sqlite'>;
 /** The failure that a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
 export type ConstraintFailures = Record<string, () => Error>;
 
-/**
- * Statements that go together, by name. A list is a step whose number of statements depends on the input; statements that
- * another module names, such as `accessReads`, stand as a unit within the unit.
- */
+/** Statements that go together, by name: some as lists, and some that another module names, as a unit of their own. */
 export interface Unit {
   readonly [name: string]: Statement | readonly Statement[] | Unit;
 }
@@ -62,11 +58,7 @@ export type Results<Step> = Step extends Statement
     ? Results<One>[]
     : { [Name in keyof Step]: Results<Step[Name]> };
 
-/**
- * Runs the statements as one unit, in their order: all are applied or none.
- * @returns each statement's result, under its name
- * @throws the failure that `failures` names for a violated constraint, else the database's own error
- */
+/** Applies all statements in order, or none. @returns results by name. @throws what `failures` names, else D1's own */
 export async function commit<const U extends Unit>(
   db: ControlDb,
   unit: U,
@@ -79,17 +71,11 @@ export async function commit<const U extends Unit>(
   }
 }
 
-/**
- * Reads all of these in one round trip, as of one moment.
- * @returns the rows of each read, under its name
- */
+/** Reads all of these in one round trip, as of one moment, and returns the rows of each under its name. */
 export const readTogether = <const U extends Unit>(db: ControlDb, reads: U): Promise<Results<U>> =>
   runTogether(db, reads);
 
-/**
- * D1 answers a batch with rows keyed by column name. A join that selects two columns of one name (`users.id` and
- * `companies.id`) loses one of them and shifts the rest: give one an alias, or select only one.
- */
+/** D1 keys rows by column name: of two columns of one name one is lost and the rest shifts. Give one an alias. */
 async function runTogether<U extends Unit>(db: ControlDb, unit: U): Promise<Results<U>> {
   const statements: Statement[] = [];
   mapStatements(unit, (statement) => statements.push(statement));
@@ -123,17 +109,11 @@ function errorText(error: unknown): string {
 }
 
 /** The number of rows that a write of a batch changed. */
-export function countChangedRows(result: unknown): number {
-  return (result as D1Result).meta.changes;
-}
+export const countChangedRows = (result: unknown): number => (result as D1Result).meta.changes;
 
 const readings = new WeakMap<ControlDb, Map<string, Promise<unknown>>>();
 
-/**
- * Reads something once for a request, however often it is requested: authorization and the handler then share one query for the
- * same resource.
- * @param key identifies the read among all that a request makes this way
- */
+/** Reads something once for a request, by key: authorization and the handler share one query for a resource. */
 export function readOnce<T>(db: ControlDb, key: string, read: () => PromiseLike<T>): Promise<T> {
   const known = readings.get(db) ?? new Map<string, Promise<unknown>>();
   readings.set(db, known);

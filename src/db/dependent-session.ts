@@ -2,40 +2,26 @@ import { writes } from './access-changes.ts';
 import { concurrentChange } from './failures.ts';
 import { EXECUTING_METHODS } from './guarded-session.ts';
 import { failUnlessUnchanged, isReadConflict, type RecordedRead, sameRows } from './read-sets.ts';
-import type { RehearsingSession } from './rehearsing-session.ts';
+import type { Query, RehearsingSession } from './rehearsing-session.ts';
 
 /** The reads that writes depend on. */
 export interface Dependency {
   /** Reads of the control database with their rows. */
   reads: readonly RecordedRead[];
-  /**
-   * Reads again after a change by others.
-   * @throws if the writes must not be applied to the new state
-   */
+  /** Reads again after a change by others. @throws if the writes must not be applied to the new state */
   renew(): Promise<readonly RecordedRead[]>;
 }
 
 /** A D1 session whose writes can depend on rows that were read before: optimistic, without a lock. */
 export interface DependentSession extends RehearsingSession {
-  /**
-   * Runs `work`, a read. What it writes beside that, such as what it has measured, is applied and is no part of what it read.
-   * @returns its result, and the rows that it read
-   */
+  /** Runs `work`, a read. What it writes, such as measurements, is applied. @returns its result and the rows it read */
   recordReads<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly RecordedRead[] }>;
-  /**
-   * Runs `work`. Its first write is applied only if all rows that the dependency read, and those of any enclosing dependency,
-   * are unchanged. Its later writes depend on nothing.
-   */
+  /** Runs `work`. Only its first write depends on it, and on enclosing ones: all rows that they read are unchanged. */
   runDependentWrite<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
 }
 
 /** The maximum number of tries of a write whose reads others change meanwhile. */
 const ATTEMPTS = 5;
-
-interface Query {
-  sql: string;
-  values: readonly unknown[];
-}
 
 const toRows = ({ results }: D1Result): unknown[][] => results.map((row) => Object.values(row as object));
 

@@ -11,11 +11,7 @@ export const concurrentChange = defineFailure('request.concurrent_change', 'conf
   portuguese: 'Outras pessoas estão alterando o mesmo recurso agora. Tente novamente.',
 });
 
-/**
- * Repeats a read and the write that depends on it until nothing changed in between.
- * @param attempt answers undefined when its write found something else than it had read
- * @throws concurrentChange after the last attempt
- */
+/** Repeats a read and the write that depends on it until no change came between. @throws concurrentChange at the end */
 export async function retryOnConcurrentChange<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (let count = 0; count < ATTEMPTS; count += 1) {
     const result = await attempt();
@@ -61,10 +57,7 @@ export function quotaRefusal(message: string): Error | undefined {
     : quotaExceeded({ quota: quota as Quota, limit: Number(limit), use: Number(use) });
 }
 
-/**
- * A change of access was not made, because it could not be announced in time: a cache could have authorized requests by the
- * previous permissions.
- */
+/** A change of access was not made, as it could not be announced: caches could have gone by previous permissions. */
 export const accessNotChanged = defineFailure('access.not_changed', 'unavailable', {
   message: 'Access cannot be changed at the moment. Nothing was changed. Try again.',
   portuguese: 'As permissões não podem ser alteradas neste momento. Tente novamente em instantes.',

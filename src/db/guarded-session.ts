@@ -6,10 +6,7 @@ export interface GuardedSession {
   prepare(sql: string): D1PreparedStatement;
   batch(statements: D1PreparedStatement[]): Promise<D1Result[]>;
   getBookmark(): D1SessionBookmark | null;
-  /**
-   * Lets batches change access while `work` runs. None of them is applied after `deadline` (ms), whenever it arrives: the
-   * announcement is forgotten some time later.
-   */
+  /** Lets batches change access while `work` runs, until `deadline` (ms): the announcement runs out later. */
   runAccessChange<T>(deadline: number, work: () => Promise<T>): Promise<T>;
 }
 
@@ -19,10 +16,7 @@ export const EXECUTING_METHODS = ['all', 'raw', 'run', 'first'] as const;
 /** Fails, and the batch with it, once the deadline is past by the database's own clock. */
 const DEADLINE_CHECK = `select case when unixepoch('subsec') * 1000 > ? then json('too late') end`;
 
-/**
- * Whether an error comes from the deadline check, whose text is invalid JSON. All other statements read only JSON that this
- * service has written.
- */
+/** Whether the deadline check failed, whose text is invalid JSON; all else reads only JSON that this service wrote. */
 const isTooLate = (error: unknown): boolean => /malformed JSON/.test(String(error));
 
 /** Watches the statements of a session for those that change access: see `access-changes.ts`. */

@@ -20,10 +20,7 @@ export interface Listing<T extends Listed, Extra extends Extras> {
   extra?: Extra;
 }
 
-/**
- * The page of a list that is asked for, and its order. Pages count from 1. Rows that tie in `by` are ordered by id, so pages are
- * stable.
- */
+/** The page of a list that is asked for, from 1. Rows that tie in `by` are ordered by id, so pages are stable. */
 export interface PageRequest<By = SQLiteColumn | SQL> {
   by: By;
   descending: boolean;
@@ -83,10 +80,7 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
   };
 }
 
-/**
- * The page that is asked for of a list of named records, without those that are denied. `search` is a part of the name; empty for
- * all.
- */
+/** The page of a list of named records, without those denied. `search` is a part of the name; empty for all. */
 export interface ListRequest {
   page: number;
   perPage: number;

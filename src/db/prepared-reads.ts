@@ -18,11 +18,7 @@ interface Plan {
 /** Builds queries without a database behind them. */
 const builder = drizzle({ prepare: () => undefined } as unknown as D1Database) as unknown as ControlDb;
 
-/**
- * Reads for `readTogether`, their SQL written once per isolate: writing it costs more than everything else that is computed
- * for a request. `build` is called once, with a stand-in for each value.
- * @returns makes the reads, of a database and with these values
- */
+/** Reads for `readTogether`, SQL written once per isolate by `build` with stand-ins: that costs most of a request. */
 export function prepareReads<const Name extends string, const Reads extends Unit>(
   build: (db: ControlDb, value: (name: Name) => SQL<string>) => Reads,
 ): (db: ControlDb, values: Record<Name, string | number>) => Reads {

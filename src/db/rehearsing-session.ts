@@ -39,10 +39,7 @@ const FAIL = 'select abs(-9223372036854775808)';
 /** More columns than any statement returns. */
 const EMPTY_ROW = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, null]));
 
-/**
- * Adds `rehearse` to a session.
- * @param database runs the rehearsed batches directly, without the checks of the session
- */
+/** Adds `rehearse` to a session. The rehearsed batches go to `database`, without the checks of the session. */
 export function rehearsingSession(session: GuardedSession, database: D1DatabaseSession): RehearsingSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
   let rehearsed: Observed | null = null;

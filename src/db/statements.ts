@@ -56,10 +56,7 @@ export const inParameters = <T>(values: readonly T[]): T[][] =>
 /** A record of which some fields are found by the database itself, at the moment of the write. */
 type Insertable<T extends SQLiteTable> = { [K in keyof InferSelectModel<T>]: InferSelectModel<T>[K] | SQL };
 
-/**
- * An insert that happens only if `condition` holds at that moment: no earlier read can be out of date. Nothing is
- * inserted otherwise; append `.returning()` to see which.
- */
+/** An insert that happens only if `condition` holds at that moment. Append `.returning()` to see whether it did. */
 export function insertWhen<T extends SQLiteTable>(db: ControlDb, table: T, record: Insertable<T>, condition: SQL) {
   const values = Object.entries(getTableColumns(table)).map(([field, column]) => {
     const value = record[field as keyof Insertable<T>];

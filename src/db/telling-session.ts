@@ -24,10 +24,7 @@ const EVENT_WRITE_PATTERN = new RegExp(
   'i',
 );
 
-/**
- * Active companies with events that wait: normally one or none. A seek for each, so that nobody's write reads what waits for another.
- * It tells `company_id`.
- */
+/** Active companies with waiting events: a seek for each, so that no write reads another's. It tells `company_id`. */
 export const COMPANIES_WITH_EVENTS = `
   with recursive waiting (company_id) as (
     select min(company_id) from events
@@ -38,10 +35,7 @@ export const COMPANIES_WITH_EVENTS = `
   select company_id from waiting
   where exists (select 1 from companies where companies.id = waiting.company_id and suspended_at is null)`;
 
-/**
- * Watches a session for batches that may have written events, and says which companies have some. A company that is missed, or
- * told in vain, does no harm: the scheduled run looks for itself.
- */
+/** Says which companies' events a session may have written. A miss does no harm: the scheduled run looks for itself. */
 export function eventWatchingSession(
   session: D1DatabaseSession,
   told: (companyIds: readonly string[]) => void,

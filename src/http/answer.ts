@@ -43,10 +43,7 @@ export function tooManyRequests(
   return Response.json(body, { status: 429, headers: { ...languageHeaders(locale), 'Retry-After': String(seconds) } });
 }
 
-/**
- * Sets headers of the answer that is about to leave. Hono's own `c.header` copies the whole answer for each of them; this
- * copies it once, and only where it cannot be changed, as one that came from `fetch`.
- */
+/** Sets headers of the answer. Hono's `c.header` copies it for each of them; this once, only where it must. */
 export function setHeaders(c: HonoContext, headers: readonly (readonly [name: string, value: string])[]): void {
   try {
     for (const [name, value] of headers) c.res.headers.set(name, value);

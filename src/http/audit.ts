@@ -78,21 +78,19 @@ export const collectIds = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).filter((id) => typeof id === 'string' && RESOURCE_ID.test(id));
 
 /** The parameters of a path that name resources; never one that is a secret, such as `{token}`. */
-export function resourceParameters(path: string): string[] {
-  return listParameters(path).filter((name) => /^(id|\w+(_id|Id))$/.test(name));
-}
+export const resourceParameters = (path: string): string[] =>
+  listParameters(path).filter((name) => /^(id|\w+(_id|Id))$/.test(name));
 
-function toPrincipal({
-  actor,
-  owner,
-}: RequestFacts): Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'> {
+type AuditPrincipal = Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'>;
+
+function toPrincipal({ actor, owner }: RequestFacts): AuditPrincipal {
   switch (actor?.kind) {
     case 'user':
-      return toAuditPrincipal(actor.companyId, 'user', actor.id, formatCredential(actor));
     case 'service_account':
-      return toAuditPrincipal(actor.companyId, 'service_account', actor.id, formatCredential(actor));
-    case 'outsider':
-      return toAuditPrincipal(actor.companyId, 'outsider', actor.id, actor.sessionId);
+    case 'outsider': {
+      const credential = actor.kind === 'outsider' ? actor.sessionId : formatCredential(actor);
+      return { companyId: actor.companyId, principalType: actor.kind, principalId: actor.id, credential };
+    }
     case 'viewer':
       return { companyId: actor.companyId, principalType: 'anonymous', principalId: null, credential: actor.tokenId };
     case 'operator':
@@ -103,15 +101,3 @@ function toPrincipal({
     }
   }
 }
-
-const toAuditPrincipal = (
-  companyId: string,
-  principalType: AuditRecord['principalType'],
-  principalId: string,
-  credential: string,
-) => ({
-  companyId,
-  principalType,
-  principalId,
-  credential,
-});

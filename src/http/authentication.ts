@@ -79,10 +79,7 @@ function authenticated(
   return { actor, key: key && { ...key, readSender: () => authenticateAgain(presented) }, uncount };
 }
 
-/**
- * Authenticates a request again. It is not counted again by rate limits.
- * @throws if its credential is no longer valid
- */
+/** Authenticates a request again, without counting it again. @throws if its credential is no longer valid */
 export async function authenticateAgain(presented: PresentedCredential): Promise<Principal> {
   const { actor } = await presented.read();
   return { ...actor, access: copyForRequest(actor.access) };
@@ -140,15 +137,10 @@ function toRefusal(verdict: Admittance, counted: LimitState[], now: number): Fai
   return exceeded && rateLimited(exceeded, now);
 }
 
-const WINDOW_MS = MINUTE_MS;
-
 /** Requests counted by this isolate alone, while gates do not respond. */
-const isolateCounters = new FixedWindows(WINDOW_MS);
+const isolateCounters = new FixedWindows(MINUTE_MS);
 
-/**
- * Decides in place of a gate that does not respond, counting requests in this isolate alone.
- * @throws for requests that need the gate: those with nonces or idempotency keys
- */
+/** Decides for a gate that does not respond, counting in this isolate. @throws for nonces and idempotency keys */
 function admitWithoutGate(
   companyId: string,
   { principalId, limits, nonce, once }: Admission,

@@ -16,10 +16,7 @@ export async function componentRedirect(assets: Fetcher): Promise<Response> {
   });
 }
 
-/**
- * A version of the component; the present one in the place of one that is gone, so that no site breaks that still asks for it.
- * @returns undefined where the name is none of a version
- */
+/** A version of the component, or the present one for one that is gone: no site breaks. Undefined for other names. */
 export async function componentResponse(assets: Fetcher, name: string): Promise<Response | undefined> {
   if (!/^component-[A-Z0-9]{8}\.js$/.test(name)) return undefined;
   const current = await currentName(assets);

@@ -32,9 +32,7 @@ const REQUEST_HEADERS = [
   'Mcp-Name',
 ];
 
-/**
- * The CORS headers that answer a preflight for these routes, whoever asks. Browsers may keep them for two hours, their maximum.
- */
+/** The CORS headers that answer a preflight for these routes. Browsers keep them for two hours at most. */
 export function makePreflight(contracts: readonly Contract[], headers: readonly string[] = REQUEST_HEADERS): Header[] {
   const methods = METHODS.filter((method) => contracts.some((contract) => contract.method === method));
   return [
@@ -64,10 +62,7 @@ function protocolAt(contracts: readonly Contract[], path: string) {
   };
 }
 
-/**
- * Cross-origin rules of document 1: which origins may call is configuration, the rest is the same everywhere. Cookies are
- * never allowed: tokens and signatures travel in headers.
- */
+/** Cross-origin rules of document 1: only the origins are configured. Never cookies: tokens travel in headers. */
 export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv> {
   const forAnybody = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
   const withProtocol = contracts.filter(({ protocol }) => protocol);

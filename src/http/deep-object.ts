@@ -74,11 +74,7 @@ const MAX_PARAMETERS = 1000;
 /** Characters of a name that an answer repeats. */
 const MAX_SHOWN_NAME_LENGTH = 80;
 
-/**
- * `{ column: { operator: value } }` as the parameters `name[column][operator]=value` of an address. A list of values is
- * one list for `in` and `nin`, and for every other operator several parameters, all of which must fit.
- * @throws invalid naming the parameter
- */
+/** Writes `{ column: { operator: value } }` as parameters: one list for `in` and `nin`, else several. */
 export function deepParameters(name: string, object: unknown): DeepParameter[] {
   if (!isObject(object)) throw invalid([{ field: name, message: howTo(name) }]);
   const parameters = Object.entries(object).flatMap(([column, operators]) => {

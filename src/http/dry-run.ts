@@ -11,10 +11,10 @@ import type { Contract } from './endpoint.ts';
 export const isDryRun = (request: HonoRequest, { dryRun }: Contract): boolean =>
   dryRun === true && (request.queries('dry_run') ?? []).includes('true');
 
-const principal = z.object({ type: z.enum(['user', 'service_account']), id: z.string(), name: z.string() });
-
 /** A user or service account that may act. */
-export const principalView = principal.meta({ id: 'ActivePrincipal' });
+export const principalView = z
+  .object({ type: z.enum(['user', 'service_account']), id: z.string(), name: z.string() })
+  .meta({ id: 'ActivePrincipal' });
 
 const witness = z.object({
   principal: principalView,
@@ -31,11 +31,7 @@ export const changeOfAccessView = z
   })
   .meta({ id: 'ChangeOfAccess' });
 
-/**
- * Runs a write up to its last check, undoes it, and tells who would gain and who would lose which permissions.
- * @param params of the path
- * @throws as the write does
- */
+/** Runs a write to its last check, undoes it, and tells who would gain and lose what. @throws as the write does */
 export async function dryRun(
   ctx: PrincipalContext,
   params: Record<string, string>,

@@ -116,17 +116,11 @@ type HandlerResult<R extends Returns> = R extends { body: infer S extends ZodTyp
 export interface Versioned {
   /** Fields that do not count: times of last use, and counters. */
   ignoredFields: readonly string[];
-  /**
-   * Fields that the response has only where the query requests them. They count for `If-None-Match`, but not for the version
-   * that a write of the record checks.
-   */
+  /** Fields shown only where the query requests them: they count for `If-None-Match`, not for a write's version. */
   optionalFields?: readonly string[];
   /** Reads the version from the response itself, which then replaces the digest; undefined where the response contains none. */
   readVersion?: (shown: object) => string | undefined;
-  /**
-   * Whether the database or the service checks in a write that the version is still current; for `service` see
-   * `Context.requireVersion`.
-   */
+  /** Whether the database or the service checks the version in a write; for `service` see `Context.requireVersion`. */
   checkedBy: 'database' | 'service';
 }
 
@@ -174,17 +168,11 @@ export interface Contract {
    * `none` when the id is of another service, so that the action is checked on all resources of the type.
    */
   resource?: ResourceType | 'none';
-  /**
-   * The path parameter with the id of the resource that the action is checked on, if it is not `id`: for a subresource that has
-   * a resource type of its own.
-   */
+  /** The path parameter with the id of the resource that the action is checked on, if it is not `id`. */
   resourceIdParameter?: string;
   /** The kind of credential that callers send, where it is not the surface's. */
   credential?: Credential;
-  /**
-   * The method's name in generated clients: verb and noun, such as `replaceGroupPermissions`. Unique in the API, and kept for
-   * good.
-   */
+  /** The method's name in generated clients, such as `replaceGroupPermissions`. Unique, and kept for good. */
   operationId: string;
   /** The route's name for people, `Replace a group's permissions`: begins with the same verb, and has no full stop. */
   summary: string;
@@ -195,10 +183,7 @@ export interface Contract {
   openQuery?: true;
   /** The JSON body. */
   body?: ZodType;
-  /**
-   * Wraps reading the JSON body, for routes where an attempt counts even if its body is invalid, or where an invalid body has
-   * its own failure.
-   */
+  /** Wraps reading the JSON body, where an attempt counts even if its body is invalid, or that has its own failure. */
   wrapBodyRead?: (ctx: Context, read: () => Promise<unknown>) => Promise<void>;
   /**
    * The fields of a multipart body, for the description only: the handler reads the stream itself. Beside a `body`, the
@@ -261,9 +246,7 @@ export interface Contract {
   fails?: readonly FailureType[];
   /** Failures that are told in another shape than the surface's, and redirects of a page, by status. */
   otherAnswers?: Readonly<Record<number, ZodType | RawReturns>>;
-  /**
-   * Whether pages of any origin may call it and read the response: a call reveals nothing that the page does not already know.
-   */
+  /** Whether pages of any origin may call it and read the response, which reveals nothing that they do not know. */
   anyOrigin?: true;
 }
 
@@ -293,10 +276,7 @@ export interface Call<C extends Contract, P extends Credentialed, V extends View
   perform: Perform;
 }
 
-/**
- * The input of a route that another one performs: parameters of its path, its query in terms of its schema, its body as parsed
- * JSON.
- */
+/** The input of a route that another one performs: its path's parameters, its query, its body as parsed JSON. */
 export interface RouteInput {
   params: Record<string, string>;
   query: Record<string, unknown>;

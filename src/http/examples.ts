@@ -18,10 +18,7 @@ export interface Example {
   answer: unknown;
 }
 
-/**
- * The recorded examples by method and path, `GET /accounts/{id}`. The tests in `test/contract/walk` record them, and hold them to
- * be true.
- */
+/** The recorded examples by method and path, `GET /accounts/{id}`; `test/contract/walk` records and checks them. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   ...organization,
   ...console,

@@ -28,10 +28,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 /** The option that makes zod include the invalid values in its issues; they are needed for the messages. */
 export const REPORT_INPUT_VALUES = { reportInput: true } as const;
 
-/**
- * The message of an issue. A missing or empty value is reported as such, even where the schema has its own message for wrong
- * values: clients rely on the `reason` that is derived from the message.
- */
+/** The message of an issue. What is missing or empty is reported so: clients rely on the `reason` made of it. */
 export function sayIssue({ code, input, message }: Pick<z.core.$ZodIssue, 'code' | 'input' | 'message'>): string {
   if (input === undefined && code === 'invalid_value') return 'is required';
   if (input === '' && (code === 'invalid_format' || code === 'custom')) return 'must not be empty';
@@ -44,10 +41,7 @@ const BEYOND_INTEGERS: readonly string[] = [
   `must be at least ${Number.MIN_SAFE_INTEGER}`,
 ];
 
-/**
- * Returns the first problem of each field, for at most `most` fields: further problems of the same value only repeat it with
- * other limits.
- */
+/** The first problem of each of at most `most` fields: further ones of the same value only repeat it. */
 export function selectFirstProblems(problems: Iterable<FieldProblem>, most = Number.POSITIVE_INFINITY): FieldProblem[] {
   const first = new Map<string, FieldProblem>();
   for (const problem of problems) {
@@ -61,10 +55,7 @@ export function selectFirstProblems(problems: Iterable<FieldProblem>, most = Num
 /** Characters of the values that are listed to choose from, and of the names that are not known. */
 const MAX_VALUES = 500;
 
-/**
- * The message for a field that a schema refuses and has no message of its own for: in English, which `texts/errors` says in other
- * languages.
- */
+/** The message for a field whose schema has none of its own, in English; `texts/errors` translates it. */
 function makeIssueMessage(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':

@@ -14,10 +14,7 @@ const CHECKS: Record<string, (bindings: Bindings) => Promise<unknown>> = {
 
 const lastCheck = new WeakMap<Bindings, { at: number; broken: string[] }>();
 
-/**
- * Returns the needed parts of the system that do not answer. Each isolate checks at most every ten seconds, and only for one
- * request at a time: the others are told the last result.
- */
+/** The needed parts that do not answer, checked at most every ten seconds, by one request of an isolate at a time. */
 export async function brokenParts(bindings: Bindings): Promise<string[]> {
   const known = lastCheck.get(bindings);
   const now = clock.now();

@@ -49,10 +49,7 @@ interface KeyKeeper {
   endKey(use: KeyUse, end: KeyEnd): Promise<void>;
 }
 
-/**
- * A key as the object that stores it knows it. Calls of that object never throw: a key becomes free by itself later.
- * @param tell calls that object
- */
+/** A key as the object that stores it knows it. Calls never throw: a key becomes free by itself later. */
 export function heldKey(
   state: KeyState,
   use: KeyUse,
@@ -103,9 +100,7 @@ function restoreBody(c: HonoContext<HttpEnv>, body: ArrayBuffer): void {
   c.req.raw = new Request(url, { method, headers, signal, body });
 }
 
-/**
- * Digests of a request under a key, as its body may hold a password: whoever got hold of a plain hash could try which one fits.
- */
+/** Digests of a request, whose body may hold a password: a plain hash could be tried out by whoever gets it. */
 async function computeDigests({ KEY_DERIVATION_SECRETS }: Config, hash: string): Promise<string[]> {
   const [keys, purpose] = [KEY_DERIVATION_SECRETS, 'idempotency key'];
   return [await keyedDigest(keys, purpose, hash), ...(await keyedDigests(keys, purpose, hash))];
@@ -118,9 +113,7 @@ export async function giveUpKey(key: RequestKey): Promise<void> {
   if (key !== null && !(key instanceof Failure) && key.state.state === 'begun') await key.end({ state: 'undone' });
 }
 
-/**
- * Executes a request with an idempotency key only once: its response is stored, and returned again if the request is repeated.
- */
+/** Executes a request with an idempotency key only once: its response is stored, and replayed if it is repeated. */
 export const doOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const key = c.get('key');
   if (key === null) return next();
@@ -170,13 +163,9 @@ interface StoredResponse {
   access: string | null;
 }
 
-/**
- * A digest of a principal's permissions. Null for an outsider, whose access is decided by records of contexts and shares: their
- * answers are not given again.
- */
-async function describeAccess(actor: Actor): Promise<string | null> {
-  return 'access' in actor ? sha256Hex(JSON.stringify(listSources(actor.access))) : null;
-}
+/** A digest of a principal's permissions; null for outsiders, whom records let in: they are not answered again. */
+const describeAccess = async (actor: Actor): Promise<string | null> =>
+  'access' in actor ? sha256Hex(JSON.stringify(listSources(actor.access))) : null;
 
 /**
  * The same of a request's sender, once it is done. What it has changed itself is no change since its answer; what others
@@ -221,10 +210,7 @@ async function decryptResponse({ config }: Context, use: KeyUse, answer: string)
   return JSON.parse(text);
 }
 
-/**
- * Returns the whole body if it is small enough to be stored; otherwise a stream of it, after reading no more than the maximum
- * size.
- */
+/** The whole body if it is small enough to be stored; otherwise a stream of it, after reading the maximum size. */
 async function readBeginning(
   body: ReadableStream<Uint8Array>,
 ): Promise<{ beginning: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>; whole: boolean }> {

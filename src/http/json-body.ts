@@ -31,10 +31,7 @@ export interface CompareRecord {
   withoutKept(c: HonoContext<HttpEnv>, body: unknown, names: readonly string[]): Promise<unknown>;
 }
 
-/**
- * Reads and validates JSON bodies; the result is the context's `body`. A request without a body, or with one of length 0, is
- * accepted wherever no field of the body is required.
- */
+/** Reads and validates JSON bodies as the context's `body`. None is accepted wherever no field is required. */
 export function readJson(
   { method, body: schema, exactNumbers, unread }: Contract,
   record: CompareRecord,
@@ -54,10 +51,7 @@ export function readJson(
   };
 }
 
-/**
- * Parses a body by its schema.
- * @param withoutKept for a change: the body without such of these members as the record has already, which need not fit
- */
+/** Parses a body; of a change, without members that are as the record has them already, which need not fit. */
 async function parseBody(
   schema: z.ZodType,
   value: unknown,
@@ -70,10 +64,7 @@ async function parseBody(
   return rest === null ? parsed : schema.safeParseAsync(rest, REPORT_INPUT_VALUES);
 }
 
-/**
- * The failure of a body that its schema refuses, or that has members which it does not know. A message can list names that
- * were sent, and a path is made of them.
- */
+/** The failure of a body. A message can list names that were sent, and a path is made of them. */
 export const invalidBody = (refused: Pick<z.ZodError, 'issues'> | undefined, unknown: FieldProblem[] = []): Failure =>
   invalid(
     selectFirstProblems(eachProblem(refused?.issues ?? [], unknown), MAX_PROBLEMS).map(({ field, message }) => ({
@@ -156,10 +147,7 @@ function parsed(request: HonoRequest, parse: () => unknown): unknown {
   }
 }
 
-/**
- * Parses JSON and rejects texts with half of a surrogate pair, which JSON allows but which can be neither stored nor shown.
- * Table rows are checked row by row elsewhere.
- */
+/** Parses JSON and refuses half surrogate pairs, which nothing can store. Table rows are checked elsewhere. */
 function parseText(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const path = HALF_A_PAIR.test(text) ? findIllFormedText(value) : null;

@@ -13,10 +13,7 @@ export interface JsonBounds {
   names: number;
 }
 
-/**
- * The limit that a JSON text exceeds, null for none. It is looked at before it is parsed. Of a text that is no JSON the answer
- * means nothing.
- */
+/** The limit that a JSON text exceeds, null for none, found before it is parsed. Means nothing for other texts. */
 export function findExcess(
   text: string,
   { depth: deepest, signs: most, names: mostNames }: JsonBounds,

@@ -4,10 +4,7 @@ const LEFTOVER_BYTES = 100 * 1024 * 1024;
 const PAUSE_MS = 2_000;
 const TOTAL_MS = 30_000;
 
-/**
- * Reads the rest of a body that nobody wanted, and keeps nothing of it: a connection whose request was not read to its end is
- * closed after the answer, often before the sender has read that, and the next request on it is lost. Never throws.
- */
+/** Discards the rest of a body: unread, the connection is closed and the next request on it is lost. Never throws. */
 export async function readLeftover({ body, headers }: Request): Promise<void> {
   if (body === null || body.locked || Number(headers.get('content-length')) > LEFTOVER_BYTES) return;
   const reader = body.getReader();

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * A whole number in a query string: digits only, so that `1e3`, `0x10`, blanks and fractions are refused. It is described as the
- * integer that it is, since programs have it as one.
- */
+/** A whole number in a query, digits only: no `1e3`, `0x10`, blanks or fractions. Programs have it as an integer. */
 export const wholeNumber = (standard: number, minimum: number, maximum: number) =>
   z
     .string()

@@ -4,7 +4,6 @@ import { type ZodType, z } from 'zod';
 import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, readConfig } from '../config.ts';
 import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
-import { Failure } from '../kernel/failure.ts';
 import { PreparedResponse } from '../kernel/files.ts';
 import { cut } from '../kernel/text.ts';
 import { collectIds, resourceParameters } from './audit.ts';
@@ -100,7 +99,7 @@ function middlewares(
     surface.credential === 'signature' ? [bounded, ...checks] : read.body ? [...checks, ofJson(bounded)] : checks;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   // What others append to an address is theirs, however they write it.
-  if (!contract.openQuery) chain.push(refuseNamelessParameters, rejectBrokenEncoding);
+  if (!contract.openQuery) chain.push(refuseUnreadable);
   if (declaredQuery(contract) || !contract.openQuery)
     chain.push(zValidator('query', getQuerySchema(contract), requireValid, PARSING) as MiddlewareHandler);
   if (read.body) chain.push(ofJson(receive(read, readJson(read, compareRecord(read, endpoints)))));
@@ -131,13 +130,9 @@ function compareRecord(contract: Contract, endpoints: Endpoint[]): CompareRecord
   };
 }
 
-const rejectBrokenEncoding: MiddlewareHandler<HttpEnv> = async (c, next) => {
-  refuseBrokenText(c.req.url);
-  await next();
-};
-
-const refuseNamelessParameters: MiddlewareHandler<HttpEnv> = async (c, next) => {
+const refuseUnreadable: MiddlewareHandler<HttpEnv> = async (c, next) => {
   refuseNameless(c.req.url);
+  refuseBrokenText(c.req.url);
   await next();
 };
 
@@ -344,8 +339,3 @@ const ifJson =
   (middleware: MiddlewareHandler): MiddlewareHandler =>
   (c, next) =>
     saysJson(c.req) ? middleware(c, next) : next();
-
-/** The domain failure behind an error, or undefined when it is one of ours to fix. */
-export function toFailure(error: unknown): Failure | undefined {
-  return error instanceof Failure ? error : undefined;
-}

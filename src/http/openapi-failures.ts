@@ -5,10 +5,7 @@ import type { Contract } from './endpoint.ts';
 import { impliedFailures } from './failures.ts';
 import { findWording, getMediaType, JSON_TYPE, type Surface } from './surface.ts';
 
-/**
- * A response for each status that a route can fail with, with the codes it can carry.
- * @param more failures that neither the contract lists nor its declarations imply
- */
+/** A response for each status that a route can fail with, with its codes. @param more failures that nothing implies */
 export function failureResponses(
   surface: Surface,
   contract: Contract,
@@ -44,9 +41,10 @@ function describeFailures(surface: Surface, status: number, types: FailureType[]
   const failures = [...new Map(types.map((type) => [type.reason, type])).values()].toSorted((a, b) =>
     a.reason < b.reason ? -1 : 1,
   );
+  const codes = failures.map((type) => findWording(surface, type).code);
   const make = () => ({
     description: [...new Set(failures.map((type) => describeLine(surface, type)))].join('\n'),
-    content: { [getMediaType(surface)]: { schema: describeBody(surface, failures) } },
+    content: { [getMediaType(surface)]: { schema: bodyWith(surface, codes) } },
   });
   return failures.length > MAX_FAILURES_IN_NAME ? make() : shared(formatName(surface, status, failures), make);
 }
@@ -68,13 +66,6 @@ const formatName = ({ name }: Surface, status: number, failures: FailureType[]):
   [name, status, ...failures.map(({ reason }) => reason.replaceAll(/[._]/g, '-'))].join('-');
 
 /** The body of an error with the codes it can hold. Where a failure has no code, the code may be absent. */
-function describeBody(surface: Surface, failures: FailureType[]) {
-  return bodyWith(
-    surface,
-    failures.map((type) => findWording(surface, type).code),
-  );
-}
-
 function bodyWith({ errorBody, codeField }: Pick<Surface, 'errorBody' | 'codeField'>, codes: (string | undefined)[]) {
   const named = [...new Set(codes.flatMap((code) => code || []))];
   if (named.length === 0) return errorBody;

@@ -353,10 +353,7 @@ function success(mediaType: string, contract: Contract, readers: readonly Contra
     const own = responseSchema(whole, contract, readers);
     const schema = contract.dryRun && returns.status === 200 ? z.union([own, changeOfAccessView]) : own;
     const others = 'json' in returns ? returns.mediaTypes : [];
-    const content = {
-      [mediaType]: { schema, ...(example !== undefined && { example }) },
-      ...rawContent(others),
-    };
+    const content = { [mediaType]: { schema, ...(example !== undefined && { example }) }, ...rawContent(others) };
     return { description: 'Success.', content };
   }
   if (!('raw' in returns)) return { description: 'Done; there is no body.' };

@@ -47,20 +47,13 @@ function readQueryText(url: string): string {
 /** A run of percent-encoded bytes. */
 const ENCODED = /(?:%[\da-f]{2})+/gi;
 
-/**
- * Refuses parameters whose percent-encoding is no UTF-8, such as that of a surrogate: they would be taken as the text that
- * they were sent in, `%ED%A0%80`, which nobody means.
- */
+/** Refuses percent-encoding that is no UTF-8: it would be taken as the text it was sent in, `%ED%A0%80`. */
 export function refuseBrokenText(url: string): void {
   const query = readQueryText(url);
   const broken = query.split('&').filter((parameter) => parameter.match(ENCODED)?.some(isBroken));
   if (broken.length === 0) return;
   const names = new Set(broken.flatMap((parameter) => [...new URLSearchParams(parameter).keys()]));
-  const problem = (name: string) => ({
-    field: shorten(name, MAX_REPORTED_UNKNOWN.characters),
-    message: 'must be UTF-8',
-  });
-  throw invalid([...names].slice(0, MAX_REPORTED_UNKNOWN.names).map(problem));
+  throw invalid([...names].slice(0, MAX_REPORTED_UNKNOWN.names).map((name) => problem(name, 'must be UTF-8')));
 }
 
 function isBroken(encoded: string): boolean {
@@ -75,13 +68,16 @@ function isBroken(encoded: string): boolean {
 /** The maximum number of parameters that an answer says are unknown, and the maximum number of characters of their names. */
 const MAX_REPORTED_UNKNOWN = { names: 20, characters: 80 };
 
+const problem = (name: string, message: string): FieldProblem => ({
+  field: shorten(name, MAX_REPORTED_UNKNOWN.characters),
+  message,
+});
+
 const NO_PARAMETER = 'is not a parameter of this route';
 
 const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
   issue.code === 'unrecognized_keys'
-    ? issue.keys
-        .slice(0, MAX_REPORTED_UNKNOWN.names)
-        .map((key) => ({ field: shorten(key, MAX_REPORTED_UNKNOWN.characters), message: NO_PARAMETER }))
+    ? issue.keys.slice(0, MAX_REPORTED_UNKNOWN.names).map((key) => problem(key, NO_PARAMETER))
     : [{ field: issue.path.join('.'), message: sayParameter(issue) }];
 
 /** A parameter's limits are told for an empty value, too: most are numbers. */

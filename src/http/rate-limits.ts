@@ -7,33 +7,26 @@ import { callObject } from '../platform/objects.ts';
 import { rateLimitExceeded } from './failures.ts';
 
 /** The failure of a request that a limit refuses. */
-export function rateLimited(state: LimitState, now: number): Failure {
-  return rateLimitExceeded(Math.ceil((state.resetAt - now) / 1000));
-}
+export const rateLimited = (state: LimitState, now: number): Failure =>
+  rateLimitExceeded(Math.ceil((state.resetAt - now) / 1000));
 
 /** Counts the request against the limit of the caller's address. */
-export async function countByIp(ctx: Context): Promise<LimitState> {
-  const limit = ctx.config.RATE_LIMIT_IP_PER_SECOND;
-  return callObject(ctx.bindings.IP_LIMITER, formatLimiterName(ctx.ip), async (limiter) => await limiter.take(limit));
+export async function countByIp({ config, bindings, ip }: Context): Promise<LimitState> {
+  const limit = config.RATE_LIMIT_IP_PER_SECOND;
+  return callObject(bindings.IP_LIMITER, formatLimiterName(ip), async (limiter) => await limiter.take(limit));
 }
 
 /** The number of preflights that an address may send for each request it may. */
 const PREFLIGHTS_PER_REQUEST = 10;
 
 /** Counts a preflight. Browsers send them by themselves, so they neither use up the limit of requests nor meet it. */
-export async function countPreflight(ctx: Context): Promise<LimitState> {
-  const limit = ctx.config.RATE_LIMIT_IP_PER_SECOND * PREFLIGHTS_PER_REQUEST;
-  return callObject(
-    ctx.bindings.IP_LIMITER,
-    formatLimiterName(ctx.ip),
-    async (limiter) => await limiter.take(limit, 'preflight'),
-  );
+export async function countPreflight({ config, bindings, ip }: Context): Promise<LimitState> {
+  const limit = config.RATE_LIMIT_IP_PER_SECOND * PREFLIGHTS_PER_REQUEST;
+  const name = formatLimiterName(ip);
+  return callObject(bindings.IP_LIMITER, name, async (limiter) => await limiter.take(limit, 'preflight'));
 }
 
-/**
- * Counts the request against the limit of a token or an outsider, and begins to use its idempotency key.
- * @param tokenId an id of the token, never itself
- */
+/** Counts the request against the limit of a token, by its id, or of an outsider, and begins to use its key. */
 export async function countByToken(
   { config, bindings }: Context,
   tokenId: string,

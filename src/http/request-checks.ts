@@ -44,9 +44,7 @@ export interface RequestFacts {
   actor: Actor | null;
   /** The company that it belongs to, where it came without a credential. */
   owner: RequestOwner | null;
-  /**
-   * The ids of its path, in order, or of the resource it made where the path names none; then those of its body that it attaches.
-   */
+  /** The ids of its path, or of the resource it made where the path names none; then those that its body attaches. */
   resourceIds: string[];
   /** The route that this request performed (`Perform`), and the status that it would have returned. */
   performed: { contract: Contract; status: number } | null;
@@ -89,10 +87,7 @@ export interface RequestToCheck {
   readKeyedRequest(): Promise<KeyedRequest | Failure | null>;
 }
 
-/**
- * Rate limits, authentication and authorization of one request, in this order. A refused request leaves its idempotency key
- * as it was.
- */
+/** Rate limits, authentication, authorization, in this order. A refused request leaves its idempotency key alone. */
 export async function checkRequest(asked: RequestToCheck): Promise<CheckedRequest> {
   const { contract, ctx, request, facts } = asked;
   // The address is counted beside the rest, not before it; its refusal comes first all the same.
@@ -151,16 +146,9 @@ async function authenticateAndCount(asked: RequestToCheck): Promise<CountedCalle
 }
 
 /** A principal's request that was checked before. */
-export type RequestToRecheck = Pick<
-  RequestToCheck,
-  'contract' | 'surfaceCredential' | 'authentication' | 'ctx' | 'request'
->;
+type RequestToRecheck = Omit<RequestToCheck, 'facts' | 'readKeyedRequest'>;
 
-/**
- * Authenticates and authorizes a request again.
- * @param returning its `ctx` is opened since, so that it reads present data
- * @throws as `checkRequest` does
- */
+/** Authenticates and authorizes again, over a new `ctx` with present data. @throws as `checkRequest` does */
 export async function recheckRequest(returning: RequestToRecheck): Promise<PrincipalContext | Context<OperatorActor>> {
   const { contract, surfaceCredential, authentication, ctx, request } = returning;
   if (contract.access === 'operator') {
@@ -176,18 +164,11 @@ export async function recheckRequest(returning: RequestToRecheck): Promise<Princ
 }
 
 /** Checks the credential of a principal or an outsider. */
-async function authenticateCaller({
-  contract,
-  surfaceCredential,
-  authentication,
-  ctx,
-  request,
-  facts,
-  readKeyedRequest,
-}: RequestToCheck): Promise<CountedCaller> {
+async function authenticateCaller(asked: RequestToCheck): Promise<CountedCaller> {
+  const { contract, surfaceCredential, authentication, ctx, request, facts } = asked;
   const authenticate = authentication.authenticators[contract.credential ?? surfaceCredential];
   const presented = await authenticate(ctx, request);
-  const keyed = await readKeyedRequest();
+  const keyed = await asked.readKeyedRequest();
   const once = keyed instanceof Failure ? null : keyed;
   const identified =
     'actor' in presented
@@ -213,9 +194,8 @@ async function countOutsider(
 }
 
 /** Whether a route is opened by the token in its path. */
-export function isTokenAccess(access: RouteAccess): access is { token: TokenKind } {
-  return typeof access === 'object' && 'token' in access;
-}
+export const isTokenAccess = (access: RouteAccess): access is { token: TokenKind } =>
+  typeof access === 'object' && 'token' in access;
 
 /** Counts a request of a token or of an outsider. They have a limit of their own, so that none uses up the company's. */
 async function count(ctx: Context, facts: RequestFacts, tokenId: string, use?: KeyUse): Promise<KeyState | null> {
@@ -239,10 +219,7 @@ export async function authorize(contract: Contract, ctx: PrincipalContext, param
   if (contract.only === 'owner') requireOwner(ctx.actor);
 }
 
-/**
- * Checks that the caller may send the parameters of the query. It is not validated yet: who may not is told so before. @throws
- * where they may not
- */
+/** Checks that the caller may send these parameters, before they are validated. @throws where they may not */
 export function authorizeQuery(
   { administratorsWith: name }: Contract,
   actor: Principal,

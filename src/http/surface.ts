@@ -40,10 +40,7 @@ export interface ErrorWords {
   details?: unknown;
 }
 
-/**
- * A surface's error code and other wording for all failures of a family that do not define their own. An empty code means that
- * the surface sends no code.
- */
+/** A surface's wording for all failures of a family without their own. An empty code means that none is sent. */
 export type FamilyWording = Wording & { code: string };
 
 /** One of the API's surfaces, for its callers, with its own wording of failures. */
@@ -58,7 +55,7 @@ export interface Surface {
   /** The name under which failures define its wording. */
   wordedAs: SurfaceName;
   /** Its wording for the families of failures, for failures that have none of their own. */
-  families: Record<FailureKind, FamilyWording>;
+  families: Families;
   /** Its language for callers that ask for none. */
   language: Locale;
   /** Set where every caller gets that language: callers are programs whose protocol has no other. */
@@ -99,11 +96,10 @@ const STATUS: Record<FailureKind, number> = {
   unavailable: 503,
 };
 
-const withCodes = (codes: Record<FailureKind, string>): Record<FailureKind, FamilyWording> =>
-  Object.fromEntries(Object.entries(codes).map(([kind, code]) => [kind, { code }])) as Record<
-    FailureKind,
-    FamilyWording
-  >;
+type Families = Record<FailureKind, FamilyWording>;
+
+const withCodes = (codes: Record<FailureKind, string>): Families =>
+  Object.fromEntries(Object.entries(codes).map(([kind, code]) => [kind, { code }])) as Families;
 
 /** The families of failures in the words of the organization API. */
 export const ORGANIZATION_FAMILIES = withCodes({
@@ -131,9 +127,7 @@ export const CONSOLE_FAMILIES = withCodes({
   unavailable: 'SERVICE_UNAVAILABLE',
 });
 
-/**
- * The words of a surface for a failure, or for every failure of a type: status, code and the parts that replace its own words.
- */
+/** The words of a surface for a failure or a type: status, code and the parts that replace its own words. */
 export function findWording(
   { wordedAs, families }: Pick<Surface, 'wordedAs' | 'families'>,
   { kind, says }: Pick<FailureType, 'kind' | 'says'>,

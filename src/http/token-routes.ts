@@ -1,10 +1,11 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { ViewerActor } from '../access/actors.ts';
 import { type OpenToken, openContext } from '../context.ts';
+import { Failure } from '../kernel/failure.ts';
 import { setHeaders } from './answer.ts';
 import { cors, EXPOSED, type Header, makePreflight, respondToPreflight } from './cors.ts';
 import type { Contract } from './endpoint.ts';
-import { type HttpEnv, readOrigin, toFailure } from './mount.ts';
+import { type HttpEnv, readOrigin } from './mount.ts';
 import { type Authentication, isTokenAccess } from './request-checks.ts';
 
 const NO_STORE_HEADER: Header = ['Cache-Control', 'private, no-store'];
@@ -75,7 +76,7 @@ async function readViewer(c: HonoContext<HttpEnv>, open: OpenToken, token: strin
   try {
     return await open(context, token, null);
   } catch (error) {
-    if (toFailure(error)) return null;
+    if (error instanceof Failure) return null;
     throw error;
   } finally {
     await close();

@@ -17,10 +17,7 @@ import type { Call } from './versions.ts';
 
 type Schema = z.core.$ZodType;
 
-/**
- * The record at the path of a write, whose body may contain members that the write does not know, and the routes that change
- * these members.
- */
+/** The record at the path of a write, whose body may have members that only other routes change. */
 export interface NamedRecord {
   /** The GET that shows it, where there is one on the surface. */
   reading: Endpoint | undefined;

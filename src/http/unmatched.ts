@@ -14,10 +14,7 @@ export function unmatched(surfaces: SurfaceEndpoints[], path: string): Failure {
   return methods.length === 0 ? unknownRoute() : wrongMethod([...new Set(methods)]);
 }
 
-/**
- * The path of the console, as its contracts have it, for the same resource as a path of the organization API; null where there is
- * none.
- */
+/** The path of the console for the same resource as a path of the organization API; null where there is none. */
 export function findCounterpart(surfaces: readonly SurfaceEndpoints[], path: string): string | null {
   const onConsole = `/v1${path.replace(/^\/admin(?=\/)/, '')}`;
   const bearing = surfaces
@@ -27,8 +24,8 @@ export function findCounterpart(surfaces: readonly SurfaceEndpoints[], path: str
 }
 
 /** The surface that a path belongs to, whether or not an endpoint takes it: the one with the longest base above it. */
-export function findSurface(surfaces: readonly Surface[], path: string): Surface {
-  const fitting = surfaces.flatMap((surface) =>
+export function findSurface(surfaces: readonly SurfaceEndpoints[], path: string): Surface {
+  const fitting = surfaces.flatMap(({ surface }) =>
     surface.bases.filter((base) => isUnderPath(path, base)).map((base) => ({ base, surface })),
   );
   const [longest] = fitting.toSorted((a, b) => b.base.length - a.base.length);

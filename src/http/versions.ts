@@ -41,13 +41,12 @@ export async function computeVersion(
 ): Promise<string> {
   const own = readVersion?.(shown);
   if (own !== undefined) return own;
+  const leftOut = [...ignoredFields, ...optionalFields];
   // A row may have any columns, `__proto__` too: it is only copied where something is left out.
   const counted =
-    ignoredFields.length + optionalFields.length === 0
+    leftOut.length === 0
       ? shown
-      : Object.fromEntries(
-          Object.entries(shown).filter(([name]) => !ignoredFields.includes(name) && !optionalFields.includes(name)),
-        );
+      : Object.fromEntries(Object.entries(shown).filter(([name]) => !leftOut.includes(name)));
   const extra = Object.entries(shown).filter(([name]) => optionalFields.includes(name));
   const parts = await Promise.all([counted, ...(extra.length > 0 ? [extra] : [])].map(computeDigest));
   return `"${parts.join('.')}"`;

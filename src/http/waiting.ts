@@ -24,16 +24,10 @@ const seconds = z
 /** The query of a GET that waits. */
 const waitQuery = z.object({ wait: seconds });
 
-/**
- * Reads, by one query that filters by the company, a stamp of each of these records: a text that differs after each change. It
- * may be called again after the context was closed, and then reopens what it needs.
- */
+/** Reads a stamp of each record, a text that differs after a change. May be called after the context was closed. */
 export type ReadStamps = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
-/**
- * The declarations of a GET whose caller can wait for another version. @param without the fields that do not count for the
- * version
- */
+/** The declarations of a GET whose caller can wait for another version, which these fields do not count for. */
 export const waiting = (readStamps: ReadStamps, ...without: string[]): Waiter => ({
   query: waitQuery,
   versioned: versioned(...without),
@@ -65,18 +59,12 @@ interface Watch {
   nextLookAt: number;
 }
 
-/**
- * Companies' watches, by the kind of record. A request can be cut off without cleaning up, so each wait expires by itself at
- * its `endsAt`.
- */
+/** Companies' watches, by kind of record. A request can be cut off, so each wait expires by itself at its `endsAt`. */
 const watches = new Map<ReadStamps, Map<string, Watch>>();
 
 /** The time between two polls of the database. Milliseconds. */
 const POLL_INTERVAL_MS = 1_000;
-/**
- * The time between two checks by each waiting request for the result of another request's poll; they cost no query.
- * Milliseconds.
- */
+/** The time between a waiting request's looks for what another's poll has found; they cost no query. Milliseconds. */
 const RECHECK_INTERVAL_MS = 250;
 /** The time after which another request polls because the one that was polling did not finish. Milliseconds. */
 const RESUME_AFTER_MS = 10_000;

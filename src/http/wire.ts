@@ -27,10 +27,7 @@ const toCamelCase = (name: string): string =>
     ? OTHER_NAMES[name as keyof typeof OTHER_NAMES]
     : name.replaceAll(/(?<=.)_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/**
- * Shows a record as its schema says: names in snake case, times as ISO 8601. Members that are undefined are left out; members
- * that the schema does not have too.
- */
+/** A record as its schema says: snake case, times as ISO 8601, without undefined members and those of no schema. */
 export function viewBy<Schema extends z.ZodObject>(schema: Schema) {
   const names = Object.keys(schema.shape).map((name) => [name, toCamelCase(name), name.endsWith(TIME_SUFFIX)] as const);
   return (record: RecordOf<z.input<Schema>>): z.input<Schema> => {

@@ -16,15 +16,12 @@ import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
 import { backfillAudit, collectEvents, deliverEvents, mailDisabled, streamLog } from '../modules/webhooks/jobs.ts';
 import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
 import { log, logError, withCorrelationId } from '../platform/log.ts';
+import { shareEvent } from '../sharing/share-event.ts';
 import { databaseUnavailable } from '../tenant-sql/failures.ts';
 import { retryDelay } from './keep-batch.ts';
-import { shareEventMessage } from './share-event-queue.ts';
 
 const RETRY_SECONDS = 2;
-/**
- * The pause before a message of unknown type is tried again. After five tries, longer than a deployment takes, it is a dead
- * letter.
- */
+/** The pause before a message of unknown type is tried again: five tries take longer than a deployment. */
 const UNKNOWN_RETRY_SECONDS = 60;
 
 /** Hands each message of the queue to the module that owns its work. One that fails is tried again, later each time. */
@@ -59,14 +56,8 @@ async function run(
 ): Promise<void> {
   const startedAt = clock.now();
   const actor: SystemActor = { kind: 'system', companyId: message.companyId };
-  const origin = {
-    env,
-    waitUntil: (work: Promise<unknown>) => execution.waitUntil(work),
-    correlationId,
-    baseUrl: '',
-    ip: null,
-  };
-  const { context, close } = openContext(origin, actor);
+  const waitUntil = (work: Promise<unknown>) => execution.waitUntil(work);
+  const { context, close } = openContext({ env, waitUntil, correlationId, baseUrl: '', ip: null }, actor);
   try {
     const standing = await readCompanyState(context);
     if (standing === 'gone') return log('job_of_nobody', { type: message.type, company_id: message.companyId });
@@ -99,7 +90,7 @@ async function run(
       case 'webhooks.backfill':
         return await backfillAudit(context, message);
       case 'share.keep':
-        return await storeInLog(env, 'share', shareEventMessage.parse(message.event));
+        return await storeInLog(env, 'share', shareEvent.parse(message.event));
       case 'webhooks.disabled':
         return await mailDisabled(context, message.endpointId);
     }

@@ -1,10 +1,11 @@
 import type { Bindings } from '../config.ts';
 import { clock } from '../kernel/clock.ts';
+import { auditRecord } from '../logs/audit-record.ts';
 import { type Resend, storeDeadLetters } from '../modules/dead-letters/service.ts';
 import { log } from '../platform/log.ts';
-import { consumeAuditRecords } from './audit-queue.ts';
+import { shareEvent } from '../sharing/share-event.ts';
 import { dispatch } from './dispatch.ts';
-import { consumeShareEvents } from './share-event-queue.ts';
+import { keepBatch } from './keep-batch.ts';
 
 type Consumer = (batch: MessageBatch, env: Bindings, execution: ExecutionContext) => Promise<void>;
 
@@ -16,14 +17,15 @@ const QUEUES: Record<string, { consume: Consumer; producer(env: Bindings): Queue
   schedules: { consume: dispatch, producer: ({ SCHEDULES }) => SCHEDULES },
   webhooks: { consume: dispatch, producer: ({ WEBHOOKS }) => WEBHOOKS },
   rechecks: { consume: dispatch, producer: ({ RECHECKS }) => RECHECKS },
-  audit: { consume: consumeAuditRecords, producer: ({ AUDIT }) => AUDIT },
-  'share-events': { consume: consumeShareEvents, producer: ({ SHARE_EVENTS }) => SHARE_EVENTS },
+  // What a log did not take at once.
+  audit: { consume: (batch, env) => keepBatch('audit', batch, auditRecord, env), producer: ({ AUDIT }) => AUDIT },
+  'share-events': {
+    consume: (batch, env) => keepBatch('share', batch, shareEvent, env),
+    producer: ({ SHARE_EVENTS }) => SHARE_EVENTS,
+  },
 };
 
-/**
- * `data-console-jobs`, or `data-console-staging-jobs` in that environment; with `-dead` the queue of messages that its consumer
- * gave up on.
- */
+/** `data-console-jobs`, or `data-console-staging-jobs` in that environment; `-dead` is the queue of dead letters. */
 const QUEUE_NAME = /^(?<live>data-console-(?:staging-)?(?<kind>[a-z-]+?))(?<dead>-dead)?$/;
 
 /** Hands a batch to the consumer of its queue. */
@@ -53,14 +55,10 @@ function parseQueueName(name: string): { live: string; kind: string; dead: boole
 
 /** Keeps messages that were tried too often, until someone has looked into it and has them sent again. */
 async function keepDead(queue: string, batch: MessageBatch, env: Bindings): Promise<void> {
-  const letters = batch.messages.map(({ id, body, attempts, timestamp }) => ({
-    id,
-    queue,
-    body,
-    attempts,
-    sentAt: timestamp.getTime(),
-    diedAt: clock.now(),
-  }));
+  const diedAt = clock.now();
+  const letters = batch.messages.map(({ id, body, attempts, timestamp }) => {
+    return { id, queue, body, attempts, sentAt: timestamp.getTime(), diedAt };
+  });
   await storeDeadLetters(env.FILES, letters);
   log('messages_died', { queue, count: letters.length });
 }

@@ -12,19 +12,11 @@ export class ExactNumber {
   }
 }
 
-/**
- * JSON whose numbers lose no digit: those that a double cannot hold are given as `ExactNumber`. Everything else is as
- * `JSON.parse` gives it.
- * @throws SyntaxError
- */
-export function parseExactJson(text: string): unknown {
-  return SUSPECT.test(text) ? JSON.parse(text, keepDigits as Reviver) : JSON.parse(text);
-}
+/** Like `JSON.parse`, but numbers that a double cannot hold become `ExactNumber`. @throws SyntaxError */
+export const parseExactJson = (text: string): unknown =>
+  SUSPECT.test(text) ? JSON.parse(text, keepDigits as Reviver) : JSON.parse(text);
 
-/**
- * A reviver without the third parameter, which the compiler's library lacks; see
- * https://github.com/tc39/proposal-json-parse-with-source
- */
+/** Without the third parameter, which the library lacks: https://github.com/tc39/proposal-json-parse-with-source */
 type Reviver = (key: string, value: unknown) => unknown;
 
 function keepDigits(_key: string, value: unknown, { source }: { source: string }): unknown {

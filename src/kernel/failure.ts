@@ -87,10 +87,7 @@ interface Definition<D extends Detail> extends Words {
 /** The parts of a definition that differ from its rule. */
 type Exceptions<D extends Detail = FailureDetail> = Partial<Definition<D>>;
 
-/**
- * Defines a failure, with how surfaces word it that do not word it as its family: `console: 'SSO_REQUIRED'` is a code.
- * @param reason `concept.fact`, once in the project
- */
+/** Defines a failure (`concept.fact`, once in the project), with surfaces' own wording: a text is a code. */
 export function defineFailure<const D extends Detail = FailureDetail>(
   reason: string,
   kind: FailureKind,
@@ -141,10 +138,7 @@ export const notFound = <const D extends Detail = FailureDetail>(concept: string
     ...exceptions,
   });
 
-/**
- * Like `notFound`, where answers tell the field that names the resource, and which ids of a list are unknown.
- * @param fields those that can name it; it is the first where the failure is made from nothing
- */
+/** Like `notFound`, where answers tell the field that names the resource (the first, by default), and unknown ids. */
 export const notFoundBy = <const Field extends string>(
   concept: string,
   fields: readonly [Field, ...Field[]],

@@ -4,9 +4,7 @@ import { base64Url } from './bytes.ts';
 export const ID_PATTERN = /^[a-f0-9]{24}$/;
 
 /** A new id: 4 bytes of Unix time, then 8 random bytes, so that ids sort by creation. `now` in milliseconds. */
-export function newId(now: number): string {
-  return idPrefixAt(now) + crypto.getRandomValues(new Uint8Array(8)).toHex();
-}
+export const newId = (now: number): string => idPrefixAt(now) + crypto.getRandomValues(new Uint8Array(8)).toHex();
 
 /** The beginning of ids that are made at a timestamp (ms): all ids before it sort before this. */
 export const idPrefixAt = (timestamp: number): string =>
@@ -18,9 +16,7 @@ export const idPrefixAt = (timestamp: number): string =>
 export const getCreatedAt = (id: string): number => Number.parseInt(id.slice(0, 8), 16) * 1000;
 
 /** A token with 256 bits of randomness, base64url. For links and one-time secrets; store only its hash. */
-export function newSecretToken(): string {
-  return base64Url(crypto.getRandomValues(new Uint8Array(32)));
-}
+export const newSecretToken = (): string => base64Url(crypto.getRandomValues(new Uint8Array(32)));
 
 const RANGE = 2 ** 32;
 

@@ -23,10 +23,7 @@ export class JsonWalk {
   readonly #deepest: number;
   at: number;
 
-  /**
-   * @param at where to begin
-   * @param deepest how deep arrays and objects may stand in one another
-   */
+  /** @param at where to begin @param deepest how deep arrays and objects may stand in one another */
   constructor(bytes: Uint8Array, at: number, deepest: number) {
     this.bytes = bytes;
     this.at = at;

@@ -118,10 +118,7 @@ function findClosestOption(options: readonly Schema[], value: object): Schema | 
   return least === Number.MAX_VALUE ? undefined : options[distances.indexOf(least)];
 }
 
-/**
- * The distance of a value from a form: the number of members that the form does not know, or the maximum where it is another
- * form.
- */
+/** The distance of a value from a form: the members that it does not know, the maximum for another form. */
 function measureDistance(option: Schema, value: object): number {
   const { def } = unwrapSchema(option)._zod;
   if (Array.isArray(value)) return def.type === 'array' ? 0 : Number.MAX_VALUE;

@@ -19,20 +19,14 @@ export function toNetwork(address: string): string {
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
 
-/**
- * IPv4 networks that are not the public internet: IANA's registry of special-purpose addresses, and multicast.
- * https://www.iana.org/assignments/iana-ipv4-special-registry
- */
+/** Not public by IANA, and multicast: https://www.iana.org/assignments/iana-ipv4-special-registry */
 const SPECIAL_IPV4 = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.168.0.0/16', '192.175.48.0/24'],
   ...['198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
 ].map((text) => network(text, ipv4Bits, 32));
 
-/**
- * IPv6 networks that a registry hands out to the public; all others are reserved, special or were given back (`3ffe::/16`).
- * https://www.iana.org/assignments/ipv6-unicast-address-assignments
- */
+/** Handed out to the public; all others are not: https://www.iana.org/assignments/ipv6-unicast-address-assignments */
 const PUBLIC_IPV6 = [
   ...['2001::/16', '2003::/18', '2400::/12', '2410::/12', '2600::/12', '2610::/23', '2620::/23', '2630::/12'],
   ...['2800::/12', '2a00::/12', '2a10::/12', '2c00::/12'],

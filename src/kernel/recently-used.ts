@@ -6,10 +6,7 @@ export class RecentlyUsed<Key, Value> {
   readonly #forgotten: (key: Key, value: Value) => number;
   #weight = 0;
 
-  /**
-   * @param added the weight of an entry; without it, `capacity` counts entries
-   * @param forgotten the weight that is freed when an entry is forgotten, where others have parts of it in common
-   */
+  /** @param added an entry's weight, by default 1. @param forgotten what is freed where entries have parts in common */
   constructor(capacity: number, added: (key: Key, value: Value) => number = () => 1, forgotten = added) {
     this.#capacity = capacity;
     this.#added = added;

@@ -1,7 +1,4 @@
-/**
- * The beginning of a text: at most `most` UTF-16 units, and no half of a surrogate pair at its end. Text of people is
- * never cut otherwise: half a character is no Unicode, and breaks whoever reads it next.
- */
+/** The beginning of a text, without half a surrogate pair at its end, which is no Unicode and breaks who reads next. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const last = text.charCodeAt(most - 1);
@@ -9,9 +6,7 @@ export function cut(text: string, most: number): string {
 }
 
 /** A text of at most `most` UTF-16 units, which ends in `…` where something was cut off. */
-export function shorten(text: string, most: number): string {
-  return text.length <= most ? text : `${cut(text, most - 1)}…`;
-}
+export const shorten = (text: string, most: number): string => (text.length <= most ? text : `${cut(text, most - 1)}…`);
 
 /** The number of characters, Unicode's code points, before an index of a string. An emoji is one, and two units. */
 export const charactersBefore = (text: string, index: number): number => [...text.slice(0, index)].length;

@@ -1,7 +1,4 @@
-/**
- * Waits for `work` no longer than `ms`. It may still be done afterwards.
- * @throws the error that `late` makes where it takes longer
- */
+/** Waits for `work`, which may still be done afterwards, no longer than `ms`. @throws what `late` makes */
 export async function withinTime<T>(
   ms: number,
   work: Promise<T>,

@@ -3,10 +3,7 @@ import { ARRAY, JsonWalk, OBJECT, STRING } from './json-walk.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/**
- * An object of a JSON body that lies where it came, in UTF-8, until it is read: thousands of them as values take several
- * times the memory of the body.
- */
+/** An object of a JSON body, left in UTF-8 until it is read: values would take several times the memory. */
 export class UnreadObject {
   /** The number of the object's fields, those of the same name included. */
   readonly fields: number;

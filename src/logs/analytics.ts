@@ -1,3 +1,4 @@
+import { selectRows } from '../platform/objects.ts';
 import { type DayTable, tablesIn } from './day-tables.ts';
 import { intersect, type LogFieldFilter, type LogKey, type LogRange } from './log.ts';
 import type { ListedPart } from './parts.ts';
@@ -85,13 +86,12 @@ export function readAnalytics(
   const tables = tablesIn(sql, 'share', range).slice(-MAX_DAYS);
   const { text, given } = eventsIn(tables, wanted);
   const top = ({ key, label }: { key: string; label: string }, limit = isPart ? NO_LIMIT : MAX_TOP_ENTRIES) =>
-    sql
-      .exec<TopOf & Record<string, SqlStorageValue>>(
-        `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${text}
+    selectRows<TopOf>(
+      sql,
+      `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${text}
          WHERE outcome = 'executed' AND ${key} IS NOT NULL GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ${limit}`,
-        ...given,
-      )
-      .toArray();
+      ...given,
+    );
   return {
     totals: countIn(sql, tables, wanted),
     // Records stand in the order of their times: each is read once for all intervals together.
@@ -109,10 +109,7 @@ export function readAnalytics(
   };
 }
 
-/**
- * Viewers in the order of their ids, each once, from the first after one on.
- * @param end before it (ms), one is seen early
- */
+/** Viewers in the order of their ids, from the first after one on; before `end` (ms), one is seen early. */
 export function readViewers(
   sql: SqlStorage,
   range: LogRange,
@@ -120,15 +117,14 @@ export function readViewers(
   { end, after, limit }: { end: number; after: string; limit: number },
 ): SeenViewer[] {
   const { text, given } = eventsIn(tablesIn(sql, 'share', range).slice(-MAX_DAYS), wanted);
-  return sql
-    .exec<SeenViewer & Record<string, SqlStorageValue>>(
-      `SELECT viewer, sum(outcome = 'executed') AS executed, max(occurredAt < ?) AS early,
+  return selectRows<SeenViewer>(
+    sql,
+    `SELECT viewer, sum(outcome = 'executed') AS executed, max(occurredAt < ?) AS early,
          max(iif(outcome = 'executed', ${TOP_LISTS.viewers.label}, NULL)) AS label
        FROM ${text} WHERE outcome IN ('resolved', 'executed') AND viewer > ?
        GROUP BY viewer ORDER BY viewer LIMIT ?`,
-      ...[end, ...given, after, limit],
-    )
-    .toArray();
+    ...[end, ...given, after, limit],
+  );
 }
 
 function countIn(sql: SqlStorage, tables: readonly DayTable[], wanted: LogFieldFilter): Counts {
@@ -156,10 +152,7 @@ function eventsIn(tables: readonly DayTable[], wanted: LogFieldFilter): { text: 
   if (tables.length === 0) selects.push(`SELECT * FROM ${formatLateTable('share')} WHERE false`);
   const conditions = makeConditions(wanted);
   given.push(...conditions.given);
-  return {
-    text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.text})`,
-    given,
-  };
+  return { text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.text})`, given };
 }
 
 function united(selects: readonly string[]): string {

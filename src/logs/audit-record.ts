@@ -1,37 +1,31 @@
-/**
- * The record of one request: who asked for what, and how it ended. Never a secret, a token, a body or a query; the path only as
- * its route's template.
- */
-export interface AuditRecord {
+import { z } from 'zod';
+
+/** The record of one request: who asked for what, and how it ended. Never a secret, a token, a body or a query. */
+export const auditRecord = z.object({
   /** Minted when the request came: a record that is delivered twice is kept once. */
-  id: string;
-  correlationId: string;
+  id: z.string(),
+  correlationId: z.string(),
   /** When the request came, in milliseconds since the epoch. */
-  occurredAt: number;
+  occurredAt: z.int(),
   /** Null while the caller is unknown. */
-  companyId: string | null;
-  principalType: 'user' | 'service_account' | 'outsider' | 'operator' | 'anonymous';
-  principalId: string | null;
+  companyId: z.string().nullable(),
+  principalType: z.enum(['user', 'service_account', 'outsider', 'operator', 'anonymous']),
+  principalId: z.string().nullable(),
   /** Id of the API key, session, share or embed token that the caller was known by. */
-  credential: string | null;
-  method: string;
+  credential: z.string().nullable(),
+  method: z.string(),
   /** In OpenAPI's form, `/accounts/{id}`; null for a path that no route has. */
-  route: string | null;
+  route: z.string().nullable(),
   /** The permission that the route asks for; null where it asks for none. */
-  action: string | null;
+  action: z.string().nullable(),
   /** The ids of the path, in order and joined by `/`, with those that were attached; or the id of the resource that was made. */
-  resourceId: string | null;
-  status: number;
-  ip: string | null;
-  durationMs: number;
-  /**
-   * The number of requests that the record stands for: more than one only for those of strangers, which are kept by address and
-   * minute.
-   */
-  count: number;
-  /**
-   * Its addition to the company's use: the request, where a known caller was let in, and the statements of people's SQL that it
-   * ran. The log counts it by day and does not keep it.
-   */
-  used?: { requests: number; executions: number } | undefined;
-}
+  resourceId: z.string().nullable(),
+  status: z.int(),
+  ip: z.string().nullable(),
+  durationMs: z.int(),
+  /** The requests that it stands for: more than one only for strangers', by address and minute. Earlier messages have none. */
+  count: z.int().default(1),
+  /** Its addition to the company's use, which the log counts by day and does not keep: a request and its SQL. */
+  used: z.object({ requests: z.int(), executions: z.int() }).optional(),
+});
+export type AuditRecord = z.output<typeof auditRecord>;

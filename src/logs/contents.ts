@@ -55,11 +55,7 @@ function countCombinations(fields: string[], records: readonly Logged[]): Combin
   return { members: fields, rows: [...counts].map(([values, count]) => [...JSON.parse(values), count]) };
 }
 
-/**
- * Counts the records of a file that have all of these values, at least one, where its contents tell.
- * @param text as `summarizeContents` made it
- * @returns null where the file has to be read
- */
+/** Counts a file's records that have all these values by its contents; null where the file has to be read. */
 export function countFrom(text: string, values: LogFilter['values']): number | null {
   const asked = Object.entries(values);
   const contents = JSON.parse(text) as Contents;

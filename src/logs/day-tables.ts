@@ -1,7 +1,8 @@
 import { DAY_MS } from '../kernel/clock.ts';
+import { selectRows } from '../platform/objects.ts';
 import { compareKeys, dayRange, intersect, keyAfter, LOG_KINDS, type LogKind, type LogRange, toRange } from './log.ts';
 import { lastMoved } from './parts.ts';
-import { createTable, listColumns, TABLES } from './tables.ts';
+import { createTable, listColumns, listTableNames, TABLES } from './tables.ts';
 
 /** A table, and the range whose records stand in it. */
 export interface DayTable extends LogRange {
@@ -24,10 +25,7 @@ const formatTableName = (kind: LogKind, day: number): string => `"${TABLES[kind]
 function getKnown(sql: SqlStorage): Record<LogKind, DayTables> {
   const found = cachedDayTables.get(sql);
   if (found) return found;
-  const names = sql
-    .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
-    .toArray()
-    .map(({ name }) => name);
+  const names = listTableNames(sql);
   const read = {} as Record<LogKind, DayTables>;
   for (const kind of LOG_KINDS) {
     const { name: former } = TABLES[kind];
@@ -72,19 +70,13 @@ export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTa
   });
 }
 
-/**
- * Frees the space of moved records. A table that has nothing else is dropped, which writes no row; deleting its rows would write
- * each. Only rows of a table that may last long are deleted by themselves.
- * @param isUrgent whether the space is needed at once
- */
+/** Frees moved records' space: dropping a table writes no row, deleting rows each. @param isUrgent needed at once */
 export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {
   const moved = lastMoved(sql, kind);
   if (!moved) return;
   for (const { name, upper, lower } of listTables(sql, kind)) {
     if (compareKeys(lower, moved) > 0 || upper.at === NEVER) continue;
-    const [left] = sql
-      .exec(`SELECT 1 FROM ${name} WHERE (occurredAt, id) > (?, ?) LIMIT 1`, moved.at, moved.id)
-      .toArray();
+    const [left] = selectRows(sql, `SELECT 1 FROM ${name} WHERE (occurredAt, id) > (?, ?) LIMIT 1`, moved.at, moved.id);
     const isFormer = name === TABLES[kind].name;
     if (!left) {
       sql.exec(`DROP TABLE ${name}`);

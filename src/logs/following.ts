@@ -1,3 +1,4 @@
+import { selectRows } from '../platform/objects.ts';
 import { compareKeys, dayRange, keyAfter, type Logged, type LogKey, type LogKind, toKey, toRange } from './log.ts';
 import { readPart } from './part-file.ts';
 import { lastMoved, partAfter, partFor } from './parts.ts';
@@ -59,10 +60,7 @@ export function unfollow(sql: SqlStorage, kinds: readonly LogKind[], follows: nu
 }
 
 export const followedKinds = (sql: SqlStorage): LogKind[] =>
-  sql
-    .exec<{ kind: LogKind }>('SELECT kind FROM followed')
-    .toArray()
-    .map(({ kind }) => kind);
+  selectRows<{ kind: LogKind }>(sql, 'SELECT kind FROM followed').map(({ kind }) => kind);
 
 const readCursor = (sql: SqlStorage, kind: LogKind): Cursor | undefined =>
   sql.exec<Cursor>('SELECT at, id, upToAt, upToId, follows FROM followed WHERE kind = ?', kind).toArray()[0];
@@ -101,10 +99,7 @@ interface Followable {
   files: R2Bucket;
 }
 
-/**
- * The next records after the cursor, and those that came late: the same until they are said to be kept. No file may be written anew
- * meanwhile.
- */
+/** The next records after the cursor and late ones: the same until they are kept. No file may change meanwhile. */
 export async function readFollowing(
   { sql, files }: Followable,
   kind: LogKind,
@@ -128,12 +123,11 @@ export async function readFollowing(
   const last = records.at(-1);
   const upTo = last ? toKey(last) : { at, id };
   if (last) sql.exec('UPDATE followed SET upToAt = ?, upToId = ? WHERE kind = ?', upTo.at, upTo.id, kind);
-  const late = sql
-    .exec<LogKey & Record<string, SqlStorageValue>>(
-      'SELECT at, id FROM followed_late WHERE kind = ? ORDER BY at, id LIMIT ?',
-      ...[kind, limit],
-    )
-    .toArray();
+  const late = selectRows<LogKey>(
+    sql,
+    'SELECT at, id FROM followed_late WHERE kind = ? ORDER BY at, id LIMIT ?',
+    ...[kind, limit],
+  );
   return { follows, records, upTo, lateRecords: await readRecords({ sql, files }, kind, late), late };
 }
 

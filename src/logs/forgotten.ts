@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { DAY_MS } from '../kernel/clock.ts';
 import { newSecretToken } from '../kernel/ids.ts';
+import { selectRows } from '../platform/objects.ts';
 import type { Logged } from './log.ts';
 import { type Person, redactValue } from './redaction.ts';
 
@@ -11,10 +12,7 @@ const SECRET = 'forgotten_secret';
 /** Texts that may identify a person: ids and addresses. */
 const PERSON_ID_PATTERN = /[0-9a-f]{24}|[^\s"\\/,;:=&?<>()[\]]+@[^\s"\\/,;:=&?<>()[\]]*\w/g;
 
-/**
- * Creates the table of persons who were taken out of a log, as digests under a secret of its object: earlier records may wait in
- * a queue still, and are redacted when they come.
- */
+/** The table of persons taken out of a log, as keyed digests: earlier records may still come, and are redacted then. */
 export function createForgotten(sql: SqlStorage): void {
   sql.exec(
     'CREATE TABLE IF NOT EXISTS forgotten (digest TEXT PRIMARY KEY, pseudonym TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID',
@@ -50,13 +48,12 @@ function findForgottenPersons(sql: SqlStorage, secret: string, record: Logged): 
   const marks = new Set(JSON.stringify(record).toLowerCase().match(PERSON_ID_PATTERN));
   const ip = 'ip' in record && typeof record.ip === 'string' ? [record.ip] : [];
   const byDigest = new Map([...marks, ...ip].map((mark) => [computeDigest(secret, mark), mark]));
-  const found = sql
-    .exec<{ digest: string; pseudonym: string }>(
-      'SELECT digest, pseudonym FROM forgotten WHERE at >= ? AND digest IN (SELECT value FROM json_each(?))',
-      record.occurredAt,
-      JSON.stringify([...byDigest.keys()]),
-    )
-    .toArray();
+  const found = selectRows<{ digest: string; pseudonym: string }>(
+    sql,
+    'SELECT digest, pseudonym FROM forgotten WHERE at >= ? AND digest IN (SELECT value FROM json_each(?))',
+    record.occurredAt,
+    JSON.stringify([...byDigest.keys()]),
+  );
   return [...Map.groupBy(found, ({ pseudonym }) => pseudonym)].map(([pseudonym, rows]) => {
     const known = rows.map(({ digest }) => byDigest.get(digest) as string);
     return {

@@ -22,10 +22,7 @@ export interface LogFilterField {
   share: 'type' | 'targetType' | 'shareId' | 'shareContextId';
 }
 
-/**
- * Records that are not meant: those of which a field names something denied, where another field has a value. A field of `details`
- * is named `details.member_id`.
- */
+/** Records with something denied in one field and a value in another. `details.member_id` is a field of `details`. */
 export interface DeniedRecords {
   field: string;
   denied: Denials;

@@ -1,4 +1,5 @@
 import { clock, HOUR_MS } from '../kernel/clock.ts';
+import { selectRows } from '../platform/objects.ts';
 import { deleteObjects } from '../platform/stored-files.ts';
 import { summarizeContents } from './contents.ts';
 import { forgetTables, freeMoved } from './day-tables.ts';
@@ -58,11 +59,7 @@ function inTransaction<T>({ storage }: Mover, work: () => T): T {
   }
 }
 
-/**
- * Puts late records among those of their day that were moved already: a file of these is written anew, with each record once
- * by its id. Nobody sees them before.
- * @returns whether there were any
- */
+/** Writes files of moved days anew with late records, each once by its id. @returns whether there were any */
 export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
   const { storage, files, changed } = mover;
   const { sql } = storage;
@@ -96,10 +93,11 @@ export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
 
 /** Deletes files that no part has named for a while. */
 export async function deleteLeftovers({ storage: { sql }, files }: Mover): Promise<void> {
-  const found = sql
-    .exec<{ file: string }>('SELECT file FROM leftovers WHERE deleteAt <= ? LIMIT 500', clock.now())
-    .toArray()
-    .map(({ file }) => file);
+  const found = selectRows<{ file: string }>(
+    sql,
+    'SELECT file FROM leftovers WHERE deleteAt <= ? LIMIT 500',
+    clock.now(),
+  ).map(({ file }) => file);
   await deleteObjects(
     files,
     found.filter((file) => !isNamed(sql, file)),

@@ -1,10 +1,7 @@
 import { readAll } from '../platform/bounded.ts';
 import { type LogFilter, type Logged, makeRecordMatcher } from './log.ts';
 
-/**
- * Writes records as a file of R2: NDJSON, compressed, the newest first, which is the order that lists have.
- * @param records the oldest first
- */
+/** Writes records, the oldest first, as a file of R2: compressed NDJSON, the newest first, as lists have them. */
 export async function encodePart(records: readonly Logged[]): Promise<Uint8Array> {
   const { readable, writable } = new CompressionStream('gzip');
   const compressed = readAll(readable);
@@ -23,10 +20,7 @@ const LINES_PER_BATCH = 500;
 /** A file that its log names, or has named, and that is not there. */
 export class MissingPart extends Error {}
 
-/**
- * The records of a file that a filter lets through, the newest first. One line is held at a time.
- * @throws MissingPart where there is no such file
- */
+/** The records of a file that a filter lets through, the newest first, line by line. @throws MissingPart */
 export async function* readPart(
   files: R2Bucket,
   file: string,

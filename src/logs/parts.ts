@@ -1,3 +1,4 @@
+import { selectRows } from '../platform/objects.ts';
 import { countFrom } from './contents.ts';
 import type { LogFilter, LogKey, LogKind, LogRange } from './log.ts';
 
@@ -95,23 +96,21 @@ export async function countParts(
 
 /** Undefined where the file was written anew meanwhile. It is kept long enough to be read. */
 const contentsOfPart = (sql: SqlStorage, kind: LogKind, { file, last }: PartRange): string | undefined =>
-  sql
-    .exec<{ contents: string }>(
-      'SELECT contents FROM parts WHERE kind = ? AND lastAt = ? AND lastId = ? AND file = ?',
-      ...[kind, last.at, last.id, file],
-    )
-    .toArray()[0]?.contents;
+  selectRows<{ contents: string }>(
+    sql,
+    'SELECT contents FROM parts WHERE kind = ? AND lastAt = ? AND lastId = ? AND file = ?',
+    ...[kind, last.at, last.id, file],
+  )[0]?.contents;
 
 /** The part that a late record goes into: of its day the first one that does not end before it, else the day's last. */
 export function partFor(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRange): Part | undefined {
   const orderByEnd = (lower: LogKey, order: 'ASC' | 'DESC') =>
-    sql
-      .exec<Row>(
-        `SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (lastAt, lastId) < (?, ?)
+    selectRows<Row>(
+      sql,
+      `SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (lastAt, lastId) < (?, ?)
          ORDER BY lastAt ${order}, lastId ${order} LIMIT 1`,
-        ...[kind, lower.at, lower.id, day.upper.at, day.upper.id],
-      )
-      .toArray()[0];
+      ...[kind, lower.at, lower.id, day.upper.at, day.upper.id],
+    )[0];
   const row = orderByEnd(key, 'ASC') ?? orderByEnd(day.lower, 'DESC');
   return row && toPart(row);
 }
@@ -119,12 +118,11 @@ export function partFor(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRan
 /** The part that comes after a record, or the first one. */
 export function partAfter(sql: SqlStorage, kind: LogKind, after: LogKey | null): Part | undefined {
   const { at, id } = after ?? { at: Number.MIN_SAFE_INTEGER, id: '' };
-  const [row] = sql
-    .exec<Row>(
-      'SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) > (?, ?) ORDER BY lastAt, lastId LIMIT 1',
-      ...[kind, at, id],
-    )
-    .toArray();
+  const [row] = selectRows<Row>(
+    sql,
+    'SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) > (?, ?) ORDER BY lastAt, lastId LIMIT 1',
+    ...[kind, at, id],
+  );
   return row && toPart(row);
 }
 

@@ -1,20 +1,17 @@
 import { clock } from '../kernel/clock.ts';
+import { selectRows } from '../platform/objects.ts';
 import { deleteObjects } from '../platform/stored-files.ts';
 import { LOG_KINDS, type Logged, type LogKey, type LogKind } from './log.ts';
 import { type Mover, writeParts } from './mover.ts';
 import { readPart } from './part-file.ts';
 import { deletePart, insertPart, partAfter } from './parts.ts';
 import { type Person, redactValue } from './redaction.ts';
-import { formatLateTable, listColumns, TABLES } from './tables.ts';
+import { formatLateTable, listColumns, listTableNames, TABLES } from './tables.ts';
 
 /** Rows that are looked at before others get a turn. */
 const ROWS_PER_BATCH = 1000;
 
-/**
- * Puts the pseudonym in the place of a person in the records that are in the object, those included that have been moved and are not
- * dropped yet.
- * @returns how many records named them
- */
+/** Redacts the object's records, with those moved and not dropped yet. @returns how many named the person */
 export async function redactRows(sql: SqlStorage, person: Person, pause: () => Promise<void>): Promise<number> {
   let changed = 0;
   for (const kind of LOG_KINDS) {
@@ -25,11 +22,9 @@ export async function redactRows(sql: SqlStorage, person: Person, pause: () => P
 
 function listTables(sql: SqlStorage, kind: LogKind): string[] {
   const { name } = TABLES[kind];
-  return sql
-    .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
-    .toArray()
-    .map((table) => table.name)
-    .filter((table) => table === name || table.startsWith(`${name}_`) || table === formatLateTable(kind));
+  return listTableNames(sql).filter(
+    (table) => table === name || table.startsWith(`${name}_`) || table === formatLateTable(kind),
+  );
 }
 
 async function redactTable(
@@ -43,14 +38,13 @@ async function redactTable(
   const text = fields.map((field) => `coalesce(${field}, '')`).join(` || ' ' || `);
   let changed = 0;
   for (let after: LogKey = { at: Number.MIN_SAFE_INTEGER, id: '' }; ; await pause()) {
-    const rows = sql
-      .exec(
-        `SELECT ${listColumns(kind)} FROM "${table}" WHERE (occurredAt, id) > (?, ?)
+    const rows = selectRows<Record<string, SqlStorageValue>>(
+      sql,
+      `SELECT ${listColumns(kind)} FROM "${table}" WHERE (occurredAt, id) > (?, ?)
          AND EXISTS (SELECT 1 FROM json_each(?) AS mark WHERE instr(lower(${text}), mark.value))
          ORDER BY occurredAt, id LIMIT ${ROWS_PER_BATCH}`,
-        ...[after.at, after.id, JSON.stringify([...person.ids, person.email, ...person.ips])],
-      )
-      .toArray();
+      ...[after.at, after.id, JSON.stringify([...person.ids, person.email, ...person.ips])],
+    );
     for (const row of rows) {
       const { occurredAt, id, ...present } = row;
       const rest = redactValue(present, person) as Record<string, SqlStorageValue>;
@@ -72,11 +66,7 @@ async function redactTable(
 const isSame = (row: Record<string, unknown>, rest: Record<string, unknown>): boolean =>
   Object.entries(rest).every(([field, value]) => row[field] === value);
 
-/**
- * Redacts one file, which is written anew where it names the person.
- * @param after the file before; null for the first
- * @returns how many records named them, and the file for the next call; null after the last
- */
+/** Redacts the file after `after`. @returns how many records named them, and the next file; null after the last */
 export async function redactPart(
   mover: Mover,
   kind: LogKind,

@@ -28,20 +28,14 @@ export function redactedText(text: string, { ids, email, pseudonym }: Person): s
   return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escaped(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
 }
 
-/**
- * Whether a record is of something that the person did: it names them as the actor, or it names no actor and comes from one of
- * their addresses.
- */
+/** Whether the person did it: it names them as the actor, or no actor and comes from one of their addresses. */
 function isActionOf(record: Record<string, unknown>, { ids, email, ips }: Person): boolean {
   const who = ACTOR_MEMBERS.map((name) => record[name]).filter((each) => typeof each === 'string');
   if (who.length === 0) return typeof record.ip === 'string' && ips.includes(record.ip);
   return who.some((each) => ids.includes(each) || (email !== '' && each.toLowerCase() === email));
 }
 
-/**
- * Replaces the person by the pseudonym throughout a JSON value. A record of something they did loses the address and browser,
- * and one that is theirs by its id loses their name.
- */
+/** Puts the pseudonym throughout a JSON value. What the person did loses address and browser. */
 export function redactValue(value: unknown, person: Person): unknown {
   if (typeof value === 'string') return redactedText(value, person);
   if (Array.isArray(value)) return value.map((each) => redactValue(each, person));

@@ -1,5 +1,6 @@
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { getCreatedAt } from '../kernel/ids.ts';
+import { selectRows } from '../platform/objects.ts';
 import { type DayTable, tableFor, tablesIn } from './day-tables.ts';
 import {
   compareKeys,
@@ -65,10 +66,7 @@ function insertInto(sql: SqlStorage, kind: LogKind, table: string, records: read
   return written;
 }
 
-/**
- * Whether a record of this id, from the same minute, is stored already. Events that anybody can cause have one id a minute, so
- * that repeating them adds nothing.
- */
+/** Whether a record of this id, from the same minute, is stored: anybody's events have one id a minute. */
 export function isKnownInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id }: Logged): boolean {
   const madeAt = getCreatedAt(id);
   // Other ids are made when what they stand for happens.
@@ -143,16 +141,15 @@ function* readRecords(
   const { text, given } = makeConditions(wanted);
   for (let { lower, upper } = range, left = limit, skip = offset; left > 0; skip = 0) {
     const atOnce = Math.min(left, ROWS_PER_BATCH);
-    const rows = sql
-      .exec<Record<string, string | number | null>>(
-        `SELECT ${listColumns(kind)} FROM ${name} WHERE ${IN_RANGE}${text}
+    const rows = selectRows<Record<string, string | number | null>>(
+      sql,
+      `SELECT ${listColumns(kind)} FROM ${name} WHERE ${IN_RANGE}${text}
          ORDER BY occurredAt ${order}, id ${order} LIMIT ? OFFSET ?`,
-        ...bound({ lower, upper }),
-        ...given,
-        atOnce,
-        skip,
-      )
-      .toArray();
+      ...bound({ lower, upper }),
+      ...given,
+      atOnce,
+      skip,
+    );
     for (const row of rows) {
       for (const field of json) row[field] = JSON.parse(row[field] as string);
       yield row as unknown as Logged;

@@ -1,3 +1,4 @@
+import { selectRows } from '../platform/objects.ts';
 import { LOG_KINDS, type LogFilterField, type Logged, type LogKind } from './log.ts';
 
 /** The tables, folder and fields for one kind of records in a company's log. */
@@ -62,13 +63,14 @@ export const TABLES: { [K in LogKind]: Table<K> } = {
 /** The columns of a kind, its key first: SQL. */
 export const listColumns = (kind: LogKind): string => ['occurredAt', 'id', ...TABLES[kind].fields].join(', ');
 
+/** The names of all tables of a database. */
+export const listTableNames = (sql: SqlStorage): string[] =>
+  selectRows<{ name: string }>(sql, "SELECT name FROM sqlite_master WHERE type = 'table'").map(({ name }) => name);
+
 /** Holds records of times that were moved already, until they are put among those. */
 export const formatLateTable = (kind: LogKind): string => `late_${TABLES[kind].name}`;
 
-/**
- * Makes a table of records. They are clustered by time and id, and have no second index: keeping one writes one row. Searches by
- * other fields read the table, in slices.
- */
+/** Makes a table of records, clustered by time and id; without a second index, keeping one writes one row. */
 export function createTable(sql: SqlStorage, kind: LogKind, name: string): void {
   sql.exec(`CREATE TABLE IF NOT EXISTS ${name} (occurredAt INTEGER NOT NULL, id TEXT NOT NULL,
     ${TABLES[kind].fields.join(', ')}, PRIMARY KEY (occurredAt, id)) WITHOUT ROWID`);

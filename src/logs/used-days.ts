@@ -1,4 +1,5 @@
 import { DAY_MS } from '../kernel/clock.ts';
+import { selectRows } from '../platform/objects.ts';
 import type { Logged } from './log.ts';
 import { isThere } from './rows.ts';
 
@@ -38,10 +39,4 @@ export function countUsed(sql: SqlStorage, records: readonly Logged<'audit'>[]):
 
 /** The days from one to another, both included, on which something was used. */
 export const readUsedDays = (sql: SqlStorage, from: number, to: number): UsedDay[] =>
-  sql
-    .exec<UsedDay & Record<string, number>>(
-      'SELECT day, requests, executions FROM used_days WHERE day BETWEEN ? AND ?',
-      from,
-      to,
-    )
-    .toArray();
+  selectRows<UsedDay>(sql, 'SELECT day, requests, executions FROM used_days WHERE day BETWEEN ? AND ?', from, to);

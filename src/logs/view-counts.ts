@@ -22,10 +22,7 @@ const readMark = (sql: SqlStorage): Mark =>
 /** The events that stand for one share seen: they name it. Events that stand for several are counted by `addViews` alone. */
 const VIEW_EVENT_TYPES = ['share.resolved', 'share.executed'];
 
-/**
- * Adds events to the counts that are not in them yet, a slice of them. So nobody writes a row for each view: they are counted
- * when somebody asks, once a day, and before they are moved. @returns whether there are more
- */
+/** Adds a slice of events to the counts: on request, daily, and before they move. @returns whether more are left */
 export function countViews(sql: SqlStorage): boolean {
   const { at, id } = readMark(sql);
   const range = { lower: keyAfter({ at, id }), upper: toRange({}).upper };

@@ -101,10 +101,7 @@ export class CompanyLog extends DurableObject<Environment> {
     createForgotten(this.#sql);
   }
 
-  /**
-   * Deletes all records for good, but for those in files.
-   * @returns how many there were
-   */
+  /** Deletes all records for good, but for those in files, and returns how many there were. */
   async erase(): Promise<number> {
     if (this.#isErased) return 0;
     const { storage } = this.ctx;
@@ -228,10 +225,7 @@ export class CompanyLog extends DurableObject<Environment> {
     unfollow(this.#sql, kinds, follows);
   }
 
-  /**
-   * Returns the next records of a kind in the log's order, days in files included, and records that came late: the same until
-   * `followed` is called. Undefined where nobody follows it.
-   */
+  /** The next records in the log's order, from files too, the same until `followed`. Undefined if nobody follows. */
   following(kind: LogKind, limit: number): Promise<FollowedRecords | undefined> {
     return this.#runExclusively(async () => {
       const redactions = this.#redactions;
@@ -240,10 +234,7 @@ export class CompanyLog extends DurableObject<Environment> {
     });
   }
 
-  /**
-   * Notes that a follower of the log has kept the records that `following` returned.
-   * @returns false where they have to be read again, since a person was taken out of the log meanwhile
-   */
+  /** Notes that records of `following` were kept. @returns false where a person was taken out: read them again */
   followed(kind: LogKind, told: Pick<FollowedRecords, 'upTo' | 'late' | 'redactions'>): boolean {
     if (told.redactions !== this.#redactions) return false;
     advanceCursor(this.#sql, kind, told);
@@ -256,10 +247,7 @@ export class CompanyLog extends DurableObject<Environment> {
     return listRecords(reading, kind, filter, skip, limit);
   }
 
-  /**
-   * The next records of a filter before one, the newest first. Where the object has no more of them, the files that have the
-   * rest.
-   */
+  /** The next records of a filter before one, the newest first; or the files that have the rest. */
   async next(
     kind: LogKind,
     filter: LogFilter,

@@ -1,4 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
+import { selectRows } from '../platform/objects.ts';
 /** A request that is to be done once: under a key of its sender's choice. */
 export interface KeyedRequest {
   key: string;
@@ -136,15 +137,14 @@ export class IdempotencyKeys {
 
   #find(senderId: string, key: string, now: number): Row | undefined {
     const found = [...this.#days].flatMap((day) =>
-      this.#sql
-        .exec<Row>(
-          `SELECT digest, request_id, in_use_until, answer FROM ${formatTableName(day)}
+      selectRows<Row>(
+        this.#sql,
+        `SELECT digest, request_id, in_use_until, answer FROM ${formatTableName(day)}
            WHERE sender_id = ? AND key = ? AND kept_until > ?`,
-          senderId,
-          key,
-          now,
-        )
-        .toArray(),
+        senderId,
+        key,
+        now,
+      ),
     );
     // One that was begun anew the day after it was lost stands in both.
     return found.at(-1);

@@ -22,9 +22,7 @@ export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
     return this.#windows.take(what, limit, clock.now());
   }
 
-  /**
-   * Counts a request that belongs to no company. The first one of a minute represents all of them in the audit trail.
-   */
+  /** Counts a request that belongs to no company. The first of a minute stands for all of them in the audit trail. */
   async countStranger(record: AuditRecord): Promise<void> {
     const { storage } = this.ctx;
     const first = await storage.get<AuditRecord>(STRANGERS);

@@ -1,5 +1,6 @@
 import type { PresentedCredential } from '../access/known-principals.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/clock.ts';
+import { selectRows } from '../platform/objects.ts';
 
 export type Nonce = NonNullable<PresentedCredential['nonce']>;
 
@@ -30,13 +31,12 @@ export class Nonces {
   /** The request that used the nonce; undefined if it is new. */
   usedBy({ accessKey, value }: Nonce): string | null | undefined {
     for (const hour of this.#hours) {
-      const [found] = this.#sql
-        .exec<{ request_id: string | null }>(
-          `SELECT request_id FROM nonces_${hour} WHERE access_key = ? AND nonce = ?`,
-          accessKey,
-          value,
-        )
-        .toArray();
+      const [found] = selectRows<{ request_id: string | null }>(
+        this.#sql,
+        `SELECT request_id FROM nonces_${hour} WHERE access_key = ? AND nonce = ?`,
+        accessKey,
+        value,
+      );
       if (found) return found.request_id;
     }
     return undefined;

@@ -14,10 +14,7 @@ export class TokenLimiter extends DurableObject {
   readonly #windows = new FixedWindows(WINDOW_MS);
   #opened: IdempotencyKeys | undefined;
 
-  /**
-   * Counts one request, and begins to use its key where it has one.
-   * @returns the state of the key; null where there is none, or the limit refuses the request
-   */
+  /** Counts one request, and begins to use its key. @returns its state; null without one, or where it is refused */
   async take(perMinute: number, use?: KeyUse): Promise<{ limit: LimitState; key: KeyState | null }> {
     const limit = this.#windows.take('token', perMinute, Date.now());
     if (!use || !limit.allowed) return { limit, key: null };

@@ -1,14 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
 
-/**
- * The number of executions that run at once for all viewers of a company, and for one viewer. Each uses up to two of the forty
- * connections of the company's reader; the rest stays free for the company itself.
- */
+/** The executions at once for a company's viewers, and for one: two connections each, of the reader's forty. */
 const CONCURRENCY = { company: 12, viewer: 8 };
-/**
- * The time that a viewer waits for a slot, and the number that may wait: of a company, and of one viewer, who must not fill the
- * queue.
- */
+/** The time that a viewer waits for a slot, and the number that may wait, of a company and of one viewer. */
 const MAX_WAIT_MS = 12_000;
 const MAX_WAITING = { company: 500, viewer: 250 };
 /** A slot that is not released ends after this time, which is longer than any execution. */
@@ -26,20 +20,14 @@ interface WaitingViewer extends Slot {
   begin(admitted: boolean): void;
 }
 
-/**
- * Gives a company's viewers slots at its database, in the order they came. Slots are in memory: those that an eviction
- * forgets end after `MAX_SLOT_MS`.
- */
+/** Gives viewers slots at their company's database, in the order they came; one that is forgotten ends by itself. */
 export class ViewerGate extends DurableObject {
   readonly #running = new Map<string, Slot & { endsAt: number }>();
   readonly #waiting: WaitingViewer[] = [];
   /** The time until which the company's database is believed to be waking. */
   #wakingUntil = 0;
 
-  /**
-   * Waits for a slot. @returns whether it came in time; `leave` releases it. A call that is repeated with the same id,
-   * because its answer got lost, waits for the same slot.
-   */
+  /** Waits for a slot, which `leave` frees. @returns whether in time; a call repeated by its id has the same slot */
   async enter(slot: Slot): Promise<boolean> {
     if (this.#running.has(slot.id)) return true;
     this.#forget(slot.id);

@@ -8,6 +8,7 @@ import { isNamedIn, type Person, redactValue } from '../logs/redaction.ts';
 import { decrypt } from '../platform/cipher.ts';
 import { gatherVersions } from '../platform/key-versions.ts';
 import { log, logError } from '../platform/log.ts';
+import { selectRows } from '../platform/objects.ts';
 import {
   DEFAULT_DISABLE_AFTER_SECONDS,
   DEFAULT_RETRY_SECONDS,
@@ -30,10 +31,7 @@ const RUN_MS = MINUTE_MS;
 const RUN_TRIES = 900;
 /** The time for which the endpoint's settings are cached, unless a change is announced. Milliseconds. */
 const ENDPOINT_CACHE_MS = 1_000;
-/**
- * The time after which an object that may not send checks again: for a suspended company, and for a paused endpoint, which is
- * also notified when it is resumed.
- */
+/** The time after which an object that may not send checks again; a resumed endpoint is notified, too. */
 const SUSPENDED_RECHECK_MS = MINUTE_MS;
 const PAUSED_RECHECK_MS = HOUR_MS;
 
@@ -134,34 +132,25 @@ export class WebhookSender extends DurableObject<Environment> {
     `);
   }
 
-  /**
-   * Takes events to send, each once by its id. The body of one that comes again is replaced: a forgotten person may have been
-   * taken out of it.
-   * @returns the ids of the new deliveries
-   */
+  /** Takes events, once by id; a body that comes again replaces, since a person may be gone. @returns new deliveries */
   async take(owner: Owner, sendings: readonly DeliveryInput[]): Promise<string[]> {
     this.ctx.storage.kv.put(OWNER, owner);
     const now = clock.now();
     for (const { id, body } of sendings)
       this.#sql.exec('UPDATE deliveries SET body = ?1 WHERE eventId = ?2 AND body <> ?1', body, id);
     const taken = sendings.flatMap(({ id, type, body, later = false }) =>
-      this.#sql
-        .exec<{ id: string }>(
-          `INSERT OR IGNORE INTO deliveries (id, eventId, eventType, body, status, attempts, tries, nextAttemptAt, later, createdAt)
+      selectRows<{ id: string }>(
+        this.#sql,
+        `INSERT OR IGNORE INTO deliveries (id, eventId, eventType, body, status, attempts, tries, nextAttemptAt, later, createdAt)
            VALUES (?, ?, ?, ?, 'pending', '[]', 0, ?, ?, ?) RETURNING id`,
-          ...[newId(now), id, type, body, now, later ? 1 : 0, now],
-        )
-        .toArray()
-        .map((row) => row.id),
+        ...[newId(now), id, type, body, now, later ? 1 : 0, now],
+      ).map((row) => row.id),
     );
     if (taken.length > 0) await this.#wake(now);
     return taken;
   }
 
-  /**
-   * Called when the endpoint was changed: its cached settings are out of date.
-   * @param resumed it sends again, and begins anew to count failures
-   */
+  /** Called when the endpoint was changed; `resumed`, it sends again and begins anew to count failures. */
   async changed({ resumed }: { resumed: boolean }): Promise<void> {
     this.#endpoint = null;
     if (resumed) this.ctx.storage.kv.delete(FAILING_SINCE);
@@ -196,12 +185,11 @@ export class WebhookSender extends DurableObject<Environment> {
   }
 
   #bodiesAfter(after: string): { rows: { id: string; body: string }[]; next: string | null } {
-    const rows = this.#sql
-      .exec<{ id: string; body: string }>(
-        'SELECT id, body FROM deliveries WHERE id > ? ORDER BY id LIMIT ?',
-        ...[after, BODIES_PER_BATCH],
-      )
-      .toArray();
+    const rows = selectRows<{ id: string; body: string }>(
+      this.#sql,
+      'SELECT id, body FROM deliveries WHERE id > ? ORDER BY id LIMIT ?',
+      ...[after, BODIES_PER_BATCH],
+    );
     return { rows, next: rows.length < BODIES_PER_BATCH ? null : (rows.at(-1)?.id ?? null) };
   }
 
@@ -246,13 +234,12 @@ export class WebhookSender extends DurableObject<Environment> {
   /** Sends deliveries again that failed, of all that were made since a time (ms). @returns how many */
   async resendFailed(since: number): Promise<number> {
     const now = clock.now();
-    const count = this.#sql
-      .exec(
-        `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ? WHERE status = 'failed' AND createdAt >= ?
+    const count = selectRows(
+      this.#sql,
+      `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ? WHERE status = 'failed' AND createdAt >= ?
          RETURNING 1`,
-        ...[now, Math.max(since, now - RETENTION_MS)],
-      )
-      .toArray().length;
+      ...[now, Math.max(since, now - RETENTION_MS)],
+    ).length;
     if (count > 0) await this.#wake(now);
     return count;
   }
@@ -338,14 +325,13 @@ export class WebhookSender extends DurableObject<Environment> {
   }
 
   #nextDue(): Due | undefined {
-    return this.#sql
-      .exec<Due>(
-        `SELECT id, eventId, eventType, body, attempts, tries FROM deliveries
+    return selectRows<Due>(
+      this.#sql,
+      `SELECT id, eventId, eventType, body, attempts, tries FROM deliveries
          WHERE status = 'pending' AND nextAttemptAt <= ? AND id NOT IN (SELECT value FROM json_each(?))
          ORDER BY later, nextAttemptAt, rowid LIMIT 1`,
-        ...[clock.now(), JSON.stringify([...this.#underWay.keys()])],
-      )
-      .toArray()[0];
+      ...[clock.now(), JSON.stringify([...this.#underWay.keys()])],
+    )[0];
   }
 
   async #deliver(due: Due): Promise<void> {

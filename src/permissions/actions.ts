@@ -157,14 +157,10 @@ const ENTRIES: ReadonlyMap<string, ActionEntry> = new Map(
 export const ALL_ACTIONS: readonly Action[] = [...ENTRIES.values()].map((entry) => entry.action);
 
 /** Whether `text` is an action of the catalogue. */
-export function isAction(text: string): text is Action {
-  return ENTRIES.has(text);
-}
+export const isAction = (text: string): text is Action => ENTRIES.has(text);
 
 /** Whether `text` is a service of the catalogue. */
-export function isService(text: string): text is Service {
-  return Object.hasOwn(SERVICES, text);
-}
+export const isService = (text: string): text is Service => Object.hasOwn(SERVICES, text);
 
 /** Returns the catalogue's entry of `action`. */
 export function actionEntry(action: Action): ActionEntry {

@@ -14,15 +14,10 @@ export function resourceArn<A extends Action>(action: A, companyId: string, id =
 /** The origin of a policy: `inline` ones are a company's own, the others come with the system. */
 export type PolicyType = 'system' | 'managed' | 'inline';
 
-/**
- * The ARN of a policy, `arn:svc:iam::{company_id}:policy/{type}/{name}`.
- * Policies that come with the system belong to no company: `companyId` is null, and the segment empty.
- */
-export function policyArn(companyId: string | null, type: PolicyType, name: string): string {
-  return arn('iam', companyId ?? '', 'policy', `${type}/${name}`);
-}
+/** The ARN of a policy, `arn:svc:iam::{company_id}:policy/{type}/{name}`; the system's have no company. */
+export const policyArn = (companyId: string | null, type: PolicyType, name: string): string =>
+  arn('iam', companyId ?? '', 'policy', `${type}/${name}`);
 
 /** An ARN from its segments. */
-export function arn(service: string, companyId: string, type: string, id: string): string {
-  return `arn:svc:${service}::${companyId}:${type}/${id}`;
-}
+export const arn = (service: string, companyId: string, type: string, id: string): string =>
+  `arn:svc:${service}::${companyId}:${type}/${id}`;

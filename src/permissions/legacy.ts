@@ -45,10 +45,7 @@ export function grantOfRole(role: Role): LegacyGrant | null {
   return isService(role.target) ? grant(role.target, role.actions, ['*']) : null;
 }
 
-/**
- * The actions that a permission allows to members of company `companyId`, or null for none: its target is another company, a
- * service nobody knows, or a resource without its service. Policies are addressed by name, so no `service_id` reaches one.
- */
+/** The actions that a permission allows a company's members; null for a target or service that no policy reaches. */
 export function grantOfPermission(permission: LegacyPermission, companyId: string): LegacyGrant | null {
   const { company_id, service_name, service_id } = permission.target;
   if (company_id !== '*' && company_id !== companyId) return null;

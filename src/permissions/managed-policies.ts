@@ -90,9 +90,7 @@ const BY_ID = new Map(MANAGED_POLICIES.map((policy) => [policy.id, policy]));
 const BY_NAME = new Map(MANAGED_POLICIES.map((policy) => [policy.name, policy]));
 
 /** The managed policy of this id, or undefined. */
-export function managedPolicyById(id: string): ManagedPolicy | undefined {
-  return BY_ID.get(id);
-}
+export const managedPolicyById = (id: string): ManagedPolicy | undefined => BY_ID.get(id);
 
 /** The managed policy of this name, for those that the system itself attaches (`FullAdmin`, `ReadOnly`). */
 export function managedPolicyNamed(name: string): ManagedPolicy {

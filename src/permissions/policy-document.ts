@@ -22,10 +22,7 @@ export interface PolicyDocument {
   statements: PolicyStatement[];
 }
 
-/**
- * Bounds of a document. Of the order of AWS's, roomier: a principal has few documents here, and each is read on every
- * request, so it is the length as a whole that counts.
- */
+/** Bounds of a document, roomier than AWS's: each is read on every request, so its length as a whole counts. */
 export const POLICY_LIMITS = {
   /** Bytes of the document as compact JSON. */
   bytes: 20 * 1024,

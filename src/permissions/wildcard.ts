@@ -20,9 +20,7 @@ export function compile(pattern: string): Matcher {
 }
 
 /** Whether the whole of `text` fits `pattern`. */
-export function matches(pattern: string, text: string): boolean {
-  return compile(pattern)(text);
-}
+export const matches = (pattern: string, text: string): boolean => compile(pattern)(text);
 
 /** Whether a pattern fits every text. */
 export const matchesEverything = (pattern: string): boolean => /^\*+$/.test(pattern);
@@ -51,10 +49,7 @@ function build(pattern: string): Matcher {
   };
 }
 
-/**
- * Whether some text may fit both patterns. Looks at the literal beginnings and ends only, so it may say yes where the
- * answer is no, never no where it is yes.
- */
+/** Whether some text may fit both patterns, by their literal ends alone: it may say yes where the answer is no. */
 export function mayOverlap(a: string, b: string): boolean {
   if (!a.includes('*')) return matches(b, a);
   if (!b.includes('*')) return matches(a, b);

@@ -1,10 +1,6 @@
 import { concatBytes } from '../kernel/bytes.ts';
 
-/**
- * Reads a stream to its end, unless it is longer than `limit` bytes.
- * @param options `leavesRest` of a longer one: else it is cancelled
- * @returns the bytes, or null when there are more than `limit`; what is left is not read
- */
+/** Reads a stream up to `limit` bytes, or null. @param options `leavesRest` of a longer one: else it is cancelled */
 export async function readBounded(
   stream: ReadableStream<Uint8Array> | null,
   limit: number,

@@ -19,9 +19,7 @@ export async function encrypt(keys: Record<string, string>, plaintext: string, c
   return `v${version}:${base64Url(iv)}:${base64Url(new Uint8Array(ciphertext))}`;
 }
 
-/**
- * Decrypts what `encrypt` returned for the same context, under any version. Throws when the version is unknown, the context differs, or the ciphertext was changed.
- */
+/** Decrypts under any version. Throws when that is unknown, the context differs, or the ciphertext was changed. */
 export async function decrypt(keys: Record<string, string>, encrypted: string, context: string): Promise<string> {
   const match = /^v(\d+):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/.exec(encrypted);
   if (match === null) throw new Error('not an encrypted text');
@@ -36,10 +34,7 @@ export async function decrypt(keys: Record<string, string>, encrypted: string, c
 /** The prefix of texts that are encrypted under the newest version. */
 export const newestPrefix = (keys: Record<string, string>): string => `v${newestSecret(keys).version}:`;
 
-/**
- * Encrypts a text again under the newest version. One that cannot be decrypted is logged and stays as it is, so that it does not
- * keep others from being encrypted again.
- */
+/** Encrypts under the newest version. What cannot be decrypted is logged and stays: it must hold up no other. */
 export async function reencrypt<T extends string | null>(
   keys: Record<string, string>,
   encrypted: T,

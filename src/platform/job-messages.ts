@@ -3,10 +3,7 @@ import { splitIntoParts } from '../kernel/parts.ts';
 
 const upload = { companyId: z.string(), jobId: z.string() };
 
-/**
- * Every message of the queues. Delivery is at least once and in no order, so that a consumer reads from its own checkpoint
- * what is left to do.
- */
+/** Every message of the queues. Delivery is at least once and in no order: consumers have checkpoints of their own. */
 export const jobMessage = z.discriminatedUnion('type', [
   /** Continue to infer the schema of an upload job's files. */
   z.object({ type: z.literal('upload.analyse'), ...upload }),

@@ -3,11 +3,7 @@ import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 /** Canonical base64url: without padding, and with unused bits zero, so that each sequence of bytes has one spelling. */
 const SEGMENT = /^(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
 
-/**
- * Accepts one spelling of a token only. jose ignores spaces, padding and unused bits of base64, so that many texts would be
- * the same signed token.
- * @throws JOSEError
- */
+/** Accepts one spelling of a token only: jose ignores spaces, padding and unused bits of base64. @throws JOSEError */
 export function requireCanonicalJwt(token: string): void {
   const segments = token.split('.');
   if (segments.length !== 3 || !segments.every((segment) => SEGMENT.test(segment))) {

@@ -8,14 +8,12 @@ import { hmacSha256, newestSecret, toHex } from './secrets.ts';
  * @param data the secret, together with what it belongs to
  * @returns lower-case hex
  */
-export function keyedDigest(keys: Record<string, string>, purpose: string, data: string): Promise<string> {
-  return digest(newestSecret(keys).secret, purpose, data);
-}
+export const keyedDigest = (keys: Record<string, string>, purpose: string, data: string): Promise<string> =>
+  digest(newestSecret(keys).secret, purpose, data);
 
 /** The digests under every version of the keys, to find one that was stored under an older one. */
-export function keyedDigests(keys: Record<string, string>, purpose: string, data: string): Promise<string[]> {
-  return Promise.all(Object.values(keys).map((secret) => digest(secret, purpose, data)));
-}
+export const keyedDigests = (keys: Record<string, string>, purpose: string, data: string): Promise<string[]> =>
+  Promise.all(Object.values(keys).map((secret) => digest(secret, purpose, data)));
 
 async function digest(secret: string, purpose: string, data: string): Promise<string> {
   const key = toHex(await hmacSha256(secret, `data-console digest: ${purpose}`));

@@ -57,13 +57,9 @@ function messageWithoutData({ name, code, severity, status }: ErrorParts): strin
   return name === 'SyntaxError' ? 'could not be parsed' : undefined;
 }
 
-function line(event: string, facts: Record<string, unknown>): string {
-  return JSON.stringify({ event, correlation_id: correlation.getStore(), ...facts });
-}
+const line = (event: string, facts: Record<string, unknown>): string =>
+  JSON.stringify({ event, correlation_id: correlation.getStore(), ...facts });
 
-/**
- * drizzle's message of a failed query ends with the values that were bound: hashes, names, anything a customer keeps. An
- * address may name who signs in there.
- */
+/** A failed query's message ends with the bound values: hashes, names. An address may name who signs in there. */
 const withoutSecrets = (message: string): string =>
   message.replace(/\nparams: .*$/s, '').replaceAll(/:\/\/[^\s/@]*@/g, '://…@');

@@ -1,9 +1,6 @@
 import { type Mailer, MailRefused, type Sender } from './mail.ts';
 
-/**
- * Codes of Cloudflare Email Sending for which a retry is pointless: the mail, its receiver, or the sending domain is wrong.
- * https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes
- */
+/** Not worth a retry: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes */
 const PERMANENT = new Set([
   'E_VALIDATION_ERROR',
   'E_FIELD_MISSING',
@@ -22,10 +19,7 @@ const PERMANENT = new Set([
   'E_HEADERS_TOO_MANY',
 ]);
 
-/**
- * A mail may have 5 MiB, files in base64 included.
- * https://developers.cloudflare.com/email-service/platform/limits/
- */
+/** 5 MiB, in base64. https://developers.cloudflare.com/email-service/platform/limits/ */
 const MAX_FILE_BYTES = 3.5 * 1024 * 1024;
 
 /** Sends through Cloudflare's `send_email` binding. */

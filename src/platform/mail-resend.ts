@@ -84,10 +84,7 @@ function buildBody(mail: object, attachments: readonly Attached[]): BodyInit {
   return readable;
 }
 
-/**
- * The failure of a mail, with the name of Resend's error (`{ name, message }`), but not its message, which may hold the
- * receiver's address.
- */
+/** The failure of a mail, with the name of Resend's error, but not its message, which may hold an address. */
 function refusal(status: number, body: Uint8Array | null): MailRefused {
   const code = `${status} ${readErrorName(body) ?? 'unknown'}`;
   const permanent = status >= 400 && status < 500 && !TRANSIENT.has(status);

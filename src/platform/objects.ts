@@ -4,10 +4,7 @@ interface PlatformError {
   overloaded?: boolean;
 }
 
-/**
- * Calls a Durable Object, and once more where the platform says that a retry helps: the object was moved or restarted. The
- * call may run twice, so it must be idempotent.
- */
+/** Calls a Durable Object, and again where the platform says that a retry helps: the call must be idempotent. */
 export async function callObject<T extends Rpc.DurableObjectBranded | undefined, A>(
   namespace: DurableObjectNamespace<T>,
   name: string,
@@ -22,3 +19,7 @@ export async function callObject<T extends Rpc.DurableObjectBranded | undefined,
     return call(namespace.getByName(name));
   }
 }
+
+/** The rows of a query in an object, read at once: no cursor stays open. */
+export const selectRows = <R extends object>(sql: SqlStorage, query: string, ...given: SqlStorageValue[]): R[] =>
+  sql.exec<R & Record<string, SqlStorageValue>>(query, ...given).toArray();

@@ -31,10 +31,7 @@ export const providerRequestOptions = (allowPrivate: boolean) => ({
   signal: new AbortController().signal,
 });
 
-/**
- * An OpenID Provider's discovery document (`{issuer}/.well-known/openid-configuration`), whose `issuer` is verified. The
- * isolate remembers it for five minutes.
- */
+/** A provider's discovery document, whose `issuer` is verified. The isolate remembers it for five minutes. */
 export async function discover(issuer: string, allowPrivate: boolean): Promise<AuthorizationServer> {
   const key = `${allowPrivate} ${issuer}`;
   const known = discovered.get(key);
@@ -72,10 +69,7 @@ const parseBooleanClaim = (claim: unknown): boolean | undefined =>
 export const isEmailVerified = ({ email_verified }: Record<string, unknown>): boolean | undefined =>
   parseBooleanClaim(email_verified);
 
-/**
- * Whether Entra ID says that the address is of a domain whose owner the organization proved to be; undefined where it says
- * nothing.
- */
+/** Whether Entra ID says that the organization owns the address's domain; undefined where it says nothing. */
 export const isDomainOwnerVerified = ({ xms_edov }: Record<string, unknown>): boolean | undefined =>
   parseBooleanClaim(xms_edov);
 

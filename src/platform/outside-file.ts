@@ -5,10 +5,7 @@ import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 export const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/**
- * The reason why nothing, or nothing more, comes from an address: it may not be called, answers with too many redirects, says
- * nothing, or the connection failed.
- */
+/** Why nothing more comes: the address may not be called, redirects too often, says nothing, or was lost. */
 export type OutsideProblem = 'refused' | 'redirects' | 'silent' | 'lost';
 
 /** Tells nothing of the address, so that it can be logged. */
@@ -26,10 +23,7 @@ export class OutsideFailed extends Error {
 export interface OutsideResponse {
   status: number;
   headers: Headers;
-  /**
-   * The next bytes; null at the end.
-   * @throws OutsideFailed where none come for the time that was said, or the connection is lost
-   */
+  /** The next bytes; null at the end. @throws OutsideFailed where none come in time, or the connection is lost */
   read(): Promise<Uint8Array | null>;
   /** Ends the connection. */
   close(): void;

@@ -34,10 +34,7 @@ function compute(password: string, salt: Uint8Array, cost: Cost, tagLength: numb
   return hash({ password: new TextEncoder().encode(password), salt, tagLength, ...cost });
 }
 
-/**
- * Loads the library as its own `setup.js` does, but with less memory: that one's 65 MiB, half of what an isolate may use, would
- * never be freed. The modules are the library's, except for the minimum memory that they import.
- */
+/** Loads the library like its `setup.js`, but for the memory: its 65 MiB, half of an isolate's, would stay taken. */
 function load(): computeHash {
   const memory = new WebAssembly.Memory(PAGES);
   const instance = instantiate({ env: { memory } });
@@ -62,16 +59,10 @@ export async function hashPassword(password: string): Promise<string> {
   return phc(cost, salt, compute(password.normalize('NFC'), salt, cost, TAG_LENGTH));
 }
 
-/**
- * The result of checking a password. `isOutdated`: a new hash of it would differ in cost or form, and is to take the place of
- * this one.
- */
+/** The result of checking a password. `isOutdated`: a new hash would differ in cost or form, and replaces it. */
 export type PasswordCheck = { isRight: false } | { isRight: true; isOutdated: boolean };
 
-/**
- * Whether the password is the one that was hashed, in whichever form of Unicode either was typed. Keyboards differ, and
- * passwords were hashed as they were typed once. Without a hash the answer is false after the same time.
- */
+/** Whether it is the password, in whichever form of Unicode. Without a hash the answer is false after the same time. */
 export async function verifyPassword(password: string, hash: string | null): Promise<PasswordCheck> {
   const { cost, salt, tag } = parsePhc(hash ?? dummyHash());
   for (const form of listForms(password)) {
@@ -93,9 +84,8 @@ function isOtherCost(cost: Cost): boolean {
   return cost.memorySize !== memorySize || cost.passes !== passes || cost.parallelism !== parallelism;
 }
 
-function phc({ memorySize, passes, parallelism }: Cost, salt: Uint8Array, tag: Uint8Array): string {
-  return `$argon2id$v=19$m=${memorySize},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`;
-}
+const phc = ({ memorySize, passes, parallelism }: Cost, salt: Uint8Array, tag: Uint8Array): string =>
+  `$argon2id$v=19$m=${memorySize},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`;
 
 function parsePhc(text: string): { cost: Cost; salt: Uint8Array; tag: Uint8Array } {
   const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(text);
@@ -115,6 +105,4 @@ function parsePhc(text: string): { cost: Cost; salt: Uint8Array; tag: Uint8Array
   };
 }
 
-function base64(bytes: Uint8Array): string {
-  return bytes.toBase64({ omitPadding: true });
-}
+const base64 = (bytes: Uint8Array): string => bytes.toBase64({ omitPadding: true });

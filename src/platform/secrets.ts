@@ -21,10 +21,7 @@ export async function sameSecret(a: string, b: string): Promise<boolean> {
   return crypto.subtle.timingSafeEqual(left as ArrayBuffer, right as ArrayBuffer);
 }
 
-/**
- * The newest version of a map from version to secret: new things are made under it. A version that must not be used yet has
- * its number negated.
- */
+/** The newest version of a map of secrets, for what is new. One that must not be used yet has its number negated. */
 export function newestSecret(secrets: Record<string, string>): { version: number; secret: string } {
   const version = Math.max(...Object.keys(secrets).map(Number));
   return { version, secret: secrets[version] as string };

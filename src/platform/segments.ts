@@ -43,10 +43,7 @@ export class SegmentWriter {
   }
 }
 
-/**
- * Reads `length` bytes from `offset` on, of segments one after another; fewer where they end.
- * @returns null when one of the objects is gone
- */
+/** Reads `length` bytes from `offset` on, of segments in a row; fewer at the end, null when an object is gone. */
 export async function readSegments(
   bucket: R2Bucket,
   segments: Segment[],

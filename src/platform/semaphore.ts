@@ -54,10 +54,7 @@ export class Semaphore {
     return this.#held.size < this.#limits.permits ? this.#grant() : null;
   }
 
-  /**
-   * Runs `work` under a permit.
-   * @throws the error that `full` makes, where too many wait or the wait was too long
-   */
+  /** Runs `work` under a permit. @throws what `full` makes, where too many wait or the wait was too long */
   async run<T>(work: () => Promise<T>, full: () => Error): Promise<T> {
     const release = await this.acquire();
     if (!release) throw full();

@@ -24,9 +24,7 @@ export async function beginUpload(
   return upload;
 }
 
-/**
- * Abandons the uploads that these objects, of all kinds, note: their uploaded parts are deleted. One that has ended is no error.
- */
+/** Abandons the uploads that these objects, of all kinds, note. One that has ended is no error. */
 export async function abandonUploads(bucket: R2Bucket, objects: readonly string[]): Promise<void> {
   for (const noted of objects.filter((key) => key.endsWith(UPLOAD_NOTE_SUFFIX))) {
     const note = await (await bucket.get(noted))?.json<{ key: string; uploadId: string }>();

@@ -18,10 +18,7 @@ export interface WithApiVariables {
 
 let cachedEnvironment: { text: string; env: object } | undefined;
 
-/**
- * A background Worker's environment with the API's variables, asked for each time: secrets change while an isolate lives.
- * As long as they are the same, so is the object.
- */
+/** A background Worker's environment with the API's variables, asked each time; the same object while unchanged. */
 export async function withVariables<E extends WithApiVariables>(env: E): Promise<E> {
   const variables: Record<string, string> = await env.API_VARIABLES.all();
   const text = JSON.stringify(variables);

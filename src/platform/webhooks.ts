@@ -67,10 +67,7 @@ export interface TryResult {
   retryAfter: number;
 }
 
-/**
- * Posts to an address that customers choose. Only the status is read: the rest of the answer is not waited for, however long.
- * @param options `allowPrivate` as {@link fetchOutside} has it; `now` in milliseconds
- */
+/** Posts to an address that customers choose, reading only the status of the answer, which may be long. */
 export async function postWebhook(
   address: string,
   headers: Record<string, string>,

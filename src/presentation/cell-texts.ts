@@ -38,14 +38,9 @@ export type CellText = (cell: ViewCell) => string;
 export interface CellTexts {
   /** A number that a double would round may come as text. */
   numberText(value: number | string, style?: NumberStyle, grouping?: boolean): string;
-  /**
-   * The format of a column's cells. Timestamps are in UTC, like the data; if all are midnights, only their days are written. Years
-   * and ids have no thousands separators.
-   */
+  /** The format of a column's cells: UTC, days alone if all are midnights; years and ids without separators. */
   cellTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
-  /**
-   * The format of a column's cells in a chart: if all cells are first days of months or years, these months or years are written.
-   */
+  /** The format of a column's cells in a chart: months or years, if all cells are first days of these. */
   periodTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
   /** The formats of a result's columns in a table: of rows, or of the points that its chart draws. */
   columnTextsOf(result: Result, chart: Pick<ViewChart['chart'], 'type' | 'options'>): CellText[];
@@ -151,6 +146,5 @@ export function timestampText(cell: string, format: Intl.DateTimeFormat): string
 }
 
 /** Whether a cell is a number, or a number as text because a double would round it. */
-export function isNumeric(cell: ViewCell): cell is number | string {
-  return typeof cell === 'number' || (typeof cell === 'string' && /^-?\d+(\.\d+)?$/.test(cell));
-}
+export const isNumeric = (cell: ViewCell): cell is number | string =>
+  typeof cell === 'number' || (typeof cell === 'string' && /^-?\d+(\.\d+)?$/.test(cell));

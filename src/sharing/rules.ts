@@ -9,10 +9,7 @@ export interface Rule {
   access: 'open' | 'closed';
   /** The values that rows may have, and that the viewer may choose among; null when nothing narrows them. */
   allowed: readonly string[] | null;
-  /**
-   * The value when the viewer sends none (`refused`: there must be none to send): the author's default, no value, or the one
-   * that an embed fixes or an attribute is.
-   */
+  /** The value when none is sent: the author's, none, a fixed one; `refused`: there must be none to send. */
   fallback: 'default' | 'none' | 'refused' | { fixed: BoundValue };
   /** Whether the input must end up with a value: sent, fixed, or its default. */
   required: boolean;
@@ -32,10 +29,7 @@ export interface ViewerRules {
   allowedOnly: boolean;
   /** Whether the viewer may download results, which are those that the other rules leave. */
   downloads: boolean;
-  /**
-   * Slugs whose terms cannot be enforced, because their filter or parameter was deleted or changed, or because the viewer lacks
-   * the attribute that decides: nothing is shown then.
-   */
+  /** Slugs whose terms cannot be enforced, for a changed filter or a missing attribute: nothing is shown then. */
   unenforceable: readonly string[];
 }
 

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** The events of shares, contexts, outsiders and embeds. */
 export const SHARE_EVENT_TYPES = [
   'share.created',
@@ -33,35 +35,33 @@ export const TARGET_TYPES = ['dashboard', 'visualization'] as const;
 
 export type TargetType = (typeof TARGET_TYPES)[number];
 
-/**
- * The kind of whoever caused the event: a `user` or a `service_account` of the company, an `external` person known by email, a
- * `viewer` who holds a token, or nobody that is known.
- */
+/** Who caused the event: the company's `user` or `service_account`, somebody `external`, or a token's `viewer`. */
 export const SHARE_ACTOR_KINDS = ['user', 'service_account', 'external', 'viewer', 'anonymous'] as const;
 
 export type ShareActorKind = (typeof SHARE_ACTOR_KINDS)[number];
 
 /** A stored event. It never holds a token, a code or a value of a parameter. */
-export interface ShareEvent {
+export const shareEvent = z.object({
   /** Generated with the event: an event that is delivered twice is stored once. */
-  id: string;
-  companyId: string;
-  type: ShareEventType;
+  id: z.string(),
+  companyId: z.string(),
+  type: z.enum(SHARE_EVENT_TYPES),
   /** Milliseconds since the epoch. */
-  occurredAt: number;
-  actorKind: ShareActorKind;
-  actorId: string | null;
-  actorEmail: string | null;
-  targetType: TargetType | null;
-  targetId: string | null;
-  shareId: string | null;
-  shareContextId: string | null;
+  occurredAt: z.int(),
+  actorKind: z.enum(SHARE_ACTOR_KINDS),
+  actorId: z.string().nullable(),
+  actorEmail: z.string().nullable(),
+  targetType: z.enum(TARGET_TYPES).nullable(),
+  targetId: z.string().nullable(),
+  shareId: z.string().nullable(),
+  shareContextId: z.string().nullable(),
   /** ISO 3166 code. */
-  ipCountry: string | null;
-  userAgent: string | null;
-  origin: string | null;
-  correlationId: string;
+  ipCountry: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  origin: z.string().nullable(),
+  correlationId: z.string(),
   /** An id that is the same for all events of one person, as far as that can be told; not shown. */
-  viewer: string;
-  details: Record<string, unknown>;
-}
+  viewer: z.string(),
+  details: z.record(z.string(), z.unknown()),
+});
+export type ShareEvent = z.output<typeof shareEvent>;

@@ -67,10 +67,7 @@ export interface ViewerTerms {
   embed?: EmbedTerms;
   /** The attributes of the viewer; none where left out. */
   attributes?: ViewerAttributes;
-  /**
-   * Whether the viewer is one of the company's own people, who may set parameters that no filter sets, and those that attributes
-   * decide for others.
-   */
+  /** Whether the viewer is of the company: they set parameters that no filter sets, and what attributes decide. */
   isInsider?: boolean;
 }
 

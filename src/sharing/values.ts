@@ -79,10 +79,7 @@ function getUnchosenValue(rule: Rule, sentValue: unknown): BoundValue | undefine
 export const allowsNothing = (value: BoundValue | undefined): boolean =>
   value?.type === 'list' && value.values.length === 0;
 
-/**
- * The bound values as one text, equal for two viewers exactly when they are bound to the same: a cache key made of it
- * leaves no constraint out.
- */
+/** The bound values as one text, equal exactly for the same values: a cache key made of it leaves none out. */
 export function canonicalValues(values: BoundValues): string {
   const entries = [...values].sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify(entries.map(([slug, value]) => [slug, value && canonical(value)]));

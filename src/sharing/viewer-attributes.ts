@@ -2,10 +2,7 @@ import { type BoundValue, coerceParameter, isChoice, type ParameterKind } from '
 
 type Scalar = string | number | boolean;
 
-/**
- * The attributes of a viewer, by slug, set by whoever grants the access (share, context or embed host). They decide which rows
- * are shown.
- */
+/** The attributes of a viewer, by slug, set by whoever grants the access. They decide which rows are shown. */
 export type ViewerAttributes = Readonly<Record<string, Scalar | readonly Scalar[]>>;
 
 /** The viewer of an embed, as its host knows them. */
@@ -21,10 +18,7 @@ interface BoundInput {
   viewerAttributes: readonly string[];
 }
 
-/**
- * The value of an input that is bound to attributes: the part that all of them allow. A list stays a list.
- * @returns undefined where the viewer has not all of them, or one of them is no value of the input
- */
+/** The value of an input that attributes bind: what all of them allow; undefined where one is missing or no value. */
 export function attributeValue(
   { kind, takesList, viewerAttributes }: BoundInput,
   attributes: ViewerAttributes,
@@ -41,10 +35,7 @@ export function attributeValue(
   return left;
 }
 
-/**
- * Returns the values that two values both allow: of lists the values in both, of others the value itself where it is the same;
- * else undefined.
- */
+/** What two values both allow: of lists the common values, of others the same value; else undefined. */
 export function intersectValues(
   one: NonNullable<BoundValue>,
   other: NonNullable<BoundValue>,

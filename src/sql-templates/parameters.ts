@@ -24,10 +24,7 @@ export interface Parameter {
   viewer_attribute?: string | undefined;
 }
 
-/**
- * A value ready to be bound; null is no value. Texts are PostgreSQL's input for the type. The values of a choice are
- * always a list: one element for a choice of one, none at all where a viewer may see nothing.
- */
+/** A value to bind, null for none. A choice is a list, empty where a viewer may see nothing. */
 export type BoundValue =
   | null
   | { type: 'text' | 'number' | 'date'; value: string }
@@ -55,9 +52,8 @@ export function coerceParameter(kind: ParameterKind, input: unknown): CoercedVal
 }
 
 /** Whether a caller sent nothing: absent, null, `""` or `[]`. */
-export function isNoValue(input: unknown): boolean {
-  return input === undefined || input === null || input === '' || (Array.isArray(input) && input.length === 0);
-}
+export const isNoValue = (input: unknown): boolean =>
+  input === undefined || input === null || input === '' || (Array.isArray(input) && input.length === 0);
 
 const makeProblem = (problem: string): CoercedValue => ({ problem });
 
@@ -83,9 +79,7 @@ const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
   date_range: dateRange,
 };
 
-/**
- * Strings as they are; numbers and booleans as JSON writes them. Undefined for all else and for characters that no text can hold.
- */
+/** Strings as they are; numbers and booleans as in JSON. Undefined for all else and for what no text can hold. */
 function scalarText(input: unknown): string | undefined {
   const text =
     typeof input === 'number' || typeof input === 'boolean'

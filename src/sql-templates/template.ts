@@ -45,10 +45,7 @@ export class TemplateError extends Error {
   }
 }
 
-/**
- * The most defaults of a template. Each place after them knows them all: a line of nothing else would take a thousand times its
- * length.
- */
+/** The most defaults of a template: each place after them knows them all, a thousand times a line's length. */
 const MAX_DEFAULTS = 20;
 
 const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
@@ -60,9 +57,7 @@ const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.(
  * left alone.
  * @throws TemplateError
  */
-export function parseTemplate(sql: string): SqlTemplate {
-  return new TemplateParser(sql).parse();
-}
+export const parseTemplate = (sql: string): SqlTemplate => new TemplateParser(sql).parse();
 
 /** The bytes that templates may take in an isolate, about, which has 128 MB for everything. */
 const CACHE_BYTES = 8 * 1024 * 1024;

@@ -17,10 +17,7 @@ export { isOutOfTime, isPostgresError, isTimeout, type PostgresError } from './p
 export type { TenantTx, TransactionOptions } from './transaction.ts';
 
 export interface TenantSqlOptions {
-  /**
-   * WebSocket proxy for all hosts, e.g. `ws://127.0.0.1:5433/v2` (`NEON_WS_PROXY`). Without it every Neon host is
-   * reached at its own `wss://{host}/v2`.
-   */
+  /** WebSocket proxy for all hosts, such as `ws://127.0.0.1:5433/v2`; without it, each host's own `wss://{host}/v2`. */
   wsProxy?: string;
   /** Milliseconds to connect before the database counts as unavailable; 15,000 by default. */
   connectTimeoutMs?: number;
@@ -41,10 +38,7 @@ export interface TenantSql extends TenantTx {
    * all statements of this connection belong to the transaction. It begins with its first statement, in one message.
    */
   transaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /**
-   * Runs a statement that must not be in a transaction (VACUUM, CREATE INDEX CONCURRENTLY), with a limit of its own, also
-   * for its locks.
-   */
+  /** Runs a statement that must not be in a transaction (VACUUM, CREATE INDEX CONCURRENTLY), with its own limit. */
   executeAlone(text: string, milliseconds: number): Promise<void>;
   /** Returns the driver's client, connected. */
   connect(): Promise<Client>;
@@ -75,9 +69,8 @@ const WAKING_MS = 300;
  * PostgreSQL limits the time of every statement (outside of transactions by the login's setting, see `LIMITS` in
  * `transaction.ts`); the client limits it too, with some grace.
  */
-export function openTenantSql(connectionString: string, options: TenantSqlOptions = {}): TenantSql {
-  return new NeonTenantSql(connectionString, options);
-}
+export const openTenantSql = (connectionString: string, options: TenantSqlOptions = {}): TenantSql =>
+  new NeonTenantSql(connectionString, options);
 
 class NeonTenantSql implements TenantSql {
   readonly #connectionString: string;

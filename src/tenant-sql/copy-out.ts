@@ -9,10 +9,7 @@ import { isConnectionProblem } from './postgres-error.ts';
 import type { Bind } from './row-filters.ts';
 import type { Statement } from './rows.ts';
 
-/**
- * The values of a statement that takes none, as COPY: they are settings of the transaction, which the statement reads.
- * `statement` sets them, and goes before it.
- */
+/** A statement's values for COPY, which takes none: settings that it reads, set by `statement` before it. */
 export function bindAsSettings(): { bind: Bind; statement(): Statement[] } {
   const values: unknown[] = [];
   const name = (number: number) => `'console_value.v${number}'`;

@@ -1,16 +1,12 @@
 import { type Column, POSTGRES_TYPES } from './columns.ts';
 import { literal, qualified, quoted, type TenantSchema } from './identifiers.ts';
 
-/**
- * The name of a table's primary key. Indexes share a namespace with tables, so Postgres's default (`<table>_pkey`)
- * could take a name that a user wants; users' names contain no `$`.
- */
+/** A primary key's name, with `$` as no user's: it shares a namespace with tables, and `<table>_pkey` may be one's. */
 const primaryKeyName = (tableId: string): string => `pk$${tableId}`;
 
 /** The definition of a column in CREATE TABLE and ADD COLUMN: `"name" bigint NOT NULL`. */
-export function columnDefinition({ name, type, nullable }: Column): string {
-  return `${quoted(name)} ${POSTGRES_TYPES[type]}${nullable ? '' : ' NOT NULL'}`;
-}
+export const columnDefinition = ({ name, type, nullable }: Column): string =>
+  `${quoted(name)} ${POSTGRES_TYPES[type]}${nullable ? '' : ' NOT NULL'}`;
 
 /**
  * Creates a table with its row id and columns. `uuidv7()` makes ids that sort by insertion, also within one statement.
@@ -31,10 +27,7 @@ export function addPrimaryKey(table: { schema: TenantSchema; name: string; id: s
   return `ALTER TABLE ${qualified(table.schema, table.name)} ADD CONSTRAINT ${quoted(primaryKeyName(table.id))} PRIMARY KEY ("id")`;
 }
 
-/**
- * Moves a table of schema `public` to `trash`, named by its id. Two statements for one simple query. Ids start with a
- * digit (until 2055), so no user's table can have that name in between.
- */
+/** Moves a table to `trash`, named by its id: that starts with a digit until 2055, which no user's table does. */
 export function moveToTrash(table: { name: string; id: string }): [string, string] {
   return [
     `ALTER TABLE ${qualified('public', table.name)} RENAME TO ${quoted(table.id)}`,
@@ -43,9 +36,10 @@ export function moveToTrash(table: { name: string; id: string }): [string, strin
 }
 
 /** Reverts `moveToTrash`. */
-export function moveFromTrash(table: { name: string; id: string }): [string, string] {
-  return [`ALTER TABLE ${qualified('trash', table.id)} SET SCHEMA "public"`, renameTable(table.id, table.name)];
-}
+export const moveFromTrash = (table: { name: string; id: string }): [string, string] => [
+  `ALTER TABLE ${qualified('trash', table.id)} SET SCHEMA "public"`,
+  renameTable(table.id, table.name),
+];
 
 /** The sequence that counts the rows of a table while it is loaded in `console`. */
 const rowCounter = (tableId: string): string => qualified('console', `${tableId}_rows`);
@@ -70,17 +64,11 @@ export function countRowIds(tableId: string): string[] {
   ];
 }
 
-/**
- * Reverts `countRowIds`: every row gets a new UUID. COPY then inserts one by one and reports exactly which row fails.
- */
-export function drawRowIds(tableId: string): string {
-  return `ALTER TABLE ${qualified('console', tableId)} ALTER COLUMN "id" SET DEFAULT uuidv7()`;
-}
+/** Reverts `countRowIds`: rows get new UUIDs. COPY then inserts one by one and reports exactly which row fails. */
+export const drawRowIds = (tableId: string): string =>
+  `ALTER TABLE ${qualified('console', tableId)} ALTER COLUMN "id" SET DEFAULT uuidv7()`;
 
-/**
- * Moves a table that was loaded in `console` to schema `public` under its name, and reverts `countRowIds`. The
- * statements are to be run one after the other; see `moveToTrash` about names.
- */
+/** Moves a loaded table from `console` to `public` and reverts `countRowIds`. For the names see `moveToTrash`. */
 export function moveIntoPlace(table: { name: string; id: string }): string[] {
   return [
     drawRowIds(table.id),
@@ -91,28 +79,21 @@ export function moveIntoPlace(table: { name: string; id: string }): string[] {
 }
 
 /** Drops a deleted table permanently. */
-export function dropFromTrash(tableId: string): string {
-  return `DROP TABLE IF EXISTS ${qualified('trash', tableId)}`;
-}
+export const dropFromTrash = (tableId: string): string => `DROP TABLE IF EXISTS ${qualified('trash', tableId)}`;
 
-export function renameTable(name: string, newName: string): string {
-  return `ALTER TABLE ${qualified('public', name)} RENAME TO ${quoted(newName)}`;
-}
+export const renameTable = (name: string, newName: string): string =>
+  `ALTER TABLE ${qualified('public', name)} RENAME TO ${quoted(newName)}`;
 
 /** Empties a table of schema `public`. */
-export function truncateTable(name: string): string {
-  return `TRUNCATE ${qualified('public', name)}`;
-}
+export const truncateTable = (name: string): string => `TRUNCATE ${qualified('public', name)}`;
 
 /** Locks a table of schema `public` against writes until the transaction ends; reads continue. */
-export function lockAgainstWrites(table: string): string {
-  return `LOCK TABLE ${qualified('public', table)} IN SHARE ROW EXCLUSIVE MODE`;
-}
+export const lockAgainstWrites = (table: string): string =>
+  `LOCK TABLE ${qualified('public', table)} IN SHARE ROW EXCLUSIVE MODE`;
 
 /** Runs several actions, such as `DROP COLUMN "a"`, in one pass over the table. */
-export function alterColumns(table: string, actions: string[]): string {
-  return `ALTER TABLE ${qualified('public', table)} ${actions.join(', ')}`;
-}
+export const alterColumns = (table: string, actions: string[]): string =>
+  `ALTER TABLE ${qualified('public', table)} ${actions.join(', ')}`;
 
 /** A name that no user can give. */
 const TEMPORARY_NAME = '$aside';

@@ -2,10 +2,7 @@ import { Client, types } from '@neondatabase/serverless';
 
 /** Makes a client of the driver, not connected yet. @param wsProxy see `TenantSqlOptions` */
 export function newClient(connectionString: string, wsProxy: string | undefined): Client {
-  const client = new Client({
-    connectionString,
-    types: { getTypeParser: getParser as typeof types.getTypeParser },
-  });
+  const client = new Client({ connectionString, types: { getTypeParser: getParser as typeof types.getTypeParser } });
   if (wsProxy !== undefined) {
     const proxy = new URL(wsProxy);
     client.neonConfig.useSecureWebSocket = proxy.protocol === 'wss:';

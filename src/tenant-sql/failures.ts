@@ -7,10 +7,7 @@ export const databaseUnavailable = defineFailure('tenant_sql.unavailable', 'unav
   detail: { retryAfter: 5 },
 });
 
-/**
- * The connection was lost while a change was being committed: it may or may not have been. There is no `retryAfter`,
- * because a retry may repeat the change.
- */
+/** The connection was lost during a commit, which may have been made: no `retryAfter`, as a retry may repeat it. */
 export const resultUnknown = defineFailure('tenant_sql.result_unknown', 'unavailable', {
   message:
     'The connection was lost before the database confirmed the change, which may or may not have been made. Check before trying again.',
@@ -29,9 +26,7 @@ export const databaseFull = defineFailure('tenant_sql.full', 'unavailable', {
   'managed-tables': 'MANAGED_DATABASE_FULL',
 });
 
-/**
- * The failures of every route that uses the company's Postgres: even a route that reads may have to migrate it first.
- */
+/** The failures of every route that uses the company's Postgres, which may have to be migrated first. */
 export const tenantSqlFailures = [databaseUnavailable, resultUnknown, databaseFull];
 
 /** Another call is still provisioning the database. */

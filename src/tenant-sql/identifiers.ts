@@ -21,19 +21,10 @@ export const RESERVED_COLUMN_NAMES: ReadonlySet<string> = new Set([
 export type TenantSchema = 'console' | 'public' | 'trash' | 'kept';
 
 /** Quotes an identifier for SQL, whatever its characters or keywords. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** Quotes a table's name with its schema. */
-export function qualified(schema: TenantSchema, table: string): string {
-  return `${quoted(schema)}.${quoted(table)}`;
-}
+export const qualified = (schema: TenantSchema, table: string): string => `${quoted(schema)}.${quoted(table)}`;
 
-/**
- * Quotes a text for SQL, for statements that take no bound values. Never use it for users' text where values can be
- * bound.
- */
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
+/** Quotes a text for SQL that takes no bound values. Never for users' text where values can be bound. */
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;

@@ -24,9 +24,8 @@ export function createUniqueIndexAtOnce(table: string, id: string, columns: stri
 }
 
 /** Drops an index of schema `public`, if it is there, without stopping writers. Must not be in a transaction. */
-export function dropIndex(id: string): string {
-  return `DROP INDEX CONCURRENTLY IF EXISTS ${qualified('public', formatIndexName(id))}`;
-}
+export const dropIndex = (id: string): string =>
+  `DROP INDEX CONCURRENTLY IF EXISTS ${qualified('public', formatIndexName(id))}`;
 
 /** The reason why an index refuses a row. */
 export type IndexRefusal =

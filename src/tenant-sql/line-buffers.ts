@@ -28,10 +28,7 @@ export class LineBuffers {
     this.#arrived();
   }
 
-  /**
-   * Takes the next lines; null where none come before `ended`. They stay as they are until the second call after this, so
-   * that they can be written while the next are waited for.
-   */
+  /** The next lines, null where none come before `ended`. They stay until the second call after: to write them. */
   async take(ended: Promise<unknown>): Promise<Lines | null> {
     const [before] = this.#taken.length === 2 ? this.#taken.splice(0, 1) : [];
     if (before) this.#release(before);

@@ -1,6 +1,4 @@
-/**
- * PostgreSQL's report on a statement it refuses (https://www.postgresql.org/docs/current/protocol-error-fields.html).
- */
+/** PostgreSQL's report on a refused statement (https://www.postgresql.org/docs/current/protocol-error-fields.html). */
 export interface PostgresError extends Error {
   /** SQLSTATE, e.g. `23505`. */
   code: string;

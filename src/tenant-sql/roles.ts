@@ -1,9 +1,6 @@
 import { ID_PATTERN } from '../kernel/ids.ts';
 
-/**
- * Names in a company's Postgres. They contain the company's id because roles belong to a whole server, which companies
- * may share, as they do on a local server.
- */
+/** Names in a company's Postgres, with its id: roles belong to a server, which companies share on a local one. */
 export interface TenantNames {
   /** Name of the project at Neon. */
   project: string;

@@ -32,10 +32,7 @@ export function takesOperator({ type }: Pick<FilteredColumn, 'type'>, operator: 
 /** The time of a day's last moment that a column can hold, as it follows the date in a text. */
 export const END_OF_DAY = ' 23:59:59.999999+00';
 
-/**
- * The text that Postgres reads for a value that a column is compared with, as `toPostgresText` gives it; of a datetime column
- * a date with `lte` or `gt` means the end of that day.
- */
+/** The text that a column is compared with; for a datetime column, a date with `lte` or `gt` is the day's end. */
 export function toComparedText(type: ColumnType, operator: FilterOperator, value: unknown): string | undefined {
   const text = toPostgresText(type, value);
   const meansWholeDay = type === 'datetime' && (operator === 'lte' || operator === 'gt');
@@ -82,10 +79,7 @@ export function bindings(): { values: unknown[]; bind: Bind } {
 /** The values of a statement that are all sent as text, a list as that of an array, and the function that adds one. */
 export function textBindings(): { values: string[]; bind: Bind } {
   const values: string[] = [];
-  return {
-    values,
-    bind: (value) => `$${values.push(Array.isArray(value) ? arrayLiteral(value) : String(value))}`,
-  };
+  return { values, bind: (value) => `$${values.push(Array.isArray(value) ? arrayLiteral(value) : String(value))}` };
 }
 
 /**
@@ -114,11 +108,7 @@ const COMPARISONS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 const makeCondition = ({ column, operator, values }: RowFilter, bind: Bind): string =>
   comparison(ofSource(column.name), column, operator, values, bind);
 
-/**
- * The SQL of a comparison.
- * @param compared SQL of a value of the type
- * @param values texts that Postgres reads for the type (see `toPostgresText`): one, or those of the list
- */
+/** The SQL of a comparison. @param values as Postgres reads them (`toPostgresText`): one, or those of the list */
 export function comparison(
   compared: string,
   type: Pick<FilteredColumn, 'type'>,
@@ -155,8 +145,5 @@ function searchIn(texts: string[], placeholder: string): string {
 
 const containsText = (text: string, part: string): string => `position(${caseFolded(part)} IN ${caseFolded(text)}) > 0`;
 
-/**
- * SQL that folds the case of a text by Unicode's rules, whatever the database's own collation: ß is SS, and both small sigmas are
- * one.
- */
+/** SQL that folds a text's case by Unicode, whatever the database's collation: ß is SS, both small sigmas are one. */
 export const caseFolded = (text: string): string => `casefold(${text} COLLATE "pg_unicode_fast")`;

@@ -77,9 +77,10 @@ export function updateRow(
 }
 
 /** Deletes one row and selects its id. */
-export function deleteRow(table: string, rowId: string): Statement {
-  return { text: `DELETE FROM ${qualified('public', table)} WHERE "id" = $1::uuid RETURNING "id"`, values: [rowId] };
-}
+export const deleteRow = (table: string, rowId: string): Statement => ({
+  text: `DELETE FROM ${qualified('public', table)} WHERE "id" = $1::uuid RETURNING "id"`,
+  values: [rowId],
+});
 
 const rowOfId = (table: string, columns: Column[]): string =>
   `SELECT ${selectedColumns(columns)} FROM ${qualified('public', table)} AS source WHERE source."id" = $1::uuid`;
@@ -111,9 +112,8 @@ export function lockRow(
  * The select list of rows: `id`, then `c0`, `c1`, … by position, because a column may have a name that JavaScript's objects
  * treat specially (`__proto__`). The table is called `source`, because a user's column may be called `c0`, too.
  */
-export function selectedColumns(columns: Column[]): string {
-  return ['source."id"', ...columns.map(({ name }, index) => `${ofSource(name)} AS c${index}`)].join(', ');
-}
+export const selectedColumns = (columns: Column[]): string =>
+  ['source."id"', ...columns.map(({ name }, index) => `${ofSource(name)} AS c${index}`)].join(', ');
 
 /** The length of a row of `selectedColumns` as text, read from the header of long texts without fetching them. */
 export function rowBytes(columns: Column[]): string {

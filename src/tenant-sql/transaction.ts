@@ -25,10 +25,7 @@ ALTER ROLE CURRENT_USER SET idle_in_transaction_session_timeout = ${LIMITS.idleM
  * of text, uuid, bigint and numeric as arrays of strings; everything else as text.
  */
 export interface TenantTx {
-  /**
-   * Returns the rows of the statement, or of the last one if `text` holds several, which is possible only without
-   * `values`.
-   */
+  /** Returns the rows of the statement, or of the last one if `text` holds several, which allows no `values`. */
   query<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
   /** Runs statements that do not depend on each other in one round trip; none follows one that fails. */
   queryAll<R extends unknown[]>(statements: { [I in keyof R]: Statement }): Promise<{ [I in keyof R]: R[I][] }>;

@@ -66,9 +66,7 @@ export const listValues = ({ called, fields, named }: NamesToCheck): string[] =>
 /** The name that made `CHECK_NAMES` fail. */
 export const refusedBy = (error: Error): string => /"(.*)"/s.exec(error.message)?.[1] ?? 'a name';
 
-/**
- * Returns the index of the first occurrence in a statement of a rejected name, as returned by `findNames` or `readRefusedName`.
- */
+/** The index of the first occurrence of a name that `findNames` or `readRefusedName` returned as refused. */
 export const indexOfName = (sql: string, name: string): number | undefined =>
   sqlTokens(sql).find((token) => {
     const spelling = sql.slice(token.start, token.end);

@@ -61,10 +61,7 @@ export const makeSteps = (
 
 const DESCRIBE = ['describe'] as const;
 
-/**
- * Fetches rows of the cursor that `makeOpeningSteps` declares, by a message of the protocol: the statement `FETCH` would write all
- * of them to the database's disk before it sends the first.
- */
+/** Fetches rows by a message of the protocol: `FETCH` would write all to disk before it sends the first. */
 export const makeFetchSteps = (rows: number): Steps => [DESCRIBE, ['fetch', rows]];
 
 /** Declares a cursor for the statement, in a transaction that is left open. */

@@ -139,10 +139,7 @@ class NameRefused extends Error {
 
 const notAvailable = (name: string): Error => new NameRefused(name);
 
-/**
- * The index of a statement's text at which it failed: where PostgreSQL found it wrong, or where a name stands that is refused.
- * Undefined where nobody says.
- */
+/** The index of a statement's text at which it failed, or where a refused name stands; undefined if unknown. */
 export function findFailedIndex({ text }: CompiledSql, { cause }: Failure): number | undefined {
   if (cause instanceof NameRefused) return indexOfName(text, cause.refused);
   const position = isPostgresError(cause) ? Number(cause.position) : Number.NaN;
@@ -320,6 +317,5 @@ const TYPES: Record<number, ColumnType> = {
   1184: 'datetime',
 };
 
-function cell(type: ColumnType, value: string | null): Cell {
-  return type === 'boolean' && value !== null ? value === 't' : toJsonValue(type, value);
-}
+const cell = (type: ColumnType, value: string | null): Cell =>
+  type === 'boolean' && value !== null ? value === 't' : toJsonValue(type, value);

@@ -19,9 +19,7 @@ export const EXPECTATIONS: Record<ColumnType, string> = {
  * type.
  * @returns undefined if the value does not fit exactly; `EXPECTATIONS[type]` describes valid ones
  */
-export function toPostgresText(type: ColumnType, value: unknown): string | undefined {
-  return ENCODERS[type](value);
-}
+export const toPostgresText = (type: ColumnType, value: unknown): string | undefined => ENCODERS[type](value);
 
 const ENCODERS: Record<ColumnType, (value: unknown) => string | undefined> = {
   text: (value) => (typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : undefined),
@@ -72,10 +70,7 @@ function isDate(text: string): boolean {
   return parts !== null && isCalendarDay(Number(parts[1]), Number(parts[2]), Number(parts[3]));
 }
 
-/**
- * Converts an ISO 8601 date and time (UTC if it has no offset) to `yyyy-mm-dd hh:mm:ss.ffffff+00`. A date alone means
- * midnight.
- */
+/** An ISO 8601 date or time (UTC without an offset) as `yyyy-mm-dd hh:mm:ss.ffffff+00`; a date is its midnight. */
 function datetimeText(text: string): string | undefined {
   const parts = DATETIME.exec(text);
   if (!parts) return undefined;
@@ -129,10 +124,7 @@ function decimalJson(text: string): number | string {
 const POSTGRES_TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:([+-])(\d{2})(?::(\d{2}))?(?::(\d{2}))?)?$/;
 
-/**
- * Converts Postgres's text of a timestamptz, in any session time zone, to ISO 8601 UTC: with milliseconds like
- * `Date.toISOString`, or with microseconds if there are any.
- */
+/** Postgres's text of a timestamptz as ISO 8601 UTC: with milliseconds, or with microseconds if there are any. */
 export function datetimeJson(text: string): string {
   const parts = POSTGRES_TIMESTAMP.exec(text);
   if (!parts) return text;

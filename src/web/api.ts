@@ -41,10 +41,7 @@ export interface Call {
   onTime?: (time: number) => void;
 }
 
-/**
- * Calls the API of the page's own origin: with a body by POST, else by GET.
- * @throws ApiProblem; the signal's reason when aborted
- */
+/** Calls this page's API: with a body by POST, else by GET. @throws ApiProblem; the signal's reason when aborted */
 export async function call<T>(path: string, options: Call = {}): Promise<T> {
   const response = await sendRequest(path, options);
   options.onTime?.(Date.parse(response.headers.get('Date') ?? '') || Date.now());
@@ -54,10 +51,7 @@ export async function call<T>(path: string, options: Call = {}): Promise<T> {
   throw toProblem(response, answer);
 }
 
-/**
- * Calls the API for a file, which has the name that the answer gives it.
- * @throws ApiProblem
- */
+/** Calls the API for a file, which has the name that the answer gives it. @throws ApiProblem */
 export async function callFile(path: string, options: Call): Promise<File> {
   const response = await sendRequest(path, options);
   if (!response.ok) throw toProblem(response, await response.json().catch(() => undefined));

@@ -20,10 +20,7 @@ interface Page {
   preload: string[];
   /** The source of its texts: the folders of `src/texts` that its script loads, or the server for a page that needs none. */
   texts: string[] | 'server' | 'none';
-  /**
-   * Set for pages of the links in mails, or that look like them. Such a page says that it is loading before its script runs:
-   * nobody knows it yet.
-   */
+  /** Set for pages of mails' links and their like: before its script runs, such a page says that it is loading. */
   ofMails?: true;
 }
 
@@ -55,10 +52,7 @@ const PAGES = {
 
 type PageName = keyof typeof PAGES;
 
-/**
- * An asset's name changes with its content. It is cached for a day only, because the headers also apply to a 404: an
- * asset that is missing while a version is rolled out must not stay missing.
- */
+/** Cached for a day only, since the headers also apply to a 404 while a version with new assets is rolled out. */
 const HEADERS = `/assets/*
   Cache-Control: public, max-age=86400
   X-Content-Type-Options: nosniff
@@ -179,10 +173,7 @@ const linkedWithin = (html: string): string =>
     return guide ? `<a href="#${guide === 'README' ? folder : guide}"` : '<a';
   });
 
-/**
- * The web component with which other sites embed dashboards and visualizations, bundled into one file. Its name changes with
- * its content.
- */
+/** The web component with which other sites embed, bundled into one file, whose name changes with its content. */
 async function componentScript(): Promise<{ name: string; script: Uint8Array }> {
   const { outputFiles } = await build({
     absWorkingDir: PROJECT,

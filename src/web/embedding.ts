@@ -6,10 +6,7 @@ const GREETING_MS = 2_000;
 /** The maximum number of messages buffered until the allowed origins are known. */
 const MAX_BUFFERED_MESSAGES = 50;
 
-/**
- * The messages that the host page may send. Those about tokens are accepted from any origin, as each token is checked before
- * use.
- */
+/** The messages of the host page. Those about tokens may come from any origin: each token is checked. */
 type Incoming = 'parameters' | 'theme' | 'token' | 'token-failed' | 'token-refused';
 const TOKEN_MESSAGES: ReadonlySet<string> = new Set<Incoming>(['token', 'token-failed', 'token-refused']);
 
@@ -102,10 +99,7 @@ export function connectHost(): Host | undefined {
   };
 }
 
-/**
- * Reports this page's height to the host page, now and on every change, whatever its origin: any page that may embed this one
- * may know its height.
- */
+/** Reports this page's height to the host page, now and on change, whatever its origin: it may be known to any. */
 export function sendHeight(): void {
   if (parent === window) return;
   let sent = 0;

@@ -2,9 +2,7 @@ import type { ApiProblem } from './api.ts';
 import { h } from './dom.ts';
 import { TEXTS } from './texts.ts';
 
-/**
- * A message about a failure, with a button to try again if that can help. It tries by itself if the server says when.
- */
+/** A message about a failure, with a button to try again if that can help. It tries when the server says. */
 export function problemPanel(problem: ApiProblem | undefined, retry: () => void): HTMLElement {
   const status = problem?.status ?? 500;
   const canRetry = status === 0 || status === 429 || status >= 500;

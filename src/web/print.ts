@@ -1,7 +1,4 @@
-/**
- * Calls `print` with true before the page is printed, and with false afterwards.
- * @returns a function that stops this
- */
+/** Calls `print` with true before printing, and with false afterwards. @returns a function that stops this */
 export function onPrint(print: (isPrinted: boolean) => void): () => void {
   let isPrinting = false;
   const end = new AbortController();

@@ -16,9 +16,7 @@ export type Opened =
   | { kind: 'item'; item: SharedItemView; options: EmbedOptions; branding: ViewBranding }
   | { kind: 'sign_in'; companySlug: string };
 
-/**
- * Results with their age (ms). `waking`: they are outdated, since the database is still waking; new ones follow within seconds.
- */
+/** Results with their age (ms). `waking`: they are outdated, and new ones follow within seconds. */
 export interface Executed {
   results: ViewResult[];
   age: number;
@@ -46,10 +44,7 @@ export const downloadPath = (base: string, visualizationId: string, format: File
 export interface TokenAccess {
   /** Describes the shared item. @throws ApiProblem */
   info(): Promise<TokenView>;
-  /**
-   * Calls `work` with the base path of the current token.
-   * @throws ApiProblem
-   */
+  /** Calls `work` with the base path of the current token. @throws ApiProblem */
   ask<T>(work: (base: string) => Promise<T>): Promise<T>;
 }
 
@@ -90,10 +85,7 @@ export function createPublicShareSource(token: string): Source {
 export const optionsPath = (slug: string, search: string): string =>
   `${encodeURIComponent(slug)}/options${search === '' ? '' : `?${new URLSearchParams({ search })}`}`;
 
-/**
- * Executes a request and reads its response: `results` for a dashboard, `result` for a single visualization.
- * @param execute makes the call; passes `more` on to it
- */
+/** Executes a request and reads its response: `results` for a dashboard, `result` for a visualization. */
 export async function runExecution(
   execute: (more: { onTime: (time: number) => void }) => Promise<ViewResponse>,
 ): Promise<Executed> {

@@ -21,10 +21,7 @@ export interface Table {
   isCut(): boolean;
   /** Returns the viewer's sort order, number of rows and scroll position. */
   arranged(): Arranged;
-  /**
-   * Applies a sort order, number of rows and scroll position of another table to this one, if their columns are equal. This one
-   * must be in the document.
-   */
+  /** Takes over another table's order, number of rows and scroll position, if the columns are equal. */
   arrange(as: Arranged): void;
 }
 
@@ -206,10 +203,7 @@ function buildRow(
   );
 }
 
-/**
- * Returns a comparator of rows: numbers by value, all else as text in the page's language; empty cells come last in either
- * direction.
- */
+/** A comparator of rows: numbers by value, else text by the page's language; empty cells come last. */
 const makeRowComparator =
   ({ column, descending }: NonNullable<Order>) =>
   (first: ViewCell[], second: ViewCell[]): number => {

@@ -55,9 +55,7 @@ export function toQuery(filters: readonly ViewFilter[], values: ParameterValues)
 export const areEqual = (a: unknown, b: unknown): boolean =>
   isEmpty(a) || isEmpty(b) ? isEmpty(a) && isEmpty(b) : JSON.stringify(a) === JSON.stringify(b);
 
-/**
- * The parameters of a request. A default that the viewer removed is sent as null; a filter without a value is left out.
- */
+/** The parameters of a request. A default that was removed is null; a filter without a value is left out. */
 export function toParameters(filters: readonly ViewFilter[], values: ParameterValues): ParameterValues {
   return Object.fromEntries(
     filters.flatMap(({ slug, default: initial }) => {

@@ -111,11 +111,8 @@ export class Pooler {
 
   #poolOf({ user, database }: Login): Pool {
     const name = JSON.stringify([user, database]);
-    let pool = this.#pools.get(name);
-    if (!pool) {
-      pool = { size: 0, idle: [], waiting: new Set() };
-      this.#pools.set(name, pool);
-    }
+    const pool = this.#pools.get(name) ?? { size: 0, idle: [], waiting: new Set() };
+    this.#pools.set(name, pool);
     return pool;
   }
 

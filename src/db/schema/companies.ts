@@ -32,10 +32,7 @@ export const companies = sqliteTable(
     locale: text('locale', { enum: LOCALES }).notNull().default('en'),
     branding: json<Branding>('branding').notNull().default({}),
     logo: json<Logo>('logo'),
-    /**
-     * When the company was suspended: since then all requests by or for it are rejected, and no background work runs for it.
-     * Null while it is active.
-     */
+    /** When the company was suspended: its requests are rejected and no background work runs. Null while active. */
     suspendedAt: timestamp('suspended_at'),
     /** When the operator had the company ended, and when its erasure begins; null unless it is to end. It is suspended then. */
     endRequestedAt: timestamp('end_requested_at'),

@@ -12,10 +12,7 @@ export interface Notice {
   at: number;
 }
 
-/**
- * Mails that were asked for. A row holds no secret: codes and links are made when the mail is sent, so that a mail that
- * could not be sent is tried again with new ones.
- */
+/** Mails that were asked for. Codes and links are made when a mail is sent, anew at each try: a row holds no secret. */
 export const mailRequests = sqliteTable(
   'mail_requests',
   {

@@ -30,15 +30,9 @@ export const managedDatabases = sqliteTable(
     changedTables: text('changed_tables').notNull().default('{"*":0}'),
     /** The changes under way, by id as JSON: of which tables, and until when each is believed to be. */
     openChanges: text('open_changes').notNull().default('{}'),
-    /**
-     * The `dataVersion` up to which `changedTables` and `openChanges` are complete: the previous version of the service
-     * increments `dataVersion` only.
-     */
+    /** The `dataVersion` that `changedTables` and `openChanges` go up to: the previous service counts it alone. */
     notedVersion: integer('noted_version').notNull().default(0),
-    /**
-     * For the previous version of the service: the number of changes in progress, and when the last of them is assumed to have
-     * ended.
-     */
+    /** For the previous version of the service: the changes in progress, and when the last is assumed to have ended. */
     dataChanges: integer('data_changes').notNull().default(0),
     dataChangesUntil: timestamp('data_changes_until').notNull().default(0),
     /** Its tables, rows and size when it was measured last: after each sweep, and when somebody asks. */

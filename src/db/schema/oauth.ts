@@ -29,10 +29,7 @@ export const oauthPublicClients = sqliteTable(
   (table) => [index('oauth_public_clients_by_expiry').on(table.expiresAt)],
 );
 
-/**
- * A user's permission for an OAuth client to act on their behalf: created by their consent, effective once the client has
- * exchanged its code. Codes and refresh tokens are stored only as SHA-256.
- */
+/** What a user's consent lets a client do, effective once it exchanges its code. Secrets are stored as SHA-256 only. */
 export const oauthGrants = sqliteTable(
   'oauth_grants',
   {
@@ -72,10 +69,7 @@ export const oauthGrants = sqliteTable(
   ],
 );
 
-/**
- * Device authorizations: OAuth clients without a browser that wait for a user to enter their code. They belong to no company
- * until then.
- */
+/** Device authorizations: clients without a browser that wait for a user to enter a code, and have no company yet. */
 export const oauthDevices = sqliteTable(
   'oauth_devices',
   {

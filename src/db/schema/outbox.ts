@@ -15,10 +15,7 @@ export const outbox = sqliteTable(
   (table) => [index('outbox_by_due').on(table.dueAt)],
 );
 
-/**
- * Events that the company's webhook endpoints have not been told yet. Triggers of the changed tables write them, in the batch of
- * the change, while the company has an active endpoint.
- */
+/** Events not told to webhook endpoints yet, written by triggers in the change's batch while there is an active one. */
 export const events = sqliteTable(
   'events',
   {

@@ -106,10 +106,7 @@ export const scheduleRecipients = sqliteTable(
     kind: text('kind', { enum: RECIPIENT_KINDS }).notNull(),
     /** Id of the user, or the email address in lower case. */
     subject: text('subject').notNull(),
-    /**
-     * The order of recipients; below zero for an address that unsubscribed and was then taken off: adding it again does not bring
-     * it back.
-     */
+    /** The order of recipients; below zero for one that unsubscribed and was taken off, to stay so if added again. */
     position: integer('position').notNull(),
     /** When the recipient unsubscribed, who gets nothing from then on. */
     unsubscribedAt: timestamp('unsubscribed_at'),

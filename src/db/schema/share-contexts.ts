@@ -13,10 +13,7 @@ export const shareContexts = sqliteTable(
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull(),
-    /**
-     * Counts changes of the grants: a change of the context is applied only if its version is still the one for which the
-     * caller was authorized.
-     */
+    /** Counts changes of the grants: a change is applied only to the version for which the caller was authorized. */
     version: integer('version').notNull(),
     ...timestamps(),
   },

@@ -45,10 +45,7 @@ export const embedKeys = sqliteTable('embed_keys', {
   rotations: integer('rotations').notNull(),
 });
 
-/**
- * Embed tokens that were ended before their time: those about a subject that were made until then. A row is needed for as long as
- * such a token could live.
- */
+/** Embed tokens that were ended early: those about a subject made until then. A row lives as long as they could. */
 export const embedRevocations = sqliteTable(
   'embed_revocations',
   {

@@ -1,10 +1,7 @@
 import { integer, primaryKey, sqliteTable } from 'drizzle-orm/sqlite-core';
 import { companyId } from '../columns.ts';
 
-/**
- * The use of a company on a day, as far as this database counts it: mails that were handed over, calls of a model, and SQL that
- * was run for it in the background. Its log counts requests and the SQL that those ran, its Postgres counts loaded rows.
- */
+/** A company's use on a day as far as this database counts it. Its log counts requests, its Postgres loaded rows. */
 export const usageDays = sqliteTable(
   'usage_days',
   {

@@ -50,10 +50,7 @@ export const userCounts = sqliteTable('user_counts', {
   total: integer('total').notNull(),
 });
 
-/**
- * The users that are attached to each account: those with a binding in it. Triggers on `group_bindings` and `users` keep it, with
- * the columns that lists are ordered by, so that an account's users are paged as cheaply as all.
- */
+/** Users with a binding in each account, kept by triggers, with the columns of lists: paged as cheaply as all. */
 export const accountUsers = sqliteTable(
   'account_users',
   {

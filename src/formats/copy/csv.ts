@@ -4,11 +4,7 @@ import type { Encoding } from '../text/decode.ts';
 /** The quote character given to COPY for a file that has no quotes: a control character that occurs in no text. */
 export const NO_QUOTE_BYTE = 1;
 
-/**
- * Builds the options, inside of `WITH (…)`, with which COPY reads a CSV file unchanged. Empty values become null in
- * every column.
- * @param columns quoted names of the table's columns, in the order of the fields
- */
+/** The options with which COPY reads a CSV unchanged, empty values as null. @param columns quoted, in order */
 export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string[]): string {
   const quote = literal(dialect.quote ?? String.fromCharCode(NO_QUOTE_BYTE));
   return [
@@ -24,9 +20,7 @@ export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string
 const literal = (text: string): string =>
   text < ' ' ? `E'\\x0${text.charCodeAt(0)}'` : text === "'" ? "''''" : `'${text}'`;
 
-/**
- * Whether a line consists of `\.` alone. COPY before version 18 takes it for the end of the data, also within quotes.
- */
+/** Whether a line is `\.` alone, which COPY before version 18 takes for the end of the data, also within quotes. */
 export function hasEndOfData(bytes: Uint8Array): boolean {
   const isEdge = (byte: number | undefined) => byte === undefined || byte === 10 || byte === 13;
   for (let at = bytes.indexOf(92); at >= 0; at = bytes.indexOf(92, at + 1)) {

@@ -18,10 +18,7 @@ const encoder = new TextEncoder();
 /** The options, inside of `WITH (…)`, with which COPY reads the output of {@link CopyText}. */
 export const TEXT_OPTIONS = "FORMAT text, ENCODING 'UTF8'";
 
-/**
- * Writes rows in COPY's text format, in UTF-8. CSV would not do: before version 18 Postgres ends the data at a line
- * `\.`, also within quotes.
- */
+/** Writes rows in COPY's text format, UTF-8. In CSV a line `\.` ends the data before version 18, also within quotes. */
 export class CopyText {
   /** The first `length` bytes are the output. Code that writes to the buffer directly calls `reserve` first. */
   bytes: Uint8Array;
@@ -75,11 +72,7 @@ export class CopyText {
     this.escape(bytes, 0, bytes.length);
   }
 
-  /**
-   * Writes a text in UTF-8.
-   * @param doubled a byte that the input doubles to escape it; -1 for none
-   * @param is1252 the input is in Windows-1252 instead
-   */
+  /** Writes a text in UTF-8. @param doubled a byte that the input doubles to escape it; -1 for none */
   escape(bytes: Uint8Array, start: number, end: number, doubled = -1, is1252 = false): void {
     this.reserve((end - start) * 3);
     const out = this.bytes;

@@ -34,13 +34,7 @@ export interface Dialect {
 }
 
 /** The dialect in which a workbook's sheet is converted to text. */
-export const SHEET: Dialect = {
-  delimiter: ',',
-  quote: '"',
-  escape: 'doubled',
-  spaceBeforeQuote: false,
-  sheet: true,
-};
+export const SHEET: Dialect = { delimiter: ',', quote: '"', escape: 'doubled', spaceBeforeQuote: false, sheet: true };
 
 /** The dialect in which records are written as text. */
 export const RECORDS: Dialect = { ...SHEET, records: true };

@@ -30,10 +30,7 @@ export const END = 5;
 /** The block ends before it is clear whether the quote is closed. */
 const UNKNOWN = -2;
 
-/**
- * Reads a field that needs more than a search for the delimiter or LF: one with quotes or escaped delimiters, or one
- * that CR or the file's end ends.
- */
+/** Reads a field with quotes or escaped delimiters, or one that CR or the file's end ends. */
 export class FieldReader {
   /** The field's content, and where the next field or record starts. */
   start = 0;
@@ -48,9 +45,7 @@ export class FieldReader {
   /** `odd`: the record has something irregular. `lines`: the record's lines. Each scan of a record resets both. */
   odd = false;
   lines = 1;
-  /**
-   * Whether a quote stands within an unquoted field, and whether a quoted field is not closed by the rules. Of the record, too.
-   */
+  /** Whether a quote stands within an unquoted field, or a quoted field is not closed, in this record. */
   stray = false;
   broken = false;
   /** The quote that closes the field after a stray quote: found once, used by all stray quotes before it. */

@@ -57,10 +57,7 @@ export interface Head {
 
 /** Statistics of the quotes in the head. */
 export interface Quotes {
-  /**
-   * Number of fields in quotes: by the rules, or, in a dialect without quotes, beginning and ending with a quote
-   * character.
-   */
+  /** Number of fields in quotes: by the rules, or, without quotes in the dialect, between quote characters. */
   proper: number;
   /** Whether in some column half of the fields or more are quoted. */
   usual: boolean;

@@ -8,9 +8,7 @@ export interface Layout {
   width: number;
   /** The number of first (not blank) records that are titles and notes instead of rows. */
   preamble: number;
-  /**
-   * The preamble's last record has one field fewer than the body: it may be the header of all columns but the first.
-   */
+  /** The preamble's last record has one field fewer than the body: perhaps the header of all columns but the first. */
   rowNames: boolean;
   /** Share of the body's records that have the width; a higher share makes a dialect more plausible. */
   consistency: number;
@@ -68,10 +66,7 @@ export function layoutFromFirst(records: HeadRecord[]): Layout {
   return layout;
 }
 
-/**
- * Counts the comments at the top: lines with `#` beside another such line, or above one of another width. The last one
- * is the header where its texts stand right above as many values, some of them numbers.
- */
+/** Counts the `#` lines at the top. The last is the header where its texts stand above as many values, some numbers. */
 function countComments(records: HeadRecord[]): number {
   const end = records.findIndex(({ hash, width }, index) => {
     const below = records[index + 1];
@@ -85,10 +80,7 @@ function countComments(records: HeadRecord[]): number {
   return last.width > 1 && last.forms.some((form, column) => form !== BLANK && typed[column]) ? comments - 1 : comments;
 }
 
-/**
- * Counts the comments, and the titles below them, which have a single value each; none if only such lines follow. The
- * name of a second column alone is the header of two.
- */
+/** Counts the comments and the titles of one value below them. Of two columns the second's name alone is the header. */
 function countTitles(records: HeadRecord[], comments: number): number {
   const isTitle = ({ filled, width, forms }: HeadRecord) => filled === 1 && !(width === 2 && forms[0] === BLANK);
   const end = records.findIndex((record, index) => index >= comments && !isTitle(record));
@@ -178,9 +170,7 @@ function areCommasOfTexts(records: HeadRecord[], preamble: number, width: number
   return width >= MIN_TABLE ? even * 2 < body.length : even < body.length || !body.every(hasTextsAlone);
 }
 
-/**
- * Whether a table stands below titles of one field with only lines of one field after it: however short, it is the body.
- */
+/** Whether a table, however short, stands below titles of one field with only lines of one field after it. */
 function isTableBelowTitles(records: HeadRecord[], titles: number, width: number): boolean {
   const isNote = (record: HeadRecord) => record.width === 1;
   const end = records.findLastIndex((record) => !isNote(record)) + 1;

@@ -9,10 +9,7 @@ import type { Fields } from './records.ts';
  */
 export type Quoting = 'undecided' | 'unquoted' | 'quoted';
 
-/**
- * The use of backslashes before delimiters as far as it is known: `escaped` once a record has too many fields unless they escape,
- * `plain` once a record shows that they do not.
- */
+/** `escaped` once a record has too many fields unless backslashes escape, `plain` once one shows that they do not. */
 export type Escaping = 'undecided' | 'escaped' | 'plain';
 
 /** Whether a delimiter stands after a backslash between two offsets. */

@@ -32,10 +32,7 @@ export interface Fields {
   kinds: Uint8Array;
   /** Whether other readers of CSV may read the record differently. */
   odd: boolean;
-  /**
-   * `lines`: the record's lines. `stray`: a quote stands within an unquoted field, or a quoted field is not closed by
-   * the rules.
-   */
+  /** The record's lines; and whether a quote stands within an unquoted field, or a quoted field is not closed. */
   lines: number;
   stray: boolean;
   broken: boolean;

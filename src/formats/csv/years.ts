@@ -8,10 +8,7 @@ export const hasYearsAlone = (cells: readonly string[]): boolean =>
 const isYear = (cell: string): boolean =>
   /^\d{4}$/.test(cell) && Number(cell) >= FIRST_YEAR && Number(cell) <= LAST_YEAR;
 
-/**
- * Whether a line's cells (empty ones as `''`) are names although there are numbers among them: two years or more that
- * rise from left to right, beside at least one text or empty cell.
- */
+/** Whether a line's cells are names although there are numbers: years that rise, beside a text or an empty cell. */
 export function nameYears(cells: readonly string[]): boolean {
   const years = cells.map((cell) => cell.trim()).map((cell) => (/^\d{4}$/.test(cell) ? Number(cell) : null));
   const found = years.filter((year) => year !== null);

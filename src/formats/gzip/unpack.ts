@@ -7,9 +7,6 @@ export class GzipDamaged extends Error {}
 /** Whether the bytes begin a gzip file. */
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
 
-/**
- * The unpacked bytes of all members of a gzip file, piece by piece, checked against their checksums.
- * @throws GzipDamaged; an error while the packed bytes are read is thrown as it is
- */
+/** The unpacked bytes of all members of a gzip file, checked. @throws GzipDamaged; errors of reading as they are */
 export const gunzip = (packed: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> =>
   inflate(packed, createGunzip, GzipDamaged);

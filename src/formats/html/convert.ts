@@ -15,10 +15,7 @@ export interface HtmlFile<T> {
   begin(): SheetOutput<T>;
 }
 
-/**
- * The maximum number of elements and texts of a page: the runtime reports each by a separate call, which takes far longer than
- * parsing.
- */
+/** The most elements and texts of a page: the runtime reports each by a call, far slower than parsing. */
 const MAX_EVENTS = 1_500_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 const BLOCK_BYTES = 64 * 1024;
@@ -26,11 +23,7 @@ const HEAD_BYTES = 4096;
 /** Tables within tables: pages that are laid out by tables have a few. */
 const MAX_DEPTH = 100;
 
-/**
- * Converts the first table of a page that comes to two rows with values, in the format of `RowWriter`.
- * @returns null when no table has two rows
- * @throws HtmlUnreadable, WorkbookTooLarge
- */
+/** Converts a page's first table of two rows with values, or none to null. @throws HtmlUnreadable, WorkbookTooLarge */
 export async function convertHtml<T>(file: HtmlFile<T>): Promise<Converted<T> | null> {
   if (file.size > MAX_BYTES) throw new WorkbookTooLarge();
   try {
@@ -93,10 +86,7 @@ async function convertAs<T>(file: HtmlFile<T>, recoder: Recoder): Promise<Conver
   return table.end(output);
 }
 
-/**
- * Limits the number of elements and texts that the runtime reports, in both passes together, and stores a failure, which the
- * runtime would report as its own.
- */
+/** Limits the elements and texts that the runtime reports in both passes, and stores a failure, which it would wrap. */
 class EventBudget {
   failure: unknown;
   #left = MAX_EVENTS;

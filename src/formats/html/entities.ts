@@ -34,10 +34,7 @@ const NAMED = new Map<string, string>([
 
 const decode1252 = createDecoder('windows-1252');
 
-/**
- * Replaces the character references of HTML: by number, and by the names of Latin-1 and common signs. Any other stays as
- * it is written.
- */
+/** Replaces HTML's character references, by number and by the names of Latin-1 and common signs. Others stay. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z][a-z0-9]{1,7}));/gi, (whole, decimal, hex, name) => {

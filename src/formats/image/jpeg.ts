@@ -40,10 +40,7 @@ export function readJpeg(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
   }
 }
 
-/**
- * Whether a marker begins metadata, which is left out: comments, and application segments except APP0 and APP14, which defines
- * the colour transform.
- */
+/** Whether a marker begins metadata: comments, and application segments but APP0 and APP14, the colour transform. */
 const isMetadataMarker = (marker: number): boolean =>
   marker === COM || (marker > APP0 && marker <= APP15 && marker !== APP14);
 

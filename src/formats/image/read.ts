@@ -5,11 +5,7 @@ import { readWebp } from './webp.ts';
 
 export { BadImage, type Image, type ImageType } from './picture.ts';
 
-/**
- * Reads a PNG, JPEG or WebP by its content alone: every part of the file up to its end. Texts, metadata and whatever
- * follows the picture are left out. Animations are refused.
- * @throws BadImage
- */
+/** Reads a PNG, JPEG or WebP by its content alone, without texts, metadata and what follows. @throws BadImage */
 export async function readImage(bytes: Uint8Array<ArrayBuffer>): Promise<Image> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {

@@ -42,10 +42,7 @@ export class ObjectReader {
   count = 0;
   #nested = new Uint8Array(1024);
 
-  /**
-   * @param names the columns that are known already
-   * @param most the number of columns allowed
-   */
+  /** @param names the columns known already @param most the number of columns allowed */
   constructor(names: string[], most: number, writer: RecordWriter) {
     this.names = [...names];
     this.#columns = new Map(names.map((name, column) => [name, column]));
@@ -53,12 +50,7 @@ export class ObjectReader {
     this.#writer = writer;
   }
 
-  /**
-   * Writes the object in the bytes, which hold nothing else but space.
-   * @param line of the object, for errors
-   * @param isAscii the bytes are ASCII: they need not be checked to be UTF-8
-   * @throws JsonProblem
-   */
+  /** Writes the object in the bytes. @param line for errors. @param isAscii so they are UTF-8. @throws JsonProblem */
   read(bytes: Uint8Array, line: number, isAscii: boolean): void {
     const walk = new JsonWalk(bytes, 0, MAX_NESTING);
     try {

@@ -37,12 +37,7 @@ const CLOSING = 0x5d;
 const COMMA = 0x2c;
 const OBJECT = 0x7b;
 
-/**
- * Writes the objects that are complete in the next bytes, UTF-8, of a file as records.
- * @param isLast the bytes reach the end of the file
- * @param most the number of columns allowed
- * @throws JsonProblem
- */
+/** Writes the complete objects in the next bytes as records. @param most columns allowed. @throws JsonProblem */
 export function readJson(
   form: JsonForm,
   from: JsonState,

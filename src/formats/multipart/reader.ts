@@ -106,10 +106,7 @@ export class MultipartReader {
     }
   }
 
-  /**
-   * Reads on and discards, at most until `limit` bytes of the whole body have arrived: a sender that is still writing
-   * would lose the answer with the connection. Never throws.
-   */
+  /** Discards the body up to `limit` bytes: a sender still writing would lose the answer. Never throws. */
   async drain(limit: number): Promise<void> {
     try {
       while (!this.#ended && this.#received < limit) {
@@ -175,10 +172,7 @@ export interface Part extends PartHeaders {
 
 const SMALL_BLOCK_BYTES = 64 * 1024;
 
-/**
- * Reads all parts of a form that is small enough to be held in memory.
- * @throws MultipartMalformed, or the error of `tooLarge` when the body is larger than `maxBytes`
- */
+/** Reads all parts of a small form into memory. @throws MultipartMalformed, or `tooLarge` beyond `maxBytes` */
 export async function readSmallForm(
   body: ReadableStream<Uint8Array>,
   boundary: string,
@@ -198,10 +192,7 @@ export async function readSmallForm(
   }
 }
 
-/**
- * Reads a whole part. Memory that it has outgrown is freed at once, not when memory is collected: two forms of 10 MiB would hold
- * 60 MB.
- */
+/** Reads a whole part. Memory that it has outgrown is freed at once: two forms of 10 MiB would hold 60 MB. */
 async function wholePart(reader: MultipartReader): Promise<Uint8Array<ArrayBuffer>> {
   let held = new ArrayBuffer(0);
   let length = 0;

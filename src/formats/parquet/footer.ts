@@ -64,11 +64,7 @@ const RAW_VALUE_PARSERS = {
   uuidFromBytes: asIs,
 };
 
-/**
- * Reads the metadata of a Parquet file.
- * @param most the number of columns allowed
- * @throws ParquetProblem
- */
+/** Reads the metadata of a Parquet file, of at most `most` columns. @throws ParquetProblem */
 export async function readFooter(read: ReadBytes, size: number, most: number): Promise<Footer> {
   if (size < 2 * TAIL_BYTES) throw new ParquetProblem('not_parquet');
   const tail = await read(size - TAIL_BYTES, TAIL_BYTES);

@@ -43,10 +43,7 @@ export class LeafReader {
   #values: ArrayLike<unknown> | null = null;
   #texts: Fields | null = null;
 
-  /**
-   * @param window the number of bytes that are read at a time, about
-   * @param held the bytes that the readers of a group hold together
-   */
+  /** @param window bytes that are read at a time, about. @param held bytes of a group's readers together */
   constructor(read: ReadBytes, leaf: Leaf, chunk: ColumnChunk, column: string, window: number, held: HeldDictionaries) {
     this.#held = held;
     this.#read = read;
@@ -63,10 +60,7 @@ export class LeafReader {
     this.#texts = null;
   }
 
-  /**
-   * The page of values at an offset, or the next one behind it, and where the one after it is.
-   * @returns null at the end
-   */
+  /** The page of values at an offset, or the next one behind it, and where the one after it is; null at the end. */
   async page(from: number): Promise<{ page: Page; offset: number; next: number } | null> {
     for (let offset = from; offset < this.chunk.end; ) {
       const { header, length } = await this.#header(offset);

@@ -162,10 +162,7 @@ function checkLevels(bytes: Uint8Array, at: number, most: number, count: number)
   return { at: end, filled: checkRuns(bytes, at + 4, end, countBits(most), count, most) };
 }
 
-/**
- * A run may claim two thousand million values: none may have more than are left of the page.
- * @returns how many of the values are `most`
- */
+/** A run may claim two thousand million values. @returns how many of the page's values are `most` */
 function checkRuns(bytes: Uint8Array, start: number, end: number, width: number, count: number, most = -1): number {
   const reader = createReader(bytes);
   reader.offset = start;

@@ -16,11 +16,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const bare = (type: KnownType, text: ValueTexts['text']): ValueTexts => ({ type, quoted: false, text });
 const quoted = (text: (value: unknown) => string): ValueTexts => ({ type: 'text', quoted: true, text });
 
-/**
- * Returns the conversion of a schema leaf's values to texts.
- * @param column its name, for errors
- * @throws ParquetProblem `binary` for bytes that are no text
- */
+/** The conversion of a leaf's values to texts. @throws ParquetProblem `binary` for bytes that are no text */
 export function chooseTexts(element: SchemaElement, column: string): ValueTexts {
   const { type, converted_type: converted, logical_type: logical } = element;
   const kind = logical?.type;

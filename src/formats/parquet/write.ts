@@ -9,10 +9,7 @@ export interface ParquetColumn {
   nullable: boolean;
 }
 
-/**
- * Text; whole numbers of 64 bits, microseconds of UTC since 1970, and decimals without their point as bigint; days since 1970
- * as number.
- */
+/** Whole numbers, microseconds of UTC since 1970 and decimals without their point as bigint; days as number. */
 export type ParquetValue = string | bigint | number | boolean | null;
 
 /** The digits of a decimal: as many as all readers take. */

@@ -8,10 +8,7 @@ export const MAX_ROW_BYTES = 16 * 1024 * 1024;
 /** A record becomes a longer text than {@link MAX_ROW_BYTES}. */
 export class RecordTooLong extends Error {}
 
-/**
- * Writes records as CSV, one line each: texts in quotes, other values without, null as nothing. A record is never an empty
- * line, though all its values are null; an empty line is no record.
- */
+/** Writes records as CSV lines: texts in quotes, null as nothing. An empty line is no record, even one of nulls. */
 export class RecordWriter {
   #out = new Uint8Array(256 * 1024);
   #at = 0;

@@ -3,10 +3,7 @@ export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 /** Decodes the bytes between two offsets. */
 export type Decode = (bytes: Uint8Array, start: number, end: number) => string;
 
-/**
- * Windows-1252's printable characters between 0x80 and 0x9F; its five undefined bytes become control characters
- * (WHATWG).
- */
+/** Windows-1252 between 0x80 and 0x9F; its five undefined bytes become control characters (WHATWG). */
 const HIGH_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: false });
@@ -39,14 +36,10 @@ const decode1252: Decode = (bytes, start, end) => {
 const UTF8_OF_1252 = Array.from({ length: 256 }, (_, byte) => encoder.encode(decode1252(Uint8Array.of(byte), 0, 1)));
 
 /** The UTF-8 bytes of a byte of Windows-1252. */
-export function utf8Of1252(byte: number): Uint8Array {
-  return UTF8_OF_1252[byte] as Uint8Array;
-}
+export const utf8Of1252 = (byte: number): Uint8Array => UTF8_OF_1252[byte] as Uint8Array;
 
 /** The decoder for {@link scannableBytes} of an encoding. */
-export function createDecoder(encoding: Encoding): Decode {
-  return encoding === 'windows-1252' ? decode1252 : decodeUtf8;
-}
+export const createDecoder = (encoding: Encoding): Decode => (encoding === 'windows-1252' ? decode1252 : decodeUtf8);
 
 /**
  * Converts a block of text to bytes in which each ASCII character is one byte, so that commas and digits can be

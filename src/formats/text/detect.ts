@@ -23,10 +23,7 @@ function utf16ByZeros(bytes: Uint8Array): Encoding | null {
   return null;
 }
 
-/**
- * Guesses the encoding from a text's first bytes, and returns the length of its byte order mark. UTF-8 remains a guess
- * until a byte contradicts it (see {@link isUtf8}), which may be a hundred megabytes later.
- */
+/** Guesses the encoding by the first bytes. UTF-8 is a guess until a byte contradicts it, far later: {@link isUtf8}. */
 export function guessEncoding(bytes: Uint8Array): { encoding: Encoding; markLength: number } {
   const mark = byteOrderMark(bytes);
   if (mark !== null) return { encoding: mark.encoding, markLength: mark.length };
@@ -76,9 +73,7 @@ export function isUtf8(bytes: Uint8Array, isLast: boolean): boolean {
 const UNDEFINED_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 
 /** Whether some bytes are undefined in Windows-1252. */
-export function hasUndefined1252(bytes: Uint8Array): boolean {
-  return UNDEFINED_1252.some((byte) => bytes.includes(byte));
-}
+export const hasUndefined1252 = (bytes: Uint8Array): boolean => UNDEFINED_1252.some((byte) => bytes.includes(byte));
 
 /** Counts the lines at the beginning that are valid UTF-8. */
 export function countUtf8Lines(bytes: Uint8Array): number {

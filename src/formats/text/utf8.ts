@@ -2,10 +2,7 @@ import { concatBytes } from '../../kernel/bytes.ts';
 import { type Encoding, utf8Of1252 } from './decode.ts';
 import { hasHighBytes } from './detect.ts';
 
-/**
- * Turns the next piece of a text into UTF-8, as far as its characters are whole.
- * @throws TypeError for bytes that are not in the encoding
- */
+/** Turns the next piece of a text into UTF-8, as far as its characters are whole. @throws TypeError for wrong bytes */
 export type Recode = (piece: Uint8Array, isLast: boolean) => Uint8Array;
 
 const encoder = new TextEncoder();

@@ -29,10 +29,7 @@ function booleanWord(word: string): [forms: number, says: boolean] | undefined {
   return Object.hasOwn(BOOLEAN_WORDS, lower) ? BOOLEAN_WORDS[lower] : undefined;
 }
 
-/**
- * The words of ASCII letters by their letters, five bits each, so that most values are looked up without making a
- * string.
- */
+/** The words of ASCII letters, five bits a letter, so that most values are looked up without making a string. */
 const PACKED_WORDS = new Map<number, [forms: number, says: boolean]>();
 for (const [word, meaning] of Object.entries(BOOLEAN_WORDS)) {
   const bytes = new TextEncoder().encode(word);
@@ -40,10 +37,7 @@ for (const [word, meaning] of Object.entries(BOOLEAN_WORDS)) {
   if (key > 0) PACKED_WORDS.set(key, meaning);
 }
 
-/**
- * Packs a word's ASCII letters into one number, the same in either case; 0 if it has another ASCII byte, -1 for a byte
- * beyond ASCII.
- */
+/** A word's ASCII letters as one number, in either case; 0 for another ASCII byte, -1 for a byte beyond ASCII. */
 function packWord(bytes: Uint8Array, start: number, end: number): number {
   let key = 0;
   for (let index = start; index < end; index++) {

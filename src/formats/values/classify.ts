@@ -41,10 +41,7 @@ export function classify(bytes: Uint8Array, start: number, end: number, decode: 
   return wordForms(bytes, from, to, decode);
 }
 
-/**
- * Classifies a value that begins or ends with a byte beyond ASCII: no form does (`não` ends in ASCII), so it is text or
- * has spaces of Unicode around it.
- */
+/** Classifies a value with an end beyond ASCII, which no form has: a text, unless Unicode's spaces are around it. */
 function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
   if (to - from > 128) return 0;
   const value = decode(bytes, from, to);
@@ -64,10 +61,7 @@ function classifyString(value: string): number {
   return classify(bytes, 0, bytes.length, (piece, start, end) => decoder.decode(piece.subarray(start, end)));
 }
 
-/**
- * Whether there are only spaces between `start` and `end`: exactly the values for which {@link classify} returns {@link
- * BLANK}.
- */
+/** Whether there are only spaces between `start` and `end`, so that {@link classify} returns {@link BLANK}. */
 export function isBlank(bytes: Uint8Array, start: number, end: number, decode: Decode): boolean {
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number;
@@ -78,6 +72,4 @@ export function isBlank(bytes: Uint8Array, start: number, end: number, decode: D
 }
 
 /** Whether a byte is a space that Postgres, too, skips around numbers and dates. */
-export function isSpace(byte: number): boolean {
-  return byte === 32 || (byte >= 9 && byte <= 13);
-}
+export const isSpace = (byte: number): boolean => byte === 32 || (byte >= 9 && byte <= 13);

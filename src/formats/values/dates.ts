@@ -2,9 +2,7 @@ import { isCalendarDay } from '../../kernel/calendar.ts';
 import { dateForm, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS, HAS_T, HAS_TIME } from './forms.ts';
 
 /** The year that two digits stand for: 70 to 99 are in the 1900s (as in Postgres and POSIX). */
-export function fullYear(twoDigits: number): number {
-  return twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits;
-}
+export const fullYear = (twoDigits: number): number => (twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits);
 
 /** The traits (`HAS_…`) of the value last given to {@link dateForms}. */
 export let dateTraits = 0;
@@ -48,9 +46,7 @@ function isOffset(bytes: Uint8Array, at: number, end: number): boolean {
   return true;
 }
 
-/**
- * The number of fraction digits of a second that Postgres keeps; further digits must be zeros, up to the second limit.
- */
+/** The digits of a second that Postgres keeps; further ones must be zeros, up to the second limit. */
 const FRACTION_DIGITS = 6;
 const MAX_FRACTION_DIGITS = 60;
 

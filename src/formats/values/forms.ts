@@ -1,7 +1,4 @@
-/**
- * A form is a way to write values; each is one bit. A value has the bits of all forms in which it can be read; a column
- * keeps the bits that all its values share, so each further row can only narrow the column's type.
- */
+/** A form is a way to write values, one bit. A column keeps those that all its values share, so rows only narrow it. */
 
 /** An integer within 64 bits. */
 export const INTEGER = 1 << 0;
@@ -31,17 +28,10 @@ export const WORDS = TRUE_FALSE | YES_NO | SIM_NAO | VERDADEIRO_FALSO;
 export const LETTERS = T_F | Y_N | S_N | V_F;
 export const BOOLEANS = WORDS | LETTERS | ONE_ZERO;
 
-/**
- * First of 15 date bits: each of three orders (ymd; dmy and mdy with four and two year digits) with each separator `-`,
- * `/`, `.`.
- */
+/** First of 15 date bits: of three orders (ymd; dmy, mdy with four and two year digits) with `-`, `/` or `.`. */
 const FIRST_DATE = 14;
-/**
- * The bit of an order (0 ymd, 1 dmy, 2 mdy, 3 dmy two digits, 4 mdy two digits) and a separator (0 `-`, 1 `/`, 2 `.`).
- */
-export function dateForm(order: number, separator: number): number {
-  return 1 << (FIRST_DATE + order * 3 + separator);
-}
+/** The bit of an order (0 ymd, 1 dmy, 2 mdy, 3 dmy two digits, 4 mdy two digits) and a separator of `-/.`. */
+export const dateForm = (order: number, separator: number): number => 1 << (FIRST_DATE + order * 3 + separator);
 export const DATES = ((1 << 15) - 1) << FIRST_DATE;
 export const YMD = 7 << FIRST_DATE;
 export const DMY = (7 << (FIRST_DATE + 3)) | (7 << (FIRST_DATE + 9));
@@ -95,9 +85,7 @@ const NAMES: [number, string][] = [
   ),
 ];
 
-export function formName(forms: number): string {
-  return NAMES.find(([bit]) => (forms & bit) !== 0)?.[1] ?? 'text';
-}
+export const formName = (forms: number): string => NAMES.find(([bit]) => (forms & bit) !== 0)?.[1] ?? 'text';
 
 /** The form that a format's name begins with (a datetime's name has the time after the date); 0 for text. */
 export function parseForm(format: string): number {

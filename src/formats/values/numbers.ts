@@ -6,9 +6,7 @@ const COMMA_SIGN = 44;
 const MAX_LENGTH = 1000;
 const MAX_INT64 = [...'9223372036854775807'].map((digit) => digit.charCodeAt(0));
 
-export function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 48 && byte <= 57;
-}
+export const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 48 && byte <= 57;
 
 /** Whether the digits from `from` to `end` (without leading zero) fit in 64 bits. */
 function fits64(bytes: Uint8Array, from: number, end: number, negative: boolean): boolean {
@@ -39,9 +37,7 @@ function isExponent(bytes: Uint8Array, at: number, end: number): boolean {
 
 const CAPITAL_E = 69;
 
-/**
- * Whether the number between `start` and `end` is written as codes of products are: digits, `E`, digits (`32E4`).
- */
+/** Whether the number is written as codes of products are: digits, `E`, digits (`32E4`). */
 export function isCode(bytes: Uint8Array, start: number, end: number): boolean {
   const letter = digitsEnd(bytes, start, end);
   return letter > start && letter < end - 1 && bytes[letter] === CAPITAL_E && digitsEnd(bytes, letter + 1, end) === end;
@@ -50,9 +46,8 @@ export function isCode(bytes: Uint8Array, start: number, end: number): boolean {
 const TELEPHONE_DIGITS = 8;
 
 /** Whether the number between `start` and `end` is a plus sign and as many digits as telephone numbers have. */
-export function isTelephone(bytes: Uint8Array, start: number, end: number): boolean {
-  return bytes[start] === 43 && end - start > TELEPHONE_DIGITS && digitsEnd(bytes, start + 1, end) === end;
-}
+export const isTelephone = (bytes: Uint8Array, start: number, end: number): boolean =>
+  bytes[start] === 43 && end - start > TELEPHONE_DIGITS && digitsEnd(bytes, start + 1, end) === end;
 
 /** Reads groups of three digits after the first separator, then optionally the other separator and decimals. */
 function groupedForms(bytes: Uint8Array, at: number, end: number, separator: number): number {
@@ -67,10 +62,7 @@ function groupedForms(bytes: Uint8Array, at: number, end: number, separator: num
   return separator === POINT_SIGN ? DOT_GROUPS : COMMA_GROUPS;
 }
 
-/**
- * Returns the number forms of the trimmed value between `start` and `end`; 0 if it is not a number. A leading zero
- * before another digit makes it a code (CEP, CPF), which keeps its zeros, not a number.
- */
+/** The number forms of a trimmed value, 0 for none. A zero before another digit makes it a code, which keeps it. */
 export function numberForms(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > MAX_LENGTH) return 0;
   let from = start;

@@ -5,10 +5,7 @@ import { isDigit, numberForms } from './numbers.ts';
 const POINT = 46;
 const COMMA = 44;
 
-/**
- * Copies a number without plus sign and leading zeros: a conversion to a number reads `007` as 7; only inference keeps
- * the zeros of codes.
- */
+/** Copies a number without plus sign and leading zeros; only inference keeps the zeros of codes such as `007`. */
 function copyNumber(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
   let index = from;
   let next = at;

@@ -37,9 +37,7 @@ export function writeTimestamp(
   return isEdge && zone !== null && isBeyond(out, at, zone) ? MISFIT : end;
 }
 
-/**
- * Whether the timestamp `yyyy-mm-dd hh:mm:ss` at `at`, in the zone's local time, is out of the years 1 to 9999 in UTC.
- */
+/** Whether the timestamp at `at`, in the zone's local time, is out of the years 1 to 9999 in UTC. */
 function isBeyond(out: Uint8Array, at: number, { first, last }: ZoneEdges): boolean {
   const number = (from: number, count: number) => {
     let value = 0;

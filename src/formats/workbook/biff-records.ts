@@ -43,11 +43,7 @@ export const BLOCK_BYTES = 256 * 1024;
 /** Receives a record's content; `offset` is the record's place in the stream. Returning true ends the reading. */
 export type OnRecord = (kind: number, content: DataView, offset: number) => boolean;
 
-/**
- * Calls `onRecord` for each record from `offset` on, until it ends the reading.
- * @returns the number of bytes read
- * @throws RecordsDamaged when the stream ends before
- */
+/** Calls `onRecord` from `offset` on until it ends the reading. @returns bytes read. @throws RecordsDamaged if cut */
 export async function eachRecord(stream: ByteStream, offset: number, onRecord: OnRecord): Promise<number> {
   for (let from = offset; ; ) {
     const bytes = await stream.read(from, BLOCK_BYTES);

@@ -41,10 +41,7 @@ export function charactersAt(view: DataView, at: number, count: number, wide: bo
 /** Removes NUL, which text cannot hold, and replaces unpaired surrogates. */
 export const cleanText = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
-/**
- * Reads the shared texts (MS-XLS 2.4.265) record by record. A text may continue in the next record, which then states
- * again how wide its characters are. Formatting and pronunciation after a text are skipped.
- */
+/** Reads shared texts (MS-XLS 2.4.265). One that continues in a record states its width again. Skips formatting. */
 export class BiffTexts {
   readonly texts = new Texts();
   /** The state of the text that continues: characters and bytes of formatting still to come, and the characters read so far. */

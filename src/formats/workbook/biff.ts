@@ -26,10 +26,7 @@ import { SheetText } from './sheet-text.ts';
 const MAX_UNSORTED_BYTES = 4 * 1024 * 1024;
 /** The bytes in memory for each byte of a cell in the file, of the smallest cell, which has six. */
 const UNSORTED_RATIO = 16;
-/**
- * The number of times that a workbook's bytes may be read: once for the data before the sheets, and twice for each sheet, as
- * sheets do not overlap.
- */
+/** The times that a workbook's bytes may be read: once before the sheets, and twice for each sheet. */
 const MAX_PASSES = 4;
 /** The number of further bytes that may be read of small workbooks, where each read is at least a whole block. */
 const FREE_BYTES = 16 * 1024 * 1024;
@@ -170,9 +167,7 @@ class BiffConversion<T> {
     });
   }
 
-  /**
-   * Reads a sheet's records from an offset on, to its end or until `isEnough`, and returns the number of bytes read.
-   */
+  /** Reads a sheet's records from an offset to its end or until `isEnough`, and returns the number of bytes read. */
   async #pass(cells: BiffCells, offset: number, isEnough: () => boolean): Promise<number> {
     const read = await eachRecord(this.#stream, offset, (kind, content) => {
       cells.take(kind, content);

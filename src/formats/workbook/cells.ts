@@ -1,13 +1,9 @@
 import type { NumberFormat } from './number-format.ts';
 import { spanText, timestampText, timeText } from './timestamps.ts';
 
-/**
- * Formats a number as Excel displays it: dates, times and codes by their format. A number that its format cannot show,
- * where Excel displays only `####`, stays a number; null for a text that is none.
- */
-export function formatNumber(text: string, format: NumberFormat, epoch1904: boolean): string | null {
-  return formatAs(text, format, epoch1904) ?? numberText(text);
-}
+/** A number as Excel displays it. What its format cannot show (`####`) stays a number; null for a text that is none. */
+export const formatNumber = (text: string, format: NumberFormat, epoch1904: boolean): string | null =>
+  formatAs(text, format, epoch1904) ?? numberText(text);
 
 function formatAs(text: string, format: NumberFormat, epoch1904: boolean): string | null {
   const value = Number(text);
@@ -25,10 +21,7 @@ function formatAs(text: string, format: NumberFormat, epoch1904: boolean): strin
   }
 }
 
-/**
- * Formats a stored number as Excel displays it: with 15 significant digits, which drops the rounding of binary
- * fractions (0.1 + 0.2 is stored as 0.30000000000000004). Integers keep all digits that other programs wrote.
- */
+/** A number as Excel displays it: 15 digits drop the rounding of 0.1 + 0.2. Integers keep what other programs wrote. */
 export function numberText(text: string): string | null {
   const trimmed = text.trim();
   if (/^-?\d+$/.test(trimmed)) return trimmed.replace(/^(-?)0+(?=\d)/, '$1');

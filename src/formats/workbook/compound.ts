@@ -20,10 +20,7 @@ const NO_ENTRY = 0xffffffff;
 const STREAM = 2;
 const MAX_ENTRIES = 100_000;
 
-/**
- * Opens an OLE container (MS-CFB) and returns the streams at its root, by their names in lower case.
- * @throws CompoundDamaged
- */
+/** Opens an OLE container (MS-CFB): the streams at its root, by lower-case names. @throws CompoundDamaged */
 export async function openCompound(from: ReadRange, size: number): Promise<Map<string, ByteStream>> {
   const read = windowed(from, size);
   const header = dataView(await read(0, HEADER_BYTES));
@@ -59,10 +56,7 @@ export async function openCompound(from: ReadRange, size: number): Promise<Map<s
   return found;
 }
 
-/**
- * Reads the table of each sector's next sector. The header lists the first sectors of the table, chained sectors the
- * others.
- */
+/** Reads the table of each sector's next one: the header lists its first sectors, chained sectors the others. */
 async function readFat(read: ReadRange, header: DataView, sectorBytes: number, size: number): Promise<Uint32Array> {
   const places: number[] = [];
   for (let at = 76; at < HEADER_BYTES; at += 4) places.push(header.getUint32(at, true));

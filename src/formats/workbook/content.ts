@@ -1,18 +1,12 @@
 import { createDecoder, scannableBytes } from '../text/decode.ts';
 import { guessEncoding } from '../text/detect.ts';
 
-/**
- * The content of a file by its first bytes, whatever its name says. `sheets` is XML Spreadsheet 2003, `mhtml` a page with its
- * parts in one file, as Excel and browsers save it.
- */
+/** What a file is by its first bytes. `sheets` is XML Spreadsheet 2003, `mhtml` a page with its parts in one file. */
 export type Content = 'zip' | 'biff' | 'text' | 'html' | 'mhtml' | 'sheets' | 'xml' | 'json' | 'unknown';
 
 const OLE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
-/**
- * Excel's current format is a zip file; its older ones lie in an OLE container or, the oldest, begin with a BOF record.
- * Programs also write HTML or XML under the name of a workbook.
- */
+/** Workbooks are zip files, once OLE containers or BOF records. Programs also write HTML or XML under their names. */
 export function detectContent(head: Uint8Array): Content {
   if (head[0] === 0x50 && head[1] === 0x4b && (head[2] === 3 || head[2] === 5)) return 'zip';
   if (isContainer(head)) return 'biff';

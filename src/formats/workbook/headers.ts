@@ -104,10 +104,7 @@ class HeaderRows {
     return Array.from({ length: bottom - this.#top + 1 }, (_, level) => this.#top + level);
   }
 
-  /**
-   * Whether each cell of the row is a text, a year above names or beside others, or unlike all below the header, and none
-   * stands again there.
-   */
+  /** Whether each cell is a text, a year among names, or unlike all below the header, and none stands again there. */
   looksLikeNames(row: number, bottom: number): boolean {
     const cells = this.#rows[row - 1] as FirstCell[];
     const numbers = cells.filter((cell) => detectValueType(cell) === 'number');
@@ -123,10 +120,7 @@ class HeaderRows {
     });
   }
 
-  /**
-   * Whether the first row is rather a title: directly below is a line of more names alone (texts, or years that rise), above
-   * values of other kinds.
-   */
+  /** Whether the first row is a title: a line of more names (texts, rising years) is below, above other values. */
   isTitle(): boolean {
     const next = this.#rows.findIndex((row, index) => index >= this.#top && row.some(isFilled));
     const cells = this.#rows[next]?.filter(isFilled) ?? [];

@@ -1,16 +1,10 @@
-/**
- * Bounds the cost of a workbook, so that a small file made to harm costs no more than an ordinary one: everything that
- * is processed or written is counted and may be at most a constant times the file's size.
- */
+/** Bounds a workbook's cost: whatever is processed or written is at most a constant times the file's size. */
 
 /** Excel's own limits. */
 export const MAX_ROWS = 1_048_576;
 export const MAX_COLUMNS = 16_384;
 
-/**
- * Ordinary XML shrinks to a tenth or, if most cells are empty, to a fiftieth. The ratio does not matter for small
- * sizes.
- */
+/** Ordinary XML shrinks to a tenth, or to a fiftieth if most cells are empty. Small sizes do not matter. */
 const MAX_RATIO = 200;
 const FREE_XML_BYTES = 50 * 1024 * 1024;
 const FREE_TEXT_BYTES = 16 * 1024 * 1024;

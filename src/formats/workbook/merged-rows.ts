@@ -27,9 +27,7 @@ export class MergedRows {
   readonly #down: Merges['down'];
   readonly #first: number;
   #fills: Fill[];
-  /**
-   * The state of the current row: the next fill to write, the fills that the row adds, and where the current cell's field begins.
-   */
+  /** The current row: the next fill to write, the fills that it adds, and where the current cell's field begins. */
   #next = 0;
   #added: Fill[] = [];
   #cellMark = -1;

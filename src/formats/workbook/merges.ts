@@ -46,10 +46,7 @@ export function readMerges(tail: Uint8Array, names: Namespaces): Merges {
   return usefulMerges(merges);
 }
 
-/**
- * Selects the merged cells that the conversion uses: none if some overlap, because Excel calls such a file damaged and
- * drops all of them.
- */
+/** The merged cells that the conversion uses: none if some overlap, which Excel calls damaged and drops. */
 export function usefulMerges(all: Merge[]): Merges {
   const merges = all
     .filter(({ top, bottom, left, right }) => top >= 1 && bottom <= MAX_ROWS && left >= 0 && right < MAX_COLUMNS)
@@ -64,10 +61,7 @@ export function usefulMerges(all: Merge[]): Merges {
   };
 }
 
-/**
- * Whether merged cells, sorted by their tops, overlap: in the first rows anywhere, below only in the column that is
- * repeated.
- */
+/** Whether merged cells, by their tops, overlap: in the first rows anywhere, below only in the repeated column. */
 function overlap(merges: Merge[]): boolean {
   if (merges.length < 2) return false;
   const first = new Uint8Array(MAX_HEADER_ROW * MAX_COLUMNS);

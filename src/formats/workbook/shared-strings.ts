@@ -58,11 +58,7 @@ export class SharedStrings {
   }
 }
 
-/**
- * Reads a text to the end of its element: all its runs, without its pronunciation.
- * @param append takes the run that the reader is at; `encoded` unless it is CDATA
- * @returns false when the bytes end before
- */
+/** Reads a text's runs without its pronunciation to `append`. @returns false when the bytes end before */
 export function readRuns(reader: XmlReader, element: 'si' | 'is', append: (encoded: boolean) => void): boolean {
   let pronunciation = 0;
   let isText = false;

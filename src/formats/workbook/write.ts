@@ -102,9 +102,7 @@ function cellXml(cell: NonNullable<WrittenCell>): string {
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/**
- * The characters that XML has entities for, those that it cannot hold or would change, and text that looks like Excel's escapes.
- */
+/** What XML has entities for, what it cannot hold or would change, and text that looks like Excel's escapes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant.
 const UNSAFE = /[&<>"]|[\0-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
 

@@ -2,10 +2,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { withoutFormula } from '../formulas.ts';
 import { MAX_CELL_TEXT, type WrittenCell } from './write.ts';
 
-/**
- * The cell of a value as JSON has it; of a `date` or `datetime`, a number of days where that tells it exactly.
- * @param safe whether a spreadsheet must take no text for a formula
- */
+/** The cell of a JSON value, a date as exact days. @param safe a spreadsheet must take no text for a formula */
 export function toWrittenCell(value: string | number | boolean | null, type: string, safe: boolean): WrittenCell {
   if (typeof value !== 'string') return value;
   if (type === 'date' || type === 'datetime') return countDays(value, type) ?? value;

@@ -40,10 +40,7 @@ const MAX_STYLES = 65_536;
 const MAX_MERGES = 10_000;
 /** More of them have no names that can be said. */
 const MAX_SHEETS = 10_000;
-/**
- * The number of times that a value may be found further left. A sheet begins at its leftmost value; after these, all begin at
- * column A.
- */
+/** How often a value may be found further left. A sheet begins at its leftmost value; after these, at column A. */
 const MAX_SHIFTS = 5;
 const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
 

@@ -9,10 +9,7 @@ const UTF_8 = /^(?:utf-?8|(?:us-)?ascii)$/;
 /** Names of UTF-16 in a document of ASCII bytes. The bytes are right: some programs keep the text's own declaration. */
 const UTF16_NAME_PATTERN = /^utf-?16(?:le|be)?$/;
 
-/**
- * Turns an XML document into UTF-8 as its bytes come: UTF-8 and UTF-16, by byte order mark or declaration.
- * @param western whether it may be in Windows-1252 as well
- */
+/** Turns XML into UTF-8 as it comes: UTF-8 and UTF-16, by mark or declaration, and Windows-1252 where `western`. */
 export class XmlBytes {
   readonly #western: boolean;
   #head: Uint8Array = new Uint8Array();

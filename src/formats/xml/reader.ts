@@ -1,11 +1,7 @@
 import { type Namespaces, Scopes } from './namespaces.ts';
 import { decodeText, indexOf, isText, sliceText, XmlUnreadable } from './text.ts';
 
-/**
- * Reads XML as bytes, token by token, without making strings or a tree of it, as sheets have tens of megabytes. Names
- * are compared by namespace, whatever their prefix. Only XML's own five entities are known: a document type declaration
- * ends the reading.
- */
+/** Reads XML as bytes by tokens: sheets have tens of megabytes. Knows XML's five entities, ends at a document type. */
 
 /** The kinds of tokens; {@link CUT} when the bytes end within one. */
 export const CUT = 0;
@@ -55,10 +51,7 @@ export class XmlReader {
   readonly #scopes: Scopes;
   readonly #passedOver: string;
 
-  /**
-   * @param from where to begin, and the namespaces there, if it is not the part's beginning; `alternative` is which of
-   *   a part's alternative contents is read
-   */
+  /** @param from where to begin, with the namespaces there. `alternative`: which of a part's alternatives is read */
   constructor(
     bytes: Uint8Array,
     from: { at?: number; names?: Namespaces | null; alternative?: 'Choice' | 'Fallback' } = {},
@@ -145,9 +138,7 @@ export class XmlReader {
     return sliceText(this.bytes, this.#attributeStart, this.#attributeEnd);
   }
 
-  /**
-   * Reads the attribute at an offset of the current tag, and returns where to look for the next; -1 if there is none.
-   */
+  /** Reads the attribute at an offset of the current tag, and returns where to look for the next; -1 for none. */
   #nextAttribute(from: number): number {
     const { bytes, end } = this;
     let at = from;

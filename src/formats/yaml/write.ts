@@ -16,10 +16,7 @@ export function literal(text: string): Scalar {
 /** JSON in which special characters are escaped. */
 export const plainJson = (value: unknown): string => JSON.stringify(value).replaceAll(SPECIAL, escaped);
 
-/**
- * YAML that readers of 1.1 and 1.2 read alike: every text is in quotes, since to those of 1.1 `No`, `on`, `1:30` and
- * `2024-01-01` are no texts.
- */
+/** YAML for readers of 1.1 and 1.2: texts are in quotes, since `No`, `1:30` and `2024-01-01` are none in 1.1. */
 export function writeYaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {

@@ -43,10 +43,7 @@ const IN_EXTRA = 0xffffffff;
 const EXTRA_64 = 0x0001;
 const MAX_DIRECTORY_BYTES = 8 * 1024 * 1024;
 
-/**
- * Reads the entries of a zip file, in the order of its directory.
- * @throws ZipDamaged, ZipTooLarge
- */
+/** Reads the entries of a zip file, in the order of its directory. @throws ZipDamaged, ZipTooLarge */
 export async function readDirectory(read: ReadRange, size: number): Promise<ZipEntry[]> {
   const { offset, length, count } = await findDirectory(read, size);
   if (length > MAX_DIRECTORY_BYTES) throw new ZipTooLarge();
@@ -68,10 +65,7 @@ export async function readDirectory(read: ReadRange, size: number): Promise<ZipE
   return entries;
 }
 
-/**
- * Finds where an entry's data begin.
- * @throws ZipDamaged
- */
+/** Finds where an entry's data begin. @throws ZipDamaged */
 export async function dataOffset(read: ReadRange, entry: ZipEntry): Promise<number> {
   const bytes = await read(entry.header, LOCAL_BYTES);
   if (bytes.length < LOCAL_BYTES) throw new ZipDamaged();

@@ -4,11 +4,7 @@ import type { createGunzip, createInflateRaw } from 'node:zlib';
 /** Bytes of unpacked data passed on at a time. `DecompressionStream` passes on 4 KB, and takes three times as long. */
 const PIECE_BYTES = 256 * 1024;
 
-/**
- * Unpacks bytes piece by piece.
- * @param open makes the decompressor
- * @throws Damaged where the bytes are damaged; an error while they are read is thrown as it is
- */
+/** Unpacks bytes piece by piece. @throws Damaged where they are; an error of reading them is thrown as it is */
 export async function* inflate(
   packed: ReadableStream<Uint8Array>,
   open: typeof createGunzip | typeof createInflateRaw,

@@ -17,11 +17,7 @@ export const openZip = (bytes: Uint8Array): ZipSource => ({
 
 const STORED = 0;
 
-/**
- * Passes the unpacked bytes of an entry to `take`, piece by piece, and checks them against the size and checksum that
- * the archive claims.
- * @throws ZipDamaged as soon as they differ
- */
+/** Passes an entry's bytes to `take` and checks size and checksum. @throws ZipDamaged as soon as they differ */
 export async function unpack(
   zip: ZipSource,
   entry: ZipEntry,

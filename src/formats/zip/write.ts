@@ -142,10 +142,7 @@ export function* writeDirectory(entries: readonly WrittenEntry[], start: number)
 
 const MAX_PART = 150;
 
-/**
- * A name as one part of a path: letters, digits and signs stay as they are, characters with a meaning in file systems are
- * percent-encoded, and so is every point at its beginning or end.
- */
+/** A name as one part of a path: characters with a meaning in file systems, and outer points, are percent-encoded. */
 export function pathPart(name: string): string {
   const encoded = [...name.toWellFormed()]
     .slice(0, MAX_PART)

@@ -16,10 +16,7 @@ export const foreignOrigin = defineFailure('mcp.foreign_origin', 'forbidden', {
   message: 'Pages of this origin may not call the tools.',
 });
 
-/**
- * Refuses pages of origins that are neither this API's own, `PUBLIC_URL`, nor allowed to call it. The host that the request names
- * does not count: a name that leads to this address could be anybody's.
- */
+/** Refuses pages of other origins. The host that the request names does not count: it could be anybody's name. */
 function requireOwnOrigin({ ALLOWED_ORIGINS, PUBLIC_URL }: Config, origin: string | null): void {
   const own = PUBLIC_URL === undefined ? [] : [new URL(PUBLIC_URL).origin];
   if (origin !== null && ![...own, ...ALLOWED_ORIGINS].some((each) => each === '*' || each === origin))
@@ -47,10 +44,7 @@ const mcpResponseSchema = z
   .loose()
   .meta({ id: 'McpMessage' });
 
-/**
- * The tools and instructions that agents are given. Constant: nothing that people of a company write ever comes to stand in a
- * model's instructions.
- */
+/** What agents are given. Constant: nothing that people of a company write comes into a model's instructions. */
 export interface AgentTools {
   /** The tools in the order in which they are listed. */
   tools: readonly Tool[];
@@ -58,10 +52,7 @@ export interface AgentTools {
   instructions: string;
 }
 
-/**
- * The Model Context Protocol. Each tool performs a route of the API, which `surfaces` holds: its authorization, validation
- * and failures are that route's own.
- */
+/** The Model Context Protocol. Tools perform routes of `surfaces`, with their authorization and failures. */
 export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () => SurfaceEndpoints[]) {
   let routes: Map<string, Route> | undefined;
   const schemas = new Map<string, ArgumentsSchema>();

@@ -29,10 +29,7 @@ export interface Tools {
   call(name: string, sent: Record<string, unknown>): Promise<ToolResult | undefined>;
 }
 
-/**
- * A validator that is never called: the SDK validates by JSON Schema only for elicitation, which no tool uses, and its own
- * validators need `eval`.
- */
+/** A validator that is never called: the SDK's own need `eval`, for elicitation, which no tool uses. */
 const NO_VALIDATOR = {
   getValidator(): never {
     throw new Error('Nothing is validated by JSON Schema.');
@@ -65,10 +62,7 @@ function createServer(tools: Tools, supportedProtocolVersions: readonly string[]
   return server;
 }
 
-/**
- * Handles one message by the rules of its protocol version: since 2026-07-28 each message is self-contained; earlier versions
- * began with a handshake. Nothing is stored between requests: each carries its own credential.
- */
+/** Handles a message by its version: earlier than 2026-07-28 they began with a handshake. Nothing is stored between. */
 export async function handleMessage(request: Request, message: unknown, tools: Tools): Promise<Response> {
   const asked = copyWithoutBody(request);
   if (!(await isLegacyRequest(asked, message))) {

@@ -104,10 +104,7 @@ function toSchema(schema: z.ZodType | undefined, io: 'input' | 'output') {
   return made as { properties?: Record<string, object>; required?: string[] };
 }
 
-/**
- * A registry that returns a schema's metadata without the parts meant for readers of the API's description, such as examples,
- * which a model would take for facts.
- */
+/** A registry without metadata for readers of the API's description: a model would take examples for facts. */
 const METADATA_FOR_MODELS = {
   get(schema: z.core.$ZodType) {
     const { id: _id, param: _param, examples: _examples, ...rest } = z.globalRegistry.get(schema) ?? {};

@@ -21,11 +21,7 @@ export const surface: Surface = {
   language: 'en',
   codeField: 'error',
   errorBody: z
-    .object({
-      error: z.string().meta({ examples: ['NotFound'] }),
-      message: z.string(),
-      details: errorDetails,
-    })
+    .object({ error: z.string().meta({ examples: ['NotFound'] }), message: z.string(), details: errorDetails })
     .meta({ id: 'OrganizationError' }),
   // Document 1 promises both members; a failure with details of its own has those.
   errorOf: ({ code, reason, message, details = { field: null, reason } }) => ({ error: code, message, details }),

@@ -21,9 +21,7 @@ export interface ChartColours {
 
 /** The theme of pages in a brand's colours. */
 export interface Theme {
-  /**
-   * The colour scheme, where the brand has a background or a text colour of its own: the page is the same by day and by night.
-   */
+  /** The colour scheme, where the brand has a background or text colour: the page is the same by day and night. */
   scheme?: Scheme;
   /** Properties of styles/base.css. */
   properties: Record<string, string>;
@@ -75,9 +73,8 @@ const BASE_COLOURS: Record<Scheme, { backgrounds: readonly Colour[]; text: Colou
 };
 
 /** The theme of a brand. Whatever its colours are, all that is written can be read. */
-export function makeTheme(brand: Branding): Theme {
-  return brand.background === undefined && brand.text_color === undefined ? themeByScheme(brand) : ownTheme(brand);
-}
+export const makeTheme = (brand: Branding): Theme =>
+  brand.background === undefined && brand.text_color === undefined ? themeByScheme(brand) : ownTheme(brand);
 
 /** The theme of the standard page: the brand's colours are changed as far as day and night need it. */
 function themeByScheme({ primary_color: primary, chart_palette: series }: Branding): Theme {
@@ -147,10 +144,7 @@ const VARIANTS = [
   { towards: 'card', share: 0.35 },
 ] as const;
 
-/**
- * The colour of a series. After the palette its colours are repeated, darker and lighter; the variant that differs more comes
- * first.
- */
+/** The colour of a series. After the palette its colours come darker and lighter, the more different first. */
 export function colourOfSeries({ series, text, card }: ChartColours, index: number): Colour {
   const colour = series[index % series.length] as Colour;
   const round = Math.floor(index / series.length);

@@ -1,9 +1,6 @@
 import { mixed } from '../../kernel/colours.ts';
 
-/**
- * Replaces the colour package of Chart.js, which parses every CSS colour: ours are `#rrggbb`, optionally with two digits for
- * opacity. The hovered element is darkened; nothing is animated.
- */
+/** Stands for Chart.js's colour package: ours are only `#rrggbb` or `#rrggbbaa`. Darkens what is hovered. */
 export class Color {
   readonly #hex: string;
 

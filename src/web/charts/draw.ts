@@ -60,10 +60,7 @@ export interface Drawing {
   picture(): Promise<Blob>;
 }
 
-/**
- * Draws a chart on a canvas, with its legend beside the canvas's box; returns undefined if the result does not fit the chart.
- * @param choose called with a point that is pressed
- */
+/** Draws a chart on a canvas, with its legend beside the box; undefined if the result does not fit the chart. */
 export function draw(
   canvas: HTMLCanvasElement,
   data: Data,

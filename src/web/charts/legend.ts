@@ -10,10 +10,7 @@ export interface Entry {
   share?: string;
 }
 
-/**
- * The legend of a chart. Pressing an entry leaves out its series or part, or draws it again; all together are one stop of Tab.
- * @param toggle leaves out or draws; returns whether it is drawn now
- */
+/** The legend of a chart. Pressing an entry toggles its series or part; all together are one stop of Tab. */
 export function buildLegend(entries: readonly Entry[], toggle: (index: number) => boolean): HTMLElement {
   const element = h('ul', { class: 'legend', onkeydown: arrowKeys('ul', 'button') });
   element.append(

@@ -172,10 +172,7 @@ export interface Slice {
 /** Parts below this are too small to be told apart. */
 const MIN_SLICE_SHARE = 0.03;
 
-/**
- * The slices of a pie, largest first. Those below 3 % are one, if there are two of them, and so are those beyond the tenth. Values
- * of zero and below have no slice.
- */
+/** A pie's slices, largest first, none for zero or less. Several below 3 %, or beyond the tenth, are one. */
 export function makeSlices({ labels, series }: Plot): Slice[] {
   const slices = labels
     .map((label, at): Slice => ({ label, value: series[0]?.values[at] ?? 0, of: series[0]?.pointAt(at) ?? {} }))

@@ -50,10 +50,7 @@ export function pointButton(
     return undefined;
   }
 
-  /**
-   * The point at the same index in the next visible series that has points; if there is none at that index, the nearest one
-   * before it.
-   */
+  /** The point at the same index in the next visible series that has points, or the nearest one before it. */
   function across({ datasetIndex, index }: Place, step: number): Place | undefined {
     for (let at = datasetIndex + step; at >= 0 && at < datasets.length; at += step) {
       const found = along(at, Math.min(index, countPoints(at) - 1), -1);

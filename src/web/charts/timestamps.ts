@@ -24,10 +24,7 @@ const FORMATS = {
   year: makeFormat({ year: 'numeric' }),
 };
 
-/**
- * The cells of a column as milliseconds since the epoch, where all of them are timestamps and at least two differ.
- * @returns undefined for any other column
- */
+/** The cells of a column in milliseconds, where all are timestamps and two differ at least; else undefined. */
 export function parseTimestamps({ type }: ViewColumn, cells: readonly ViewCell[]): number[] | undefined {
   if (type !== 'date' && type !== 'datetime') return undefined;
   const timestamps = cells.map((cell) => (cell === null ? Number.NaN : Date.parse(String(cell))));

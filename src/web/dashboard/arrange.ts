@@ -13,10 +13,7 @@ export interface Arrangement {
   places: ViewPlace[];
 }
 
-/**
- * Makes a layout drawable, whatever an author wrote: cards do not overlap (the later one moves down), none is wider or
- * higher than a page allows, and empty rows are removed.
- */
+/** Makes a layout drawable: cards do not overlap, none is wider or higher than a page allows, no row is empty. */
 export function arrange(layout: readonly ViewPlace[]): Arrangement {
   const asked = Math.max(COLUMNS, ...layout.map(({ x, w }) => x + w));
   const scale = Math.min(1, MAX_COLUMNS / asked);

@@ -85,10 +85,7 @@ function putAt(cards: readonly PlacedCard[]): void {
   }
 }
 
-/**
- * Splits the grid into horizontal bands, such that no card reaches from one into the next. A card's row is counted from the top
- * of its band.
- */
+/** Splits the grid into bands that no card reaches beyond. A card's row is counted from the top of its band. */
 function splitBands(cards: readonly PlacedCard[]): PlacedCard[][] {
   const { places } = arrange(cards.map(({ place }, at) => ({ ...place, visualization_id: String(at) })));
   const bands: PlacedCard[][] = [];
@@ -105,10 +102,7 @@ function splitBands(cards: readonly PlacedCard[]): PlacedCard[][] {
   return bands;
 }
 
-/**
- * Splits a band into lines of cards in reading order, each line stretched to the full width; a table that is cut gets a line of
- * its own.
- */
+/** Splits a band into full lines of cards in reading order; a table that is cut has a line of its own. */
 function splitLines(band: readonly PlacedCard[], cut: ReadonlySet<Widget>, columns: number): PlacedCard[][] {
   const lines: PlacedCard[][] = [];
   let left = 0;

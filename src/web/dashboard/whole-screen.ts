@@ -1,11 +1,7 @@
 import { h, labelButton } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 
-/**
- * Opens a card in full screen, or closes it again. If the browser or the host page does not allow full screen, the card fills
- * the page.
- * @param button the card's button that opens and closes it
- */
+/** Opens a card in full screen or closes it; where browser or host forbid that, the card fills the page. */
 export async function toggleWhole(card: HTMLElement, button: HTMLElement): Promise<void> {
   const open = card.closest('dialog');
   if (open) return open.close();

@@ -44,10 +44,7 @@ export interface CardOptions {
   reset?: () => (() => void) | undefined;
 }
 
-/**
- * The message of a failed card. A violated filter policy is shown as `FORBIDDEN`: the viewer cannot change the values that
- * cause it.
- */
+/** The message of a failed card. For a violated policy it is `FORBIDDEN`, which the viewer cannot change. */
 const refusalText = (code: string): string =>
   failureText(code === 'SHARE_FILTER_POLICY_VIOLATION' ? 'FORBIDDEN' : code);
 

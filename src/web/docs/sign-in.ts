@@ -11,9 +11,7 @@ interface ReaderRequest {
 
 const api = createClient({ baseUrl: '' });
 
-/**
- * The panel in which the reader signs in for the requests of the page. The credential that is typed stays in this page's memory.
- */
+/** The panel to sign in for the requests of the page. The typed credential stays in this page's memory. */
 export function signInPanel() {
   let credential: Credential | undefined;
   const status = h('p', { role: 'status' }, 'Requests are sent without a credential.');

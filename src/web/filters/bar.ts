@@ -16,10 +16,7 @@ export interface FilterBar {
   listTexts(): string[];
 }
 
-/**
- * @param choose called with the slug and the value that the viewer chose
- * @param reset called when the viewer wants the defaults back
- */
+/** @param choose called with a slug and the chosen value @param reset called when the defaults are wanted back */
 export function filterBar(
   filters: readonly ViewFilter[],
   source: Source,

@@ -61,10 +61,7 @@ interface DateField {
   set(value: string): void;
 }
 
-/**
- * A field for a date as the page's language writes it. The browser's own would follow its own language; its calendar opens from
- * the sign at the end.
- */
+/** A date as the page's language writes it, which the browser's own field does not; its calendar opens at the end. */
 function dateField(attributes: Parameters<typeof h>[1], took: () => void): DateField {
   const change = () => {
     calendar.value = value() ?? '';

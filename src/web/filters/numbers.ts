@@ -7,10 +7,7 @@ function findSigns(locale: Locale): { group: string; decimal: string } {
   return { group: sign('group'), decimal: sign('decimal') };
 }
 
-/**
- * A number as people type it, in the API's form: `1.500,25` in Portuguese is `1500.25`. A text that is no number stays as it is,
- * for the API to refuse.
- */
+/** A typed number in the API's form: `1.500,25` in Portuguese is `1500.25`. The API refuses what is none. */
 export function typedNumber(text: string, locale: Locale): string {
   const { group, decimal } = findSigns(locale);
   const plain = text.replaceAll(/\s/g, '');

@@ -58,10 +58,7 @@ function goToCompany(slug: string | null): void {
   location.assign(address);
 }
 
-/**
- * Shows the sign-in form with every method that the company offers.
- * @param then called once the user is signed in
- */
+/** Shows the sign-in form with every method that the company offers; calls `then` once the user is signed in. */
 export function signIn(company: Company, then: OnSignedIn, isOwner = false): void {
   if (company.sso_only && !isOwner) {
     showCard(AUTHORIZATION_TEXTS.signIn(company.name), [
@@ -131,10 +128,7 @@ function buildOneButtonForm(action: string, begin: () => Promise<void>): HTMLFor
   return form;
 }
 
-/**
- * The form to sign in by passkey, if the browser supports passkeys and the company's are for this page's domain or a parent
- * domain.
- */
+/** The form to sign in by passkey, if the browser has them and the company's are for this page's domain. */
 function buildPasskeyForm({ slug, passkey_domain: domain }: Company, then: OnSignedIn): HTMLElement[] {
   const { hostname } = location;
   const fits = domain !== null && (hostname === domain || hostname.endsWith(`.${domain}`));
@@ -192,20 +186,14 @@ export async function returnFromProvider(): Promise<void> {
   location.replace(kept.address);
 }
 
-/**
- * Signs in with the values in the provider's redirect.
- * @throws if they do not belong to this tab's request
- */
+/** Signs in with the values in the provider's redirect. @throws if they are not for this tab's request */
 async function sendSignIn({ secret, social }: StoredSignIn): Promise<SignInResult> {
   if (social) return ask('/v1/auth/social', { body: { company_slug: social.slug, social_token: tokenFor(social) } });
   const code = new URLSearchParams(location.search).get('code');
   return ask('/v1/auth/sso/exchange', { body: { code, exchange_secret: secret } });
 }
 
-/**
- * The ID token in the address. The API verifies its issuer.
- * @throws if its `state` or `nonce` is not that of this sign-in
- */
+/** The ID token in the address, whose issuer the API verifies. @throws for another `state` or `nonce` */
 function tokenFor({ state, nonce }: NonNullable<StoredSignIn['social']>): string {
   const answer = new URLSearchParams(location.hash.slice(1));
   const token = answer.get('id_token') ?? '';
@@ -215,10 +203,7 @@ function tokenFor({ state, nonce }: NonNullable<StoredSignIn['social']>): string
   return token;
 }
 
-/**
- * Continues a sign-in that has just returned from a provider.
- * @returns whether there was one
- */
+/** Continues a sign-in that has just returned from a provider. @returns whether there was one */
 export function continueAfterProvider(then: OnSignedIn): boolean {
   const kept = takeStoredSignIn();
   if (kept?.result === undefined || kept.address !== location.href) return false;

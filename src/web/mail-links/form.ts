@@ -13,10 +13,7 @@ export interface Field {
   showProblem(message: string): void;
 }
 
-/**
- * A field with its label.
- * @param more a hint about the value, shown before anything is wrong, and an element beside the input
- */
+/** A field with its label. @param more a hint, shown before anything is wrong, and an element beside the input */
 export function buildField(
   name: string,
   label: string,

@@ -16,10 +16,7 @@ export function applyPageBranding(): void {
   followScheme(() => {});
 }
 
-/**
- * Shows a card under the company's logo.
- * @param isAnswer to an action of the person: the heading has the focus, so that it is read out
- */
+/** Shows a card under the company's logo. The heading of an answer has the focus, so that it is read out. */
 export function showCard(title: string, content: (Node | string | false)[], isAnswer = false): void {
   document.title = branding.name === undefined || title.includes(branding.name) ? title : `${title} – ${branding.name}`;
   const heading = h('h1', { tabindex: isAnswer && '-1' }, title);

@@ -7,9 +7,8 @@ export interface Place {
 }
 
 /** `#/{dashboard id}/{context id}?{filters}` */
-export function formatAddress({ id, contextId, query }: Place): string {
-  return `#/${encodeURIComponent(id)}/${encodeURIComponent(contextId)}${query.size > 0 ? `?${query}` : ''}`;
-}
+export const formatAddress = ({ id, contextId, query }: Place): string =>
+  `#/${encodeURIComponent(id)}/${encodeURIComponent(contextId)}${query.size > 0 ? `?${query}` : ''}`;
 
 /** Parses the place in an address; undefined for any other address. */
 export function parsePlace(hash: string): Place | undefined {

@@ -21,10 +21,7 @@ export interface Session {
   signOut(): Promise<void>;
 }
 
-/**
- * Requests that a code is mailed to an address. The answer does not tell whether the address is known. @throws
- * ApiProblem
- */
+/** Has a code mailed to an address, without telling whether that is known. @throws ApiProblem */
 export async function requestCode(companySlug: string, email: string): Promise<void> {
   await call('/api/v1/share-auth/request', { body: { company_slug: companySlug, email } });
 }

@@ -3,11 +3,7 @@ import { h, uniqueId } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 import { requestCode, type Session, signIn } from './session.ts';
 
-/**
- * The form that asks for an e-mail address, then for the code mailed to it.
- * @param logo the logo or name of the company
- * @param reason why the viewer must sign in again; empty the first time
- */
+/** A form for an e-mail address, then the mailed code. @param reason why to sign in again; empty the first time */
 export function signInPage(
   companySlug: string,
   reason: string,

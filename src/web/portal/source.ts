@@ -29,9 +29,8 @@ export function listDashboards(session: Session, companySlug: string, page: numb
 }
 
 /** The first page of the signed-in viewer's contexts; entries of dashboards refer to them. @throws ApiProblem */
-export function listContexts(session: Session, companySlug: string): Promise<ListPage<{ id: string; name: string }>> {
-  return session.call(`${PORTAL_API_PATH}/${encodeURIComponent(companySlug)}/contexts?per_page=${PER_PAGE}`);
-}
+export const listContexts = (session: Session, companySlug: string): Promise<ListPage<{ id: string; name: string }>> =>
+  session.call(`${PORTAL_API_PATH}/${encodeURIComponent(companySlug)}/contexts?per_page=${PER_PAGE}`);
 
 /** A dashboard of the portal as a source. */
 export function createPortalSource(session: Session, id: string, contextId: string): Source {

@@ -3,10 +3,7 @@ import { ApiProblem, call } from '../api.ts';
 import type { Host } from '../embedding.ts';
 import type { TokenAccess } from '../source.ts';
 
-/**
- * How long before its expiry a token is renewed: a share (`part`) of its remaining lifetime, but at least `least` and at most
- * `most`. Milliseconds.
- */
+/** How long before its expiry a token is renewed: a share of its remaining life, within bounds. Milliseconds. */
 const RENEWAL_LEAD = { part: 0.2, least: 2_000, most: 60_000 };
 /** The maximum delay of a browser timer. Milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -64,10 +61,7 @@ export function createEmbedAccess(
     );
   }
 
-  /**
-   * Waits until a token other than the rejected one is in use.
-   * @returns false if the host provides none
-   */
+  /** Waits until a token other than the rejected one is in use; false if the host provides none. */
   async function awaitRenewal(refused: string): Promise<boolean> {
     if (token !== refused) return true;
     if (!host || !(await host.renewsTokens())) return false;
