@@ -98,8 +98,8 @@ interface ErrorBody {
 
 /** The words of databases stay as they are. */
 const WORDS_OF_OTHERS = ['DB_QUERY_ERROR', 'DbQueryError'];
-/** How every sentence about a field begins in English. */
-const ENGLISH = /^(must|is|has|have|cannot|needs?|takes|holds|send|does) /;
+/** How every sentence about a field begins in English, the name of the thing in it aside. */
+const ENGLISH = /^("[^"]*" )?(must|is|has|have|cannot|needs?|takes|holds|send|does) /;
 
 /** What of an error is said in one language alone, by the language that it says it is in. */
 function untranslated(

@@ -72,3 +72,11 @@ describe('the list of sentences of errors', () => {
     expect(parts.filter((part) => !isWritten(part))).toEqual([]);
   });
 });
+
+it('the checks of a confirmed upload have only sentences that are listed', () => {
+  const source = readFileSync('src/modules/uploads/confirm.ts', 'utf8').replaceAll(/\/\*\*.*?\*\//gs, '');
+  const texts = [...source.matchAll(/'([^'\n]*)'|`([^`]*)`/g)].map(([, text, template]) => text ?? template ?? '');
+  const sentences = texts.map((text) => text.replaceAll(/\$\{[^}]*\}/g, 'x')).filter((text) => text.includes(' '));
+  expect(sentences).toContain('must be true for a new column');
+  expect(sentences.filter((sentence) => !isTranslated(sentence))).toEqual([]);
+});

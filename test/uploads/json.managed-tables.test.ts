@@ -124,6 +124,8 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
     ['null', 'null', 'JSON_NOT_OBJECT'],
     ['10,000 nested arrays', `{"a": ${'['.repeat(10_000)}${']'.repeat(10_000)}}`, 'JSON_TOO_DEEP'],
     ['a NUL character', '{"a": "\\u0000"}', 'NUL_BYTE'],
+    ['half of a surrogate pair', '{"a": "x\\ud800"}', 'UNREADABLE_BYTES'],
+    ['a member name with half of a surrogate pair', '{"\\udc00": 1}', 'UNREADABLE_BYTES'],
     ['a member name of 2,000 characters', `{"${'x'.repeat(2000)}": 1}`, 'JSON_NAME_TOO_LONG'],
     ['1,001 members', `{${Array.from({ length: 1001 }, (_, at) => `"m${at}":1`).join()}}`, 'TOO_MANY_COLUMNS'],
     ['a text of 17 MiB', `{"a": "${'x'.repeat(17 * 1024 * 1024)}"}`, 'RECORD_TOO_LARGE'],
@@ -134,6 +136,11 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
   it('fail the job for bytes that are not UTF-8', async () => {
     const text = new TextEncoder().encode(written(['{"a": "x"}', '{"a": "?"}']));
     text[text.lastIndexOf(63)] = 0xe7;
+    expect(await failure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
+  });
+
+  it('fail the job for UTF-16 with half of a surrogate pair', async () => {
+    const text = utf16(`\ufeff${written(['{"a": "x"}', '{"a": "\ud800"}'])}`);
     expect(await failure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
   });
 

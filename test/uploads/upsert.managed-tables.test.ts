@@ -325,7 +325,12 @@ describe('an upsert', () => {
     const jobId = await upload(company, [aFile('f.csv', 'name\nx\n')], { into: id, mode: 'upsert', key: ['code'] });
     const { inferred_schema: schema } = await waiting(company, jobId);
     const refused = await confirm(company, jobId, { columns: schema.columns });
-    expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'columns' }] } });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: {
+        details: [{ field: 'columns', reason: 'required', message: expect.stringContaining('"code" faz parte') }],
+      },
+    });
     await cancel(company, jobId);
   });
 });

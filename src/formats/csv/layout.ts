@@ -1,4 +1,4 @@
-import { BLANK, DATES, DECIMALS, INTEGER, TELEPHONE, WORDS } from '../values/forms.ts';
+import { BLANK, DATES, DECIMALS, INTEGER, LETTERS, TELEPHONE, WORDS } from '../values/forms.ts';
 import type { Dialect } from './dialect.ts';
 import type { HeadRecord } from './head.ts';
 
@@ -75,9 +75,8 @@ function countComments(records: HeadRecord[]): number {
   });
   const comments = end < 0 ? records.length : end;
   const [last, below] = [records[comments - 1], records[comments]];
-  if (comments < 2 || last === undefined || below?.width !== last.width || !hasTextsAlone(last)) return comments;
-  const typed = typedColumns(records.slice(comments));
-  return last.width > 1 && last.forms.some((form, column) => form !== BLANK && typed[column]) ? comments - 1 : comments;
+  if (comments < 2 || last === undefined || below?.width !== last.width || last.width < 2) return comments;
+  return isHeaderOfTyped(records.slice(comments - 1)) ? comments - 1 : comments;
 }
 
 /** Counts the comments and the titles of one value below them. Of two columns the second's name alone is the header. */
@@ -99,40 +98,59 @@ function findHeader(records: HeadRecord[], titles: number): number {
   for (let index = titles; index < records.length && index <= MAX_TITLES; index++) {
     const record = records[index] as HeadRecord;
     const isFew = index - titles <= Math.max(FEW_TITLES, records.length - index);
-    if (index > titles && record.filled > most && isFew && hasTextsAlone(record)) {
+    if (index > titles && record.filled > most && isFew) {
       if (isHeaderOfTyped(records.slice(index))) return index;
-      const typed = typedColumns(records.slice(index + 1));
+      const isTyped = typedColumns(records.slice(index + 1)).some((forms) => forms !== 0);
       const lacksOne = (title: HeadRecord) => title.filled === record.filled - 1 && hasTextsAlone(title);
-      if (!typed.includes(true) && !records.slice(titles, index).some(lacksOne)) return index;
+      if (!isTyped && hasTextsAlone(record) && !records.slice(titles, index).some(lacksOne)) return index;
     }
     most = Math.max(most, record.filled);
   }
   return titles;
 }
 
-const TYPED = INTEGER | DECIMALS | DATES | WORDS;
+const NUMBERS_AND_DATES = INTEGER | DECIMALS | DATES;
+const TYPED = NUMBERS_AND_DATES | WORDS;
 
 /** A record without numbers, dates and booleans: years that are names are texts, too. */
 const hasTextsAlone = ({ forms, years }: HeadRecord): boolean =>
   forms.every((form) => form === BLANK || (form & TYPED) === 0 || (years && (form & INTEGER) !== 0));
 
-/** For each column, whether all its values are numbers, or dates, or booleans. Lines with a single value are left out. */
-function typedColumns(records: HeadRecord[]): boolean[] {
+/** A record without numbers and dates, but years that are names. Its words and letters of booleans may be names. */
+export const mayBeHeader = ({ forms, years }: HeadRecord): boolean =>
+  forms.every((form) => (form & NUMBERS_AND_DATES) === 0 || (years && (form & INTEGER) !== 0));
+
+/** Whether a field of such a record is no value of the column below, whose forms are given: years are names of numbers. */
+export const isUnlike = (form: number, typed: number | undefined): boolean =>
+  typed !== undefined && typed !== 0 && ((form & typed) === 0 || (form & INTEGER) !== 0);
+
+/**
+ * For each column the forms that all its values share, if these are numbers, or dates, or booleans; else 0. Letters are
+ * booleans where both of a pair occur. Lines with a single value are left out.
+ */
+export function typedColumns(records: HeadRecord[]): number[] {
   const shared: number[] = [];
+  const letters: number[] = [];
   for (const { forms, filled } of records) {
     if (filled === 1 && forms.length > 1) continue;
     for (const [column, form] of forms.entries()) {
-      if (form !== BLANK) shared[column] = (shared[column] ?? -1) & form;
+      if (form === BLANK) continue;
+      shared[column] = (shared[column] ?? -1) & form;
+      letters[column] = (letters[column] ?? 0) | (form & LETTERS);
     }
   }
-  return Array.from(shared, (forms) => forms !== undefined && (forms & TYPED) !== 0 && (forms & TELEPHONE) === 0);
+  return Array.from(shared, (forms = 0, column) => {
+    const isTyped = (forms & TYPED) !== 0 && (forms & TELEPHONE) === 0;
+    // The two letters of a pair differ in their forms, as one of them or both belong to another pair, too.
+    return isTyped || ((forms & LETTERS) !== 0 && letters[column] !== (forms & LETTERS)) ? forms : 0;
+  });
 }
 
-/** Whether the first record is of texts alone, and names a column of numbers, dates or booleans. */
+/** Whether the first record is of names alone, and names a column of numbers, dates or booleans. */
 function isHeaderOfTyped([first, ...rows]: HeadRecord[]): boolean {
-  if (first === undefined || !hasTextsAlone(first)) return false;
+  if (first === undefined || !mayBeHeader(first)) return false;
   const typed = typedColumns(rows);
-  return first.forms.some((form, column) => form !== BLANK && typed[column]);
+  return first.forms.some((form, column) => form !== BLANK && isUnlike(form, typed[column]));
 }
 
 /**

@@ -1,6 +1,6 @@
-import { BLANK, INTEGER } from '../values/forms.ts';
+import { BLANK } from '../values/forms.ts';
 import type { HeadRecord } from './head.ts';
-import { type Layout, MAX_TITLES } from './layout.ts';
+import { isUnlike, type Layout, MAX_TITLES, mayBeHeader, typedColumns } from './layout.ts';
 
 /** The shape of a sheet's text, as its conversion found it. */
 export interface SheetShape {
@@ -32,28 +32,18 @@ export function sheetLayout(records: HeadRecord[], { width, header }: SheetShape
   const wider = rows.flatMap(({ filled }, row) =>
     filled > Math.max(1, ...rows.slice(0, row).map((above) => above.filled)) ? [row] : [],
   );
-  const isHeader = (row: number) => isAboveTyped(records, row, layout.width);
+  const isHeader = (row: number) => {
+    const record = records[row] as HeadRecord;
+    const typed = typedColumns(records.slice(row + 1));
+    return mayBeHeader(record) && typed.some((forms, column) => isUnlike(record.forms[column] ?? BLANK, forms));
+  };
   const years = wider.find((row) => row > wide && isOfYears(records, row) && isHeader(row));
-  const found = years ?? wider.find((row) => isOfTexts(records[row] as HeadRecord) && isHeader(row));
+  const found = years ?? wider.find((row) => !records[row]?.years && isHeader(row));
   return { ...layout, preamble: found ?? wide };
 }
 
-const isOfTexts = ({ forms }: HeadRecord): boolean => forms.every((form) => form === BLANK || form === 0);
-
-/** Whether the row's values are texts and years that rise, and are no values among years: some below is another number. */
+/** Whether the row has years that rise, and these are no values among years: some number below is another. */
 function isOfYears(records: HeadRecord[], row: number): boolean {
-  const { forms, years, yearsAlone } = records[row] as HeadRecord;
-  const isName = (form: number) => form === BLANK || form === 0 || (form & INTEGER) !== 0;
-  return years && yearsAlone && forms.every(isName) && !records.slice(row + 1).every((below) => below.yearsAlone);
-}
-
-/** Whether some column of the records below a place has values, which are all numbers, dates or booleans. */
-function isAboveTyped(records: HeadRecord[], start: number, width: number): boolean {
-  const below = records.slice(start + 1);
-  return Array.from({ length: width }, (_, column) => below.map(({ forms }) => forms[column] ?? BLANK)).some(
-    (column) => {
-      const filled = column.filter((form) => form !== BLANK);
-      return filled.length > 0 && filled.reduce((all, form) => all & form) !== 0;
-    },
-  );
+  const { years, yearsAlone } = records[row] as HeadRecord;
+  return years && yearsAlone && !records.slice(row + 1).every((below) => below.yearsAlone);
 }

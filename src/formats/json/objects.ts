@@ -91,7 +91,8 @@ export class ObjectReader {
     const expected = this.#expected[place];
     if (expected && isAt(expected.token, bytes, start, end)) return expected.column;
     if (end - start > MAX_NAME_LENGTH * 6) throw new JsonProblem('long_name', line);
-    const name = (JSON.parse(decoder.decode(bytes.subarray(start, end))) as string).toWellFormed();
+    const name = JSON.parse(decoder.decode(bytes.subarray(start, end))) as string;
+    if (!name.isWellFormed()) throw new JsonProblem('not_utf8', line);
     if (name.length > MAX_NAME_LENGTH) throw new JsonProblem('long_name', line);
     if (name.includes('\0')) throw new JsonProblem('nul', line, name.replaceAll('\0', ''));
     let column = this.#columns.get(name);
@@ -129,6 +130,8 @@ export class ObjectReader {
       if (bytes[at] !== BACKSLASH) continue;
       const text: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
       if (text.includes('\0')) throw new JsonProblem('nul', line, this.names[column]);
+      // Half of a surrogate pair can only be written as an escape.
+      if (!text.isWellFormed()) throw new JsonProblem('not_utf8', line, this.names[column]);
       const encoded = encoder.encode(text);
       this.#writer.writeQuoted(encoded, 0, encoded.length);
       return;

@@ -1,4 +1,4 @@
-import { createDecoder, type Encoding } from './decode.ts';
+import { createDecoder, type Encoding, scannableBytes } from './decode.ts';
 
 const strictUtf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
@@ -75,14 +75,23 @@ const UNDEFINED_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 /** Whether some bytes are undefined in Windows-1252. */
 export const hasUndefined1252 = (bytes: Uint8Array): boolean => UNDEFINED_1252.some((byte) => bytes.includes(byte));
 
-/** Counts the lines at the beginning that are valid UTF-8. */
-export function countUtf8Lines(bytes: Uint8Array): number {
-  let lines = 0;
-  for (let at = 0; ; lines++) {
-    const end = bytes.indexOf(10, at) + 1;
-    if (end === 0 || !isUtf8(bytes.subarray(at, end), true)) return lines;
-    at = end;
+/** Returns the text before the first bytes that are not in the encoding, as {@link scannableBytes}. */
+export function takeReadable(bytes: Uint8Array, encoding: Encoding): Uint8Array {
+  const read = (end: number) => {
+    const text = scannableBytes(bytes.subarray(0, end), encoding, false);
+    return text === null || (encoding === 'utf-8' && !isUtf8(text, false)) ? null : text;
+  };
+  let text: Uint8Array = new Uint8Array();
+  for (let from = 0, to = bytes.length; from < to; ) {
+    const middle = (from + to + 1) >> 1;
+    const readable = read(middle);
+    if (readable === null) to = middle - 1;
+    else {
+      text = readable;
+      from = middle;
+    }
   }
+  return text;
 }
 
 /** Counts the line ends before `end`: each LF, CRLF and CR. */

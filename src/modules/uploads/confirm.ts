@@ -106,10 +106,11 @@ export function matchTableColumns(
   const filled = matched.filter(({ source_index }) => source_index !== null).map(({ name }) => name);
   const isNeeded = ({ name, nullable }: InferredColumn) => (key ? key.includes(name) : !nullable);
   const empty = schema.columns.filter((column) => isNeeded(column) && !filled.includes(column.name));
-  const why = key
-    ? 'is part of the key, so the files must fill it'
-    : 'cannot be null in the table, so the files must fill it';
-  const problems = empty.map(({ name }) => ({ field: 'columns', message: `"${name}" ${why}` }));
+  const refuse = (name: string) =>
+    key
+      ? `"${name}" is part of the key, so the files must fill it`
+      : `"${name}" cannot be null in the table, so the files must fill it`;
+  const problems = empty.map(({ name }) => ({ field: 'columns', message: refuse(name) }));
   if (filled.length === 0)
     problems.push({ field: 'columns', message: 'must include at least one column that the files fill' });
   if (problems.length > 0) throw invalid(problems, 'The columns do not match those of the table.');

@@ -3,7 +3,7 @@ import { beginJson, type JsonForm, type JsonState, MAX_OBJECT_BYTES, readJson } 
 import type { RecordFacts } from '../../formats/records/facts.ts';
 import { RecordWriter } from '../../formats/records/writer.ts';
 import { type Encoding, encodedLength, scannableBytes } from '../../formats/text/decode.ts';
-import { guessEncoding } from '../../formats/text/detect.ts';
+import { guessEncoding, takeReadable } from '../../formats/text/detect.ts';
 import { type Segment, SegmentWriter } from '../../platform/segments.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import * as problems from './problems.ts';
@@ -72,7 +72,11 @@ export async function continueRecords(
         skipped = guess.markLength;
       }
       const text = scannableBytes(bytes.subarray(skipped), encoding, isLast);
-      if (text === null) throw new JsonProblem('not_utf8', json.line);
+      if (text === null) {
+        const before = takeReadable(bytes.subarray(skipped), encoding);
+        const { state } = readJson(from.form, json, before, false, MAX_COLUMNS, writer);
+        throw new JsonProblem('not_utf8', state.line);
+      }
       const { state, taken } = readJson(from.form, json, text, isLast, MAX_COLUMNS, writer);
       await output.write(writer.take());
       json = state;

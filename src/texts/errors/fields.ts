@@ -684,15 +684,15 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
     ['conflict', 'is {type} in the table', 'é {type} na tabela', 'es {type} en la tabla'],
     [
       'required',
-      'is part of the key, so the files must fill it',
-      'faz parte da chave, então os arquivos devem preenchê-la',
-      'forma parte de la clave, así que los archivos deben rellenarla',
+      '"{name}" is part of the key, so the files must fill it',
+      '"{name}" faz parte da chave, então os arquivos devem preenchê-la',
+      '"{name}" forma parte de la clave, así que los archivos deben rellenarla',
     ],
     [
       'required',
-      'cannot be null in the table, so the files must fill it',
-      'não pode ser null na tabela, então os arquivos devem preenchê-la',
-      'no puede ser null en la tabla, así que los archivos deben rellenarla',
+      '"{name}" cannot be null in the table, so the files must fill it',
+      '"{name}" não pode ser null na tabela, então os arquivos devem preenchê-la',
+      '"{name}" no puede ser null en la tabla, así que los archivos deben rellenarla',
     ],
     [
       'too_few',

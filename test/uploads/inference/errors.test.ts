@@ -53,6 +53,17 @@ describe('the analysis of an invalid CSV file', () => {
     expect(refusal(() => inferBytes(Uint8Array.from(bytes)))).toMatchObject({ code, file: 'arquivo.csv' });
   });
 
+  test.each([
+    ['UTF-8', bytesOf('\ufeffa,b\r\n1,2\r\n3,\ufffd\r\n4,?\r\n5,6\r\n').map((byte) => (byte === 63 ? 0xe9 : byte))],
+    ['UTF-16', Uint8Array.from(Buffer.from('\ufeffa,b\r\n1,2\r\n3,\ufffd\r\n4,\ud83d\r\n5,6\r\n', 'utf16le'))],
+    [
+      'UTF-16 that ends within a character',
+      Uint8Array.from(Buffer.from('\ufeffa,b\r1,2\r3,4\r5', 'utf16le')).subarray(0, -1),
+    ],
+  ])('reports the line of bytes that are not %s', (_what, bytes) => {
+    expect(refusal(() => inferBytes(bytes))).toMatchObject({ code: 'UNREADABLE_BYTES', line: 4 });
+  });
+
   test('reports more columns than a table can have', () => {
     const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
     for (const count of [1001, 1599, 5000, 17_000]) {

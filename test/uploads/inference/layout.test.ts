@@ -71,6 +71,32 @@ const WITH_HEADER: Case[] = [
   // titles
   ['titles of several values above a header', 'Loja,X\nn,v,w,z\na,1,2,3\nb,2,3,4\n', 'n:text v:int w:int z:int', 2, 1],
   ['a title with a number', 'Loja,2024\nn,cidade,uf\nana,natal,rn\nbia,rio,rj\n', 'n:text cidade:text uf:text', 2, 1],
+  [
+    'a title of several values above a header over a column of S and N',
+    'Empresa;ACME;\nnome;cidade;ativo\nAna;Natal;S\nBia;Recife;N\n',
+    'nome:text cidade:text ativo:boolean',
+    2,
+    1,
+  ],
+  [
+    'a title of several values above a header whose names are words of booleans',
+    'Empresa;ACME;\nPergunta;Sim;Não\nq1;1;2\nq2;3;4\n',
+    'pergunta:text sim:int nao:int',
+    2,
+    1,
+  ],
+  [
+    'a title of several values above texts and a column of S alone',
+    'Empresa;ACME;\nnome;cidade;ativo\nAna;Natal;S\nBia;Recife;S\n',
+    'empresa:text acme:text column_3:text',
+    3,
+  ],
+  [
+    'a header without a name above a column of S and N',
+    'nome;email;\nAna;a@x;S\nBia;b@x;N\nCaio;c@x;S\n',
+    'nome:text email:text column_3:boolean',
+    3,
+  ],
   ['a short first row of texts above no header', 'ana,x\nbia,1,2\nbia,3,4\n', 'ana:text x:int column_3:int', 2],
   ['a short header above numbered rows', 'a,b,c\n1,2,3,4\n5,6,7,8\n', 'a:int b:int c:int column_4:int', 2],
   // comments

@@ -118,6 +118,64 @@ describe('the sheet of a workbook that is loaded', () => {
     expect(inference.schema.dialect.skipped_lines).toBe(1);
   });
 
+  it.each([
+    [
+      'a letter',
+      [
+        ['nome', 'n', 'total'],
+        ['Ana', 1, 2],
+        ['Bia', 3, 4],
+      ],
+      'nome:text n:integer total:integer',
+    ],
+    [
+      'words of booleans',
+      [
+        ['nome', 'Sim', 'Não'],
+        ['Ana', 1, 2],
+        ['Bia', 3, 4],
+      ],
+      'nome:text sim:integer nao:integer',
+    ],
+    [
+      'a letter and years',
+      [
+        ['n', 'uf', 2019, 2020],
+        ['Ana', 'RN', 1, 2],
+        ['Bia', 'PE', 3, 4],
+      ],
+      'n:text uf:text _2019:integer _2020:integer',
+    ],
+    [
+      'a text above S and N',
+      [
+        ['nome', 'uf', 'ativo'],
+        ['Ana', 'RN', 'S'],
+        ['Bia', 'PE', 'N'],
+      ],
+      'nome:text uf:text ativo:boolean',
+    ],
+  ] as [string, Cell[][], string][])('may have %s as headers below a title of two values', async (_, rows, columns) => {
+    const inference = inferSheet(await convert(aSheet([['Empresa', 'ACME'], ...rows])));
+    expect(shape(inference)).toBe(columns);
+    expect(inference.schema).toMatchObject({ total_row_count_estimate: 2, dialect: { skipped_lines: 1 } });
+  });
+
+  it.each([
+    ['S', 'S', 'S'],
+    ['telephone numbers', '+5584999990000', '+5581999990000'],
+  ])('has no header below a title of two values where nothing is typed but %s', async (_, first, second) => {
+    const rows: Cell[][] = [
+      ['Empresa', 'ACME'],
+      ['nome', 'uf', 'contato'],
+      ['Ana', 'RN', first],
+      ['Bia', 'PE', second],
+    ];
+    const inference = inferSheet(await convert(aSheet(rows)));
+    expect(shape(inference)).toBe('empresa:text acme:text column_3:text');
+    expect(inference.schema.total_row_count_estimate).toBe(3);
+  });
+
   it('keeps rows of years as rows below a header that has fewer columns', async () => {
     const rows: Cell[][] = cellsOf('nome|entrada', 'Ana|2019|2021', 'Bia|2018|2020');
     const inference = inferSheet(await convert(aSheet(rows)));

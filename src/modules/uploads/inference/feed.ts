@@ -5,14 +5,20 @@ import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
 import { MAX_FIELDS, scan } from '../../../formats/csv/records.ts';
 import { sniff, sniffSheet } from '../../../formats/csv/sniff.ts';
 import type { RecordFacts } from '../../../formats/records/facts.ts';
-import { createDecoder, type Decode, encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
+import {
+  createDecoder,
+  type Decode,
+  type Encoding,
+  encodedLength,
+  scannableBytes,
+} from '../../../formats/text/decode.ts';
 import {
   countLineEnds,
-  countUtf8Lines,
   guessEncoding,
   hasHighBytes,
   hasUndefined1252,
   isUtf8,
+  takeReadable,
 } from '../../../formats/text/detect.ts';
 import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
@@ -126,7 +132,7 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
     bytes = block.subarray(markLength);
   }
   let working = scannableBytes(bytes, state.encoding, isLast);
-  if (working === null) throw unreadable(state.line, 'UTF-16');
+  if (working === null) throw unreadable(state.line + countReadableLines(bytes, state.encoding), 'UTF-16');
   const restart = checkBytes(state, working, isLast);
   if (restart !== null) return restart;
 
@@ -232,7 +238,7 @@ function checkBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): 
   if (nul >= 0) throw nulByte(state.line + countLineEnds(bytes, nul));
   if (!hasHighBytes(bytes)) return null;
   if (state.encoding === 'utf-8' && !isUtf8(bytes, isLast)) {
-    if (state.encodingCertain) throw unreadable(state.line + countUtf8Lines(bytes), 'UTF-8');
+    if (state.encodingCertain) throw unreadable(state.line + countReadableLines(bytes, 'utf-8'), 'UTF-8');
     if (state.beyondAscii) return startOver({ ...state, encoding: 'windows-1252' });
     state.encoding = 'windows-1252';
     state.encodingCertain = true;
@@ -240,6 +246,12 @@ function checkBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): 
   if (state.encoding === 'windows-1252') state.undefinedBytes ||= hasUndefined1252(bytes);
   state.beyondAscii = true;
   return null;
+}
+
+/** Counts the line ends before the first bytes that are not in the encoding. */
+function countReadableLines(bytes: Uint8Array, encoding: Encoding): number {
+  const text = takeReadable(bytes, encoding);
+  return countLineEnds(text, text.length);
 }
 
 /** Adds the block's complete records to the state and returns their number of bytes. */
